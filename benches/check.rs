@@ -32,7 +32,7 @@ fn main() {
         line("n=3, 3 entries, fifo", threads, || safe(Check::of(3).entries(3).fifo()));
         line("n=4, 1 entry, fifo", threads, || safe(Check::of(4).fifo()));
         line("n=4, 1 entry, fifo, exact", threads, || {
-            safe(Check::of(4).fifo()).configure(|config| config.search.exact = true)
+            safe(Check::of(4).fifo()).configure(|config| config.search.stores_whole_states = true)
         });
         line("n=4, 1 entry, fifo, starvation-freedom", threads, || {
             safe(Check::of(4).fifo()).starvation_free()

@@ -18,14 +18,14 @@ use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{
     GroupKeys, Inbox, Incoming, Keys, Limits, Listen, Mesh, PrivateKey, Settings, Trust,
 };
-use tenure_runtime::{Injection, Lock, LockApplication, Parts, Recorder, Store, start};
+use tenure_runtime::{FaultInjection, Lock, LockApplication, Parts, Recorder, Store, start};
 use tokio::runtime::{Builder, Runtime};
 
 const NODES: usize = 3;
 const ROUNDS: u32 = 4_000;
 const REPETITIONS: usize = 7;
 
-/// Measurements, in the order of the table.
+/// Names of the measurements, in the order of the table.
 const NAMES: [&str; 3] = [
     "ping-pong through the transport",
     "entry of Ricart–Agrawala, uncontended",
@@ -126,7 +126,7 @@ fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
                 application: front,
                 requests,
                 recorder: Recorder::none(),
-                injection: Injection::none(),
+                injection: FaultInjection::none(),
                 suspected: None,
             })
             .expect("a node");

@@ -149,7 +149,7 @@ fn row<P: Recorded>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<
     let (mut best, mut messages) = ([0.0; 3], 0);
     let start = Instant::now();
     for round in 0..200 {
-        // Interleaved, so that a busy moment of the machine affects all of them.
+        // The runs are interleaved, so that a busy moment of the machine affects all of them.
         let (speed, sent) = once(&bare);
         messages = sent;
         let speeds = [speed, once(|| run(&plain)).0, once(|| run(&judged)).0];
@@ -194,13 +194,14 @@ fn extras() {
     }
 }
 
-/// Returns the best speed of several runs, in millions per second, and the count of a run.
+/// Returns the best speed of several runs, in millions of messages per second, and the number of
+/// messages of a run. `run` returns that number.
 fn best(run: impl Fn() -> u64) -> (f64, u64) {
     let runs = (0..4).map(|_| once(&run));
     runs.max_by(|one, other| one.0.total_cmp(&other.0)).expect("at least one run")
 }
 
-/// Returns the speed of one run, in millions per second, and its count.
+/// Returns the speed of one run, in millions of messages per second, and its number of messages.
 fn once(run: impl Fn() -> u64) -> (f64, u64) {
     let start = Instant::now();
     let counted = run();
@@ -299,7 +300,8 @@ impl<P: Protocol> BareLoop<P> {
             self.heap.push(Reverse((time, self.sequence, 0, input)));
         }
         for change in self.batch.timers.drain(..) {
-            // Sufficient for the token ring: a cancelled timer finds no token.
+            // Cancellations are ignored. This suffices for the token ring, where a cancelled timer
+            // finds no token.
             if let TimerChange::Set(timer, after) = change {
                 let time = self.now + self.random.between(after.min, after.max);
                 self.sequence += 1;
@@ -332,7 +334,7 @@ impl BareLoop<Forwarder> {
 }
 
 impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
-    /// Each process enters `entries` times, for one unit. Returns the number of messages.
+    /// Lets each process enter `entries` times, for one unit. Returns the number of messages.
     fn mutex(&mut self, entries: u32) -> u64 {
         let mut left = vec![entries; self.processes.len()];
         let mut unfinished = self.processes.len();
@@ -369,7 +371,7 @@ impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
 }
 
 impl<P: Protocol<Command = election::Command, Event = election::Event>> BareLoop<P> {
-    /// Each process starts an election. Returns the number of messages.
+    /// Lets each process start an election. Returns the number of messages.
     fn elect(&mut self) -> u64 {
         for process in (0..self.processes.len()).map(ProcessId::at) {
             self.step(process, Input::Command(election::Command::Elect));

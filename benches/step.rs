@@ -39,7 +39,8 @@ fn main() {
     }
 }
 
-/// Runs the steps twice: once for the time, and once for the allocations.
+/// Runs the steps twice: once to measure the time, and once to count the allocations. `steps`
+/// returns the number of steps.
 fn row(name: &str, size: u32, mut steps: impl FnMut() -> u64) {
     let start = Instant::now();
     let taken = steps();

@@ -104,7 +104,7 @@ impl Process<'_> {
     fn release(&mut self, released: ReleasedEffects<'_, Lock>) {
         for (to, message) in released.messages {
             let datagram = postcard::to_stdvec(&message).expect("a message can be encoded");
-            // The adapter repeats lost messages.
+            // An error is ignored, because the adapter repeats lost messages.
             let _ = self.socket.send_to(&datagram, self.addresses[to.index()]);
         }
         for change in released.timers {

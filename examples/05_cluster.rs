@@ -39,8 +39,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let addresses = addresses()?;
     let mut nodes = tokio::task::JoinSet::new();
     for me in 1..=3 {
-        // A service takes these values from its own configuration, or all of it from a file
-        // (`Config::read`; `tenure node --example` prints one).
+        // A service takes these values from its own configuration, or the whole `Config` from a
+        // file (`Config::read`; `tenure node --example` prints such a file).
         let config = Config::builder("example").node(me, &addresses);
         let config = config.directory(directory.path().join(me.to_string())).build()?;
         nodes.spawn(serve(config));

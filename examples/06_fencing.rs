@@ -1,7 +1,7 @@
 //! A lock alone cannot stop a late write. Fencing tokens can.
 //!
-//! A process enters and is stopped for longer than the others wait, for example by a suspended
-//! machine or a long garbage collection. When it resumes, it believes that it is still inside.
+//! A process enters and is stopped for longer than the others wait: its machine is suspended, or
+//! garbage is collected for a long time. When it resumes, it believes that it is still inside.
 //! Without fencing tokens its late write destroys an update; with them the resource rejects it.
 //!
 //! `cargo run -p tenure --example 06_fencing`

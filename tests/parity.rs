@@ -56,7 +56,8 @@ fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
             let content = message_record.content.as_ref().filter(|_| detail == Detail::Everything);
             let content = content.map_or_else(String::new, |content| content.to_string());
             // Messages of applications have no name.
-            let message = if message_record.is_of_users() { "" } else { &message_record.message };
+            let message =
+                if message_record.is_user_message() { "" } else { &message_record.message };
             format!("{} {message} {content}", message_record.peer)
         });
         let line = match (&record.kind, message_record) {

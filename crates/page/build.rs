@@ -1,4 +1,5 @@
-//! Gives the module the stack of a main thread. The default of the target is one megabyte.
+//! Gives the WebAssembly module a stack as large as that of a main thread. The default of the
+//! target is one megabyte.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

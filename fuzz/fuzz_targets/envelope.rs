@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId};
-use tenure_runtime::fuzzing::{self, Validation};
+use tenure_runtime::fuzzing::{self, ValidationMode};
 
 const SIZE: u32 = 3;
 
@@ -19,16 +19,16 @@ impl Visitor for FuzzVisitor<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
-        fuzzing::lock::<P>(Group::new(ProcessId(1), SIZE), &config, Validation::On, self.0);
+        fuzzing::lock::<P>(Group::new(ProcessId(1), SIZE), &config, ValidationMode::On, self.0);
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
-        fuzzing::election::<P>(Group::new(ProcessId(1), SIZE), &config, Validation::On, self.0);
+        fuzzing::election::<P>(Group::new(ProcessId(1), SIZE), &config, ValidationMode::On, self.0);
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
         let group = Group::new(ProcessId(1), SIZE);
-        fuzzing::agreement::<P>(group, &config, Validation::On, self.0);
+        fuzzing::agreement::<P>(group, &config, ValidationMode::On, self.0);
     }
 }
 

@@ -16,7 +16,7 @@ fn frames_of<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, bool)
     for piece in pieces {
         decoder.feed(piece);
         fed += piece.len();
-        assert!(decoder.waiting() <= fed, "the decoder buffers more than its input");
+        assert!(decoder.buffered_bytes() <= fed, "the decoder buffers more than its input");
         loop {
             match decoder.take() {
                 Ok(None) => break,

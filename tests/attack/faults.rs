@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::running::start;
 use crate::{attack, seeds};
 
-/// Length of a run in milliseconds.
-const LENGTH: u64 = 4_000;
+/// Duration of a run, in milliseconds.
+const DURATION_MS: u64 = 4_000;
 
-/// Returns options with random faults for a group of five.
+/// Returns options with random faults for a group of five. `sort` selects the kind of the faults.
 fn faults(rng: &mut Rng, sort: u64) -> String {
-    let at = |rng: &mut Rng| rng.u64(300..LENGTH / 2);
-    let (early, back) = (at(rng), rng.u64(LENGTH / 2..LENGTH - 200));
+    let at = |rng: &mut Rng| rng.u64(300..DURATION_MS / 2);
+    let (early, back) = (at(rng), rng.u64(DURATION_MS / 2..DURATION_MS - 200));
     let target = rng.u32(1..=5);
     match sort {
         0 => format!("--kill leader@{early}ms --restart leader@{back}ms"),
@@ -39,7 +39,8 @@ fn inject(seed: u64) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
     let lock = locks[usize::try_from(seed / 6).unwrap_or(0) % locks.len()];
     let faults = faults(&mut rng, seed % 6);
-    let line = format!("run --nodes 5 --mutex {lock} --duration {LENGTH}ms {faults} --seed {seed}");
+    let line =
+        format!("run --nodes 5 --mutex {lock} --duration {DURATION_MS}ms {faults} --seed {seed}");
     let ended = start(&format!("{line} --format json")).wait();
     if ended.code == Some(2) && ended.err.contains("survives") {
         return Ok(());
@@ -53,6 +54,7 @@ fn inject(seed: u64) -> Result<(), String> {
 
 #[test]
 fn locks_lose_no_updates_under_random_faults() {
-    // Four of the six kinds for the first lock; ten rounds of all are 6 × locks × 10.
+    // The short test runs four of the six kinds of faults, with the first lock. Ten rounds of
+    // everything are 6 × locks × 10 seeds.
     attack("faults", seeds(0..4), inject);
 }

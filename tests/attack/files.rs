@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use crate::running::{Ended, start, start_confined};
 use crate::{attack, seeds};
 
-/// Invalid values.
-const ABSURD: [&str; 14] = [
+/// Values that are invalid in most fields.
+const INVALID_VALUES: [&str; 14] = [
     "0",
     "1",
     "-1",
@@ -31,8 +31,8 @@ const ABSURD: [&str; 14] = [
     "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
 ];
 
-/// Commands that read traces, and whether status 3 is allowed: they may stop at a limit.
-const READERS: [&str; 9] = [
+/// Commands that read traces.
+const TRACE_COMMANDS: [&str; 9] = [
     "trace verify damaged.ndjson",
     "trace verify damaged.ndjson whole.ndjson --format json",
     "trace show damaged.ndjson --states",
@@ -45,7 +45,7 @@ const READERS: [&str; 9] = [
 ];
 
 /// Complete traces, created once.
-static WHOLE: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
+static UNDAMAGED_TRACES: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut traces = Vec::new();
     for (name, line) in [
@@ -99,7 +99,8 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
                 lines.swap(place, other);
             }
             3 if place == 0 => {
-                lines[0] = with_a_field(&lines[0], FIELDS[rng.usize(0..FIELDS.len())]);
+                lines[0] =
+                    with_a_field(&lines[0], CHANGED_FIELDS[rng.usize(0..CHANGED_FIELDS.len())]);
             }
             _ => lines[place] = with_another_value(rng, &lines[place]),
         }
@@ -118,7 +119,7 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
 }
 
 /// Header fields with values that the traces do not have.
-const FIELDS: [(&str, &str); 8] = [
+const CHANGED_FIELDS: [(&str, &str); 8] = [
     ("ranks", "[{\"weight\":1,\"id\":1}]"),
     ("ranks", "[]"),
     ("most_inside", "0"),
@@ -148,7 +149,7 @@ fn with_another_value(rng: &mut Rng, line: &str) -> String {
     let length = line[start..].bytes().take_while(u8::is_ascii_digit).count();
     let value = match rng.u8(0..3) {
         0 => rng.u64(0..9).to_string(),
-        _ => ABSURD[rng.usize(0..ABSURD.len())].to_owned(),
+        _ => INVALID_VALUES[rng.usize(0..INVALID_VALUES.len())].to_owned(),
     };
     format!("{}{value}{}", &line[..start], &line[start + length..])
 }
@@ -163,12 +164,12 @@ fn check_status(line: &str, ended: &Ended) -> Result<(), String> {
 
 fn read_damaged_trace(folder: &Path, seed: u64) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
-    let (_, traces) = &*WHOLE;
+    let (_, traces) = &*UNDAMAGED_TRACES;
     let whole = &traces[rng.usize(0..traces.len())];
     let text = fs::read_to_string(whole).unwrap();
     fs::copy(whole, folder.join("whole.ndjson")).unwrap();
     fs::write(folder.join("damaged.ndjson"), damage(&mut rng, &text)).unwrap();
-    let line = READERS[rng.usize(0..READERS.len())];
+    let line = TRACE_COMMANDS[rng.usize(0..TRACE_COMMANDS.len())];
     check_status(line, &start_confined(folder, line).wait())
 }
 
@@ -196,20 +197,20 @@ fn damaged_files_end_commands_with_documented_statuses() {
     });
 }
 
-/// Every field of a header in every command, as random seeds may miss some.
+/// Tests every header field in every command, because random seeds may miss some.
 #[test]
 fn header_fields_end_commands_with_documented_statuses() {
-    let (_, traces) = &*WHOLE;
+    let (_, traces) = &*UNDAMAGED_TRACES;
     let folder = tempfile::tempdir().unwrap();
-    // Of a lock and of an election.
+    // The headers of a trace of a lock and of a trace of an election.
     for whole in [&traces[0], &traces[2]] {
         let text = fs::read_to_string(whole).unwrap();
         let (header, records) = text.split_once('\n').unwrap();
         fs::copy(whole, folder.path().join("whole.ndjson")).unwrap();
-        for field in FIELDS {
+        for field in CHANGED_FIELDS {
             let damage = format!("{}\n{records}", with_a_field(header, field));
             fs::write(folder.path().join("damaged.ndjson"), damage).unwrap();
-            for line in READERS {
+            for line in TRACE_COMMANDS {
                 let ended = start_confined(folder.path(), line).wait();
                 check_status(line, &ended).unwrap_or_else(|message| panic!("{field:?}: {message}"));
             }
@@ -220,7 +221,7 @@ fn header_fields_end_commands_with_documented_statuses() {
 /// Control: undamaged files are read.
 #[test]
 fn undamaged_file_is_read() {
-    let (folder, traces) = &*WHOLE;
+    let (folder, traces) = &*UNDAMAGED_TRACES;
     for trace in traces {
         let line = format!("trace verify {}", trace.display());
         let ended = start_confined(folder.path(), &line).wait();

@@ -14,9 +14,9 @@ use crate::{attack, seeds};
 /// Number of nodes.
 const NODES: usize = 5;
 
-/// Allowed growth of a process in the second half of a run, in MiB: a short run has not filled the
-/// history of the verifier.
-const GROWTH: u64 = 64;
+/// Allowed growth of a process in the second half of a run, in MiB. A short run does not fill the
+/// history of the verifier in its first half.
+const MAX_GROWTH_MIB: u64 = 64;
 
 /// Returns the length of a run in seconds: that of `cargo xtask attack lasting --seconds N`, or
 /// else the default.
@@ -40,8 +40,8 @@ fn faults(rng: &mut Rng, seconds: u64) -> String {
     line
 }
 
-/// Returns the resident memory of a process and of its children, in MiB; empty where the system
-/// does not report it.
+/// For the process of a run and each of its children, returns the resident memory in MiB, by
+/// process ID. Empty where the system does not report it.
 fn memory(run: &Running) -> BTreeMap<u32, u64> {
     let parent = run.child.id();
     let children = format!("/proc/{parent}/task/{parent}/children");
@@ -102,7 +102,7 @@ fn lasts(seed: u64) -> Result<(), String> {
     if cfg!(target_os = "linux") && second == 0 {
         return wrong("no memory was measured in the second half");
     }
-    if second > first + GROWTH {
+    if second > first + MAX_GROWTH_MIB {
         return wrong(&format!("{first} MiB at most in the first half, {second} in the second"));
     }
     Ok(())

@@ -29,7 +29,7 @@ fn seeds(short: Range<u64>) -> Range<u64> {
 
 /// Runs `attack` for each seed, and reports the failed seeds with commands to replay them.
 fn attack(kind: &str, seeds: Range<u64>, attack: impl Fn(u64) -> Result<(), String>) {
-    // A long run executes one kind at a time, as load influences the result.
+    // Only one attack runs at a time, because load influences the result.
     let _slot = waiting::cluster_slot();
     let total = seeds.clone().count();
     let mut wrong = Vec::new();

@@ -25,7 +25,7 @@ pub(crate) struct Running {
 /// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// `None` if a signal or the time limit ended it.
+    /// Exit status; `None` if a signal or the time limit ended the command.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -54,7 +54,7 @@ pub(crate) fn start_confined(folder: &Path, line: &str) -> Running {
 }
 
 impl Running {
-    /// Waits for the end, and kills a hanging command.
+    /// Waits for the end of the command, and kills it after the time limit.
     pub(crate) fn wait(self) -> Ended {
         self.wait_for(TIME_LIMIT)
     }

@@ -9,15 +9,15 @@ use crate::running::start;
 use crate::strace::can_slow_disks;
 use crate::{attack, seeds};
 
-/// Time of the clients in milliseconds.
-const LENGTH: u64 = 5_000;
+/// Time for which the clients run, in milliseconds.
+const DURATION_MS: u64 = 5_000;
 
 /// Returns options with random faults of the members, until shortly before the end.
 fn faults(rng: &mut Rng, members: u32) -> String {
     let (mut at, mut line) = (rng.u64(300..900), String::new());
     loop {
         let until = at + rng.u64(200..1_500);
-        if until + 400 > LENGTH {
+        if until + 400 > DURATION_MS {
             return line;
         }
         let target = rng.u32(1..=members);
@@ -59,7 +59,7 @@ fn slow_disks(rng: &mut Rng, members: u32) -> String {
     line += &format!(" --slow-flush {flush}ms");
     for _ in 0..rng.u32(1..4) {
         let until = at + rng.u64(300..1_500);
-        if until < LENGTH {
+        if until < DURATION_MS {
             let target = match rng.u32(0..4) {
                 0 => "all".to_owned(),
                 1 => "leader".to_owned(),
@@ -85,8 +85,8 @@ fn inject(seed: u64, is_slow: bool) -> Result<(), String> {
         faults += &slow;
     }
     let line = format!(
-        "run --service {members} --clients {clients} --duration {LENGTH}ms --think 5ms --values \
-         {values} --snapshot-after {snapshot}{faults} --seed {seed}"
+        "run --service {members} --clients {clients} --duration {DURATION_MS}ms --think 5ms \
+         --values {values} --snapshot-after {snapshot}{faults} --seed {seed}"
     );
     let ended = start(&format!("{line} --format json")).wait();
     let keeps = |result: &Value| {

@@ -46,14 +46,14 @@ fn clicks_on_tree_and_map_survive_a_redraw() {
 fn clicks_on_messages_and_processes_survive_a_redraw() {
     let Some(mut page) = LabPage::with_run("ricart-agrawala -n 3 --latency 5..9") else { return };
     page.step_until("view.messages.length > 2");
-    page.tab.value("document.getElementById('under-way').open = true");
+    page.tab.evaluate("document.getElementById('under-way').open = true");
     let message = page.view("view.messages.at(-1).message");
     let listed = format!("[data-listed='{message}']");
     let drawn = format!(".message[data-message='{message}']");
     for selector in [&listed, &drawn, ".process[data-process='2'] .name"] {
         click_during(&mut page, selector, REDRAW);
         let open = "!document.getElementById('menu').hidden";
-        assert_eq!(page.tab.value(open), json!(true), "{selector}");
+        assert_eq!(page.tab.evaluate(open), json!(true), "{selector}");
         page.press("Escape");
     }
     page.assert_no_complaints();
@@ -69,13 +69,13 @@ fn clicks_on_verdicts_and_states_survive_a_redraw() {
     click_during(&mut page, "[data-violation=mutual-exclusion]", REDRAW);
     assert_eq!(page.view("view.moment"), violation);
     click_during(&mut page, "#chosen button:nth-child(2)", REDRAW);
-    assert_eq!(page.tab.value("lab.chosen"), json!(2));
+    assert_eq!(page.tab.evaluate("lab.chosen"), json!(2));
     let open = "document.querySelector('#state details').open";
-    let before = page.tab.value(open);
+    let before = page.tab.evaluate(open);
     click_during(&mut page, "#state summary", REDRAW);
-    assert_ne!(page.tab.value(open), before);
-    page.tab.value(REDRAW);
-    assert_ne!(page.tab.value(open), before, "a redraw keeps it as the user left it");
+    assert_ne!(page.tab.evaluate(open), before);
+    page.tab.evaluate(REDRAW);
+    assert_ne!(page.tab.evaluate(open), before, "a redraw keeps it as the user left it");
     page.assert_no_complaints();
 }
 
@@ -89,12 +89,12 @@ fn a_click_on_an_event_survives_playing() {
     fs::write(&page, tenure(&words)).unwrap();
     tab.resize(1280, 900, "light");
     tab.load(&page, "window.viewer");
-    tab.value("viewer.select(viewer.panels.kept[4])");
-    let step = tab.value("viewer.panels.kept[1]");
+    tab.evaluate("viewer.select(viewer.panels.kept[4])");
+    let step = tab.evaluate("viewer.panels.kept[1]");
     tab.click_during(
         &format!("#events [data-step='{step}']"),
         "viewer.select(viewer.panels.kept[5])",
     );
-    assert_eq!(tab.value("viewer.selected"), step);
+    assert_eq!(tab.evaluate("viewer.selected"), step);
     assert_eq!(tab.complaints, [""; 0]);
 }

@@ -15,7 +15,7 @@ use crate::member::Member;
 /// Expression that is true once the state is shown.
 const SHOWN: &str = "window.dashboard?.state";
 
-/// Expression for the texts of different cells that overlap.
+/// Expression that returns the texts of different cells that overlap.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('h1, h2, p, dt, dd, td, th, li, label'))
         .filter((each) => each.checkVisibility() && !each.closest('thead'))
@@ -110,16 +110,16 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
     tab.visit(&members[0].url(), SHOWN);
     let claims =
         "Array.from(document.querySelectorAll('#locks .waits'), (each) => each.textContent)";
-    tab.until(&format!("String({claims}.sort()) === '12,13'"));
+    tab.wait_until(&format!("String({claims}.sort()) === '12,13'"));
     let roles = "document.querySelectorAll('#members .leads').length";
-    tab.until(&format!("{roles} === 1"));
+    tab.wait_until(&format!("{roles} === 1"));
     let names =
         "Array.from(document.querySelectorAll('#members tbody th'), (each) => each.textContent)";
     let expected = json!(["a-member-with-a-long-name.region-7.example.internal", "north", "south"]);
-    assert_eq!(tab.value(names), expected);
+    assert_eq!(tab.evaluate(names), expected);
     let blocked = "Array.from(document.querySelectorAll('#blocked tbody tr'), (each) =>
         [each.cells[0].textContent, each.cells[3].textContent]).sort()";
-    assert_eq!(tab.value(blocked), json!([["12", "10"], ["13", "11"]]));
+    assert_eq!(tab.evaluate(blocked), json!([["12", "10"], ["13", "11"]]));
     let put = |lease: u64, user: &str| {
         let client = json!({ "tenure": 1, "user": user, "host": "db1", "pid": 7, "command": "sh" });
         let (key, value) = (format!("jobs/nightly/{lease:x}"), base64(&client.to_string()));
@@ -129,26 +129,26 @@ fn dashboard_shows_members_and_queues_and_fits_at_any_width() {
     put(16, "ann");
     put(18, "bob");
     for described in ["10 ann@db1 7 sh", "12 bob@db1 7 sh"] {
-        tab.until(&format!("{blocked}.flat().includes('{described}')"));
+        tab.wait_until(&format!("{blocked}.flat().includes('{described}')"));
     }
     let labels = "Array.from(document.querySelectorAll('#tiles dt'), (each) => Math.round(
         each.getBoundingClientRect().top - each.parentElement.getBoundingClientRect().top))";
-    assert_eq!(tab.value(&format!("new Set({labels}).size === 1")), json!(true));
+    assert_eq!(tab.evaluate(&format!("new Set({labels}).size === 1")), json!(true));
     for (wide, look) in [(1280, "light"), (1280, "dark"), (500, "light"), (500, "dark")] {
         tab.resize(wide, 800, look);
-        tab.until(&format!("innerWidth === {wide}"));
-        assert_eq!(tab.value(CUT), json!([]), "{look} at {wide} pixels");
-        assert_eq!(tab.value(OVER), json!([]), "{look} at {wide} pixels");
+        tab.wait_until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.evaluate(CUT), json!([]), "{look} at {wide} pixels");
+        assert_eq!(tab.evaluate(OVER), json!([]), "{look} at {wide} pixels");
     }
     // Control: a part that is wider than the window is found.
-    tab.value("document.getElementById('about').style.minWidth = '900px'");
-    assert_ne!(tab.value(CUT), json!([]));
-    tab.value("document.getElementById('about').style.minWidth = ''");
+    tab.evaluate("document.getElementById('about').style.minWidth = '900px'");
+    assert_ne!(tab.evaluate(CUT), json!([]));
+    tab.evaluate("document.getElementById('about').style.minWidth = ''");
     members.remove(1);
-    tab.until("document.getElementById('warnings').textContent.includes('member south')");
+    tab.wait_until("document.getElementById('warnings').textContent.includes('member south')");
     let lost = "Array.from(document.querySelectorAll('#members tr.lost'), (each) =>
         each.cells[0].textContent + ' ' + each.cells[1].textContent)";
-    tab.until(&format!("{lost}.join() === 'south unreachable'"));
+    tab.wait_until(&format!("{lost}.join() === 'south unreachable'"));
     assert_eq!(tab.complaints, [""; 0]);
     members.remove(0);
     wait_for(&mut tab, "document.getElementById('status').className === 'lost'");
@@ -164,7 +164,7 @@ fn dashboard_light_and_dark_differ() {
     tab.visit(&member.url(), SHOWN);
     let papers = ["light", "dark"].map(|look| {
         tab.resize(1280, 800, look);
-        tab.value("getComputedStyle(document.body).backgroundColor")
+        tab.evaluate("getComputedStyle(document.body).backgroundColor")
     });
     assert_ne!(papers[0], papers[1]);
     assert_eq!(tab.complaints, [""; 0]);
@@ -193,13 +193,13 @@ fn dashboard_asks_for_a_user_if_users_are_enabled() {
     }
     tab.resize(500, 900, "dark");
     tab.visit(&member.url(), SHOWN);
-    tab.until("!document.getElementById('login').hidden");
+    tab.wait_until("!document.getElementById('login').hidden");
     assert!(!tab.text("body").contains("jobs/nightly"));
     assert!(tab.text("#tiles").contains("log in to see them"));
-    assert_eq!((tab.value(CUT), tab.value(OVER)), (json!([]), json!([])));
+    assert_eq!((tab.evaluate(CUT), tab.evaluate(OVER)), (json!([]), json!([])));
     let fill = |tab: &mut Tab, password: &str| {
-        tab.value("document.getElementById('name').value = 'root'");
-        tab.value(&format!("document.getElementById('password').value = {password:?}"));
+        tab.evaluate("document.getElementById('name').value = 'root'");
+        tab.evaluate(&format!("document.getElementById('password').value = {password:?}"));
         tab.click("#login button");
     };
     fill(&mut tab, "wrong");

@@ -20,7 +20,7 @@ const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Waits for a condition. Unlike `Tab::until`, it tolerates error messages of the page.
 pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
-    tab.value(&format!(
+    tab.evaluate(&format!(
         "new Promise((done) => {{ const look = () => ({expression}) ? done() \
          : setTimeout(look, 20); look(); }})"
     ));
@@ -59,7 +59,7 @@ pub(crate) fn tenure(words: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
 }
 
-/// Page of a lab; both end when this is dropped.
+/// Page of a lab. The lab and the browser end when this value is dropped.
 pub(crate) struct LabPage {
     pub(crate) tab: Tab,
     _server: LabServer,
@@ -72,7 +72,7 @@ impl LabPage {
         LabPage::with_args(&[])
     }
 
-    /// Opens the page of the command with these arguments.
+    /// Starts a lab with these arguments, and opens its page.
     pub(crate) fn with_args(words: &[&str]) -> Option<LabPage> {
         let mut tab = Tab::open()?;
         let server = LabServer::with(words);
@@ -84,28 +84,28 @@ impl LabPage {
         Some(LabPage { tab, _server: server, downloads })
     }
 
-    /// Opens the page and starts a run with these options.
+    /// Opens the initial page, and starts a run with these options on it.
     pub(crate) fn with_run(words: &str) -> Option<LabPage> {
         let mut page = LabPage::open()?;
         page.write("#words", words);
         page.click("#start");
-        page.until(&format!("lab.session.view.words.startsWith({words:?})"));
+        page.wait_until(&format!("lab.session.view.words.startsWith({words:?})"));
         Some(page)
     }
 
-    /// Clicks, and waits for the response of the lab.
+    /// Clicks on an element, and waits for the response of the lab.
     pub(crate) fn click(&mut self, selector: &str) {
         self.tab.click(selector);
         self.wait_idle();
     }
 
-    /// Clicks on an element, and on an action of the menu that opens.
+    /// Clicks on an element, and then on the entry `action` of the menu that opens.
     pub(crate) fn act(&mut self, selector: &str, action: &str) {
         self.click(selector);
         self.click(&format!("#menu [data-act={action}]"));
     }
 
-    /// Loses the first message of the view.
+    /// Makes the lab lose the first message in the view.
     pub(crate) fn lose_first_message(&mut self) {
         let message = self.view("view.messages[0].message");
         self.act(&format!(".message[data-message='{message}']"), "lose");
@@ -118,21 +118,21 @@ impl LabPage {
 
     /// Waits until all requests are complete and their views are shown.
     pub(crate) fn wait_idle(&mut self) {
-        self.tab.value(
+        self.tab.evaluate(
             "(async () => { let last; do { last = lab.session.last; await last; \
              await new Promise((done) => setTimeout(done)); } while (last !== lab.session.last); \
              })()",
         );
     }
 
-    pub(crate) fn until(&mut self, expression: &str) {
-        self.tab.until(expression);
+    pub(crate) fn wait_until(&mut self, expression: &str) {
+        self.tab.wait_until(expression);
         self.wait_idle();
     }
 
     /// Types text into a field.
     pub(crate) fn write(&mut self, selector: &str, text: &str) {
-        self.tab.value(&format!(
+        self.tab.evaluate(&format!(
             "(() => {{ const field = document.querySelector({selector:?}); \
              field.value = {text:?}; field.dispatchEvent(new Event('input')); }})()"
         ));
@@ -140,14 +140,14 @@ impl LabPage {
 
     /// Evaluates an expression of the present view.
     pub(crate) fn view(&mut self, expression: &str) -> Value {
-        self.tab.value(&format!("((view) => ({expression}))(lab.session.view)"))
+        self.tab.evaluate(&format!("((view) => ({expression}))(lab.session.view)"))
     }
 
     pub(crate) fn text(&mut self, selector: &str) -> String {
         self.tab.text(selector)
     }
 
-    /// Clicks on step until an expression of the view is true.
+    /// Clicks on the button for one step, again and again, until an expression of the view is true.
     pub(crate) fn step_until(&mut self, expression: &str) {
         for _ in 0..200 {
             if self.view(&format!("Boolean({expression})")) == json!(true) {

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use crate::lab_page::LabPage;
 
-/// Expression for the elements that exceed the window, or whose overflowing content cannot be
-/// scrolled. Fields scroll, and signs of the legend may draw over their edge.
+/// Expression that returns the elements that exceed the window, or whose overflowing content cannot
+/// be scrolled. Input fields scroll by themselves, and the symbols of the legend may draw over
+/// their edges.
 pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
         && !each.matches('input, textarea, select')
@@ -15,7 +16,7 @@ pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *
             && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.className || each.tagName)";
 
-/// Expression for the processes and messages of the picture that overlap.
+/// Expression that returns the processes and messages of the picture that overlap.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('#picture button'), (each) =>
         [each.textContent, each.getBoundingClientRect()]);
@@ -34,18 +35,18 @@ const DRAWN: &str =
 fn assert_pictures_fit(runs: &[(&str, u32)]) {
     let Some(mut page) = LabPage::open() else { return };
     for (words, steps) in runs {
-        page.tab.value(&format!("lab.begin({words:?})"));
+        page.tab.evaluate(&format!("lab.begin({words:?})"));
         page.wait_idle();
-        page.tab.value(&format!("lab.session.step({steps})"));
+        page.tab.evaluate(&format!("lab.session.step({steps})"));
         page.wait_idle();
         assert_eq!(page.view("view.moment"), json!(steps), "{words}");
         assert_ne!(page.view("view.messages.length"), json!(0), "{words}");
         for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {
             page.tab.resize(wide, 800, look);
-            page.until(&format!("innerWidth === {wide}"));
-            page.tab.value(DRAWN);
-            assert_eq!(page.tab.value(CUT), json!([]), "{words} at {wide} pixels");
-            assert_eq!(page.tab.value(OVER), json!([]), "{words} at {wide} pixels");
+            page.wait_until(&format!("innerWidth === {wide}"));
+            page.tab.evaluate(DRAWN);
+            assert_eq!(page.tab.evaluate(CUT), json!([]), "{words} at {wide} pixels");
+            assert_eq!(page.tab.evaluate(OVER), json!([]), "{words} at {wide} pixels");
         }
     }
     page.assert_no_complaints();
@@ -75,13 +76,14 @@ fn large_group_picture_fits_at_any_width() {
     assert_pictures_fit(&[("lamport -n 30", 40)]);
 }
 
-/// In a narrow window the command above the diagram is wider than a short diagram.
+/// In a narrow window, the command above the diagram is wider than a short diagram, and must not
+/// move the names.
 #[test]
 fn diagram_names_stand_beside_their_lines() {
     let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };
     page.tab.resize(400, 800, "light");
-    page.until("innerWidth === 400");
-    page.tab.value("lab.begin('ricart-agrawala -n 3 --latency 1..4')");
+    page.wait_until("innerWidth === 400");
+    page.tab.evaluate("lab.begin('ricart-agrawala -n 3 --latency 1..4')");
     page.wait_idle();
     let beside = "(() => {
         const box = document.getElementById('diagram');
@@ -94,7 +96,7 @@ fn diagram_names_stand_beside_their_lines() {
             names.every((each) => each.getBoundingClientRect().right < Math.min(...lines)),
             words.every((each) => each.left >= box_left)];
     })()";
-    assert_eq!(page.tab.value(beside), json!([3, 3, true, true]));
+    assert_eq!(page.tab.evaluate(beside), json!([3, 3, true, true]));
     page.assert_no_complaints();
 }
 
@@ -103,7 +105,7 @@ fn light_and_dark_differ() {
     let Some(mut page) = LabPage::open() else { return };
     let papers = ["light", "dark"].map(|look| {
         page.tab.resize(1280, 800, look);
-        page.tab.value("getComputedStyle(document.body).backgroundColor")
+        page.tab.evaluate("getComputedStyle(document.body).backgroundColor")
     });
     assert_ne!(papers[0], papers[1]);
     page.assert_no_complaints();

@@ -1,5 +1,5 @@
-//! The page of the lab in a real browser. Skipped with a message if none is installed: `cargo test
-//! -p tenure --test browser -- --nocapture`.
+//! The page of the lab in a real browser. If none is installed, the tests are skipped with a
+//! message, which `cargo test -p tenure --test browser -- --nocapture` shows.
 
 mod clicks;
 #[cfg(feature = "service")]
@@ -35,8 +35,8 @@ fn counterexample(folder: &Path) -> PathBuf {
 fn first_page_shows_run_that_can_be_stepped() {
     let Some(mut page) = LabPage::open() else { return };
     assert_eq!(page.view("view.algorithm"), "ricart-agrawala");
-    assert_eq!(page.tab.value("document.querySelectorAll('.process').length"), json!(3));
-    let words = page.tab.value("document.getElementById('words').value");
+    assert_eq!(page.tab.evaluate("document.querySelectorAll('.process').length"), json!(3));
+    let words = page.tab.evaluate("document.getElementById('words').value");
     assert_eq!(words, page.view("view.words"));
     assert_eq!(page.view("view.moment"), json!(0));
     let next = page.view("view.next.description");
@@ -46,7 +46,7 @@ fn first_page_shows_run_that_can_be_stepped() {
     assert!(page.text("#where").ends_with("moment 1"), "{}", page.text("#where"));
     assert!(!page.text("#last-event").is_empty());
     page.step_until("view.messages.length > 0");
-    let chips = page.tab.value("document.querySelectorAll('.message').length");
+    let chips = page.tab.evaluate("document.querySelectorAll('.message').length");
     assert_eq!(chips, page.view("view.messages.length"));
     page.click("#event");
     let happened = page.view("view.happened[0]");
@@ -64,9 +64,9 @@ fn run_ends_by_button_and_by_playing() {
     let last = page.view("view.moment");
     page.click("#begin");
     assert_eq!(page.view("view.moment"), json!(0));
-    page.tab.value("document.getElementById('speed').value = '60'");
+    page.tab.evaluate("document.getElementById('speed').value = '60'");
     page.tab.click("#run");
-    page.until("lab.session.view.next === null && lab.session.running === null");
+    page.wait_until("lab.session.view.next === null && lab.session.running === null");
     assert_eq!(page.view("[view.moment, view.tree.length - 1]"), json!([last, last]));
     page.assert_no_complaints();
 }
@@ -81,7 +81,7 @@ fn losing_a_reply_blocks_requester_forever() {
     page.click(&format!(".message[data-message='{message}']"));
     assert!(page.text("#menu").contains("reply"), "{}", page.text("#menu"));
     page.click("#menu [data-act=lose]");
-    assert_eq!(page.tab.value("document.getElementById('menu').hidden"), json!(true));
+    assert_eq!(page.tab.evaluate("document.getElementById('menu').hidden"), json!(true));
     assert!(page.text("#last-event").contains("lost"), "{}", page.text("#last-event"));
     page.click("#end");
     let held = format!("view.processes[{who} - 1].hold");
@@ -132,7 +132,7 @@ fn crashed_leader_is_suspected_and_replaced() {
     assert_eq!(page.view("[view.processes[2].up, view.processes[2].hold]"), json!([false, "down"]));
     assert!(page.text(".process[data-process='3']").contains("down"));
     page.click(".process[data-process='2']");
-    page.tab.value("document.querySelector('#menu select').value = '3'");
+    page.tab.evaluate("document.querySelector('#menu select').value = '3'");
     page.click("#menu [data-act=suspect]");
     assert_eq!(page.view("view.processes[1].suspects"), json!([3]));
     page.click("#end");
@@ -174,18 +174,18 @@ fn lost_entry_is_missing_until_retransmission() {
     };
     let lacks = say(&mut page, "lose", "[1]");
     let before = page.view("view.moment");
-    let (empty, drawn) = (format!("P{lacks} has nothing"), page.tab.value(&boxes));
+    let (empty, drawn) = (format!("P{lacks} has nothing"), page.tab.evaluate(&boxes));
     let has = say(&mut page, "deliver", "[0]");
-    let now = page.tab.value(&description);
+    let now = page.tab.evaluate(&description);
     let now = now.as_str().unwrap();
     assert!(now.contains(&empty) && now.contains(&format!("P{has} has 1, committed 0")), "{now}");
-    assert_eq!(page.tab.value(&boxes).as_u64(), drawn.as_u64().map(|drawn| drawn + 1));
+    assert_eq!(page.tab.evaluate(&boxes).as_u64(), drawn.as_u64().map(|drawn| drawn + 1));
     page.click("#end");
-    let now = page.tab.value(&description);
+    let now = page.tab.evaluate(&description);
     assert!(now.as_str().unwrap().contains(&format!("P{lacks} has 1 1")), "{now}");
     page.click(&format!("#tree [data-moment='{before}']"));
-    assert!(page.tab.value(&description).as_str().unwrap().contains(&empty), "as it was then");
-    assert_eq!(page.tab.value(&boxes), drawn);
+    assert!(page.tab.evaluate(&description).as_str().unwrap().contains(&empty), "as it was then");
+    assert_eq!(page.tab.evaluate(&boxes), drawn);
     page.assert_no_complaints();
 }
 
@@ -205,9 +205,9 @@ fn acting_in_the_past_adds_a_branch() {
     assert_eq!(page.view("view.tree[view.moment].parent"), json!(fork));
     assert_eq!(page.view("view.moment"), json!(old + 1));
     assert!(page.text("#tree-summary").contains("2 branches"), "{}", page.text("#tree-summary"));
-    assert_eq!(page.tab.value("document.querySelectorAll('#map .edge').length"), json!(3));
+    assert_eq!(page.tab.evaluate("document.querySelectorAll('#map .edge').length"), json!(3));
     assert_eq!(page.text("#tree [aria-selected=true] b"), (old + 1).to_string());
-    page.tab.value("document.getElementById('tree').focus()");
+    page.tab.evaluate("document.getElementById('tree').focus()");
     page.press("ArrowLeft");
     assert_eq!(page.view("view.moment"), json!(fork + 1), "as far along the branch beside");
     page.press("End");
@@ -257,12 +257,12 @@ fn opens_counterexample_and_steps_to_violation() {
     let folder = tempfile::tempdir().unwrap();
     let file = counterexample(folder.path());
     page.drop(&file);
-    page.until("lab.session.view.n === 2");
+    page.wait_until("lab.session.view.n === 2");
     page.click("#begin");
     assert!(page.text("#verdict").starts_with("✓"), "{}", page.text("#verdict"));
     page.step_until("view.verdicts.some((each) => each.verdict === 'violated')");
     assert!(page.verdict("mutual-exclusion").contains("✗ mutual-exclusion violated"));
-    let inside = page.tab.value("document.querySelectorAll('.process.inside').length");
+    let inside = page.tab.evaluate("document.querySelectorAll('.process.inside').length");
     assert_eq!(inside, json!(2));
     let at = page.view("view.moment");
     page.click("#back");
@@ -282,7 +282,7 @@ fn errors_are_shown_and_keep_state() {
     let description = page.text("#form-error");
     assert!(description.contains("--entreis"), "{description}");
     assert_eq!(
-        page.tab.value("document.getElementById('words').value"),
+        page.tab.evaluate("document.getElementById('words').value"),
         "ricart-agrawala -n 2 --entreis 3"
     );
     let folder = tempfile::tempdir().unwrap();
@@ -303,16 +303,16 @@ fn errors_are_shown_and_keep_state() {
 fn form_and_command_line_stay_in_sync() {
     let Some(mut page) = LabPage::open() else { return };
     let field = "[data-option='--latency']";
-    assert_eq!(page.tab.value(&format!("document.querySelector(\"{field}\").value")), "1..4");
+    assert_eq!(page.tab.evaluate(&format!("document.querySelector(\"{field}\").value")), "1..4");
     page.write("#words", "bully -n 4 --drift 0.01 --latency exp:2");
-    assert_eq!(page.tab.value(&format!("document.querySelector(\"{field}\").value")), "exp:2");
+    assert_eq!(page.tab.evaluate(&format!("document.querySelector(\"{field}\").value")), "exp:2");
     page.write(field, "");
     page.write("[data-option='--seed']", "9");
-    let words = page.tab.value("document.getElementById('words').value");
+    let words = page.tab.evaluate("document.getElementById('words').value");
     assert_eq!(words, "bully -n 4 --drift 0.01 --seed 9");
     page.write("#algorithm", "ricart-agrawala");
     page.click("[data-variant=clock-only-strict]");
-    let words = page.tab.value("document.getElementById('words').value");
+    let words = page.tab.evaluate("document.getElementById('words').value");
     assert_eq!(words, "ricart-agrawala -n 4 --drift 0.01 --seed 9 --variant clock-only-strict");
     page.assert_no_complaints();
 }
@@ -322,11 +322,11 @@ fn example_ends_as_its_hint_says() {
     let Some(mut page) = LabPage::open() else { return };
     page.click("#examples li:nth-child(2) button");
     assert!(page.text("#hint").contains("two are inside"), "{}", page.text("#hint"));
-    page.tab.value("document.getElementById('speed').value = '60'");
+    page.tab.evaluate("document.getElementById('speed').value = '60'");
     page.tab.click("#run");
-    page.until("lab.session.running === null && lab.session.view.moment > 0");
+    page.wait_until("lab.session.running === null && lab.session.view.moment > 0");
     assert!(page.verdict("mutual-exclusion").contains("violated"));
-    let inside = page.tab.value("document.querySelectorAll('.process.inside').length");
+    let inside = page.tab.evaluate("document.querySelectorAll('.process.inside').length");
     assert_eq!(inside, json!(2), "it pauses there");
     assert_eq!(page.view("view.verdicts[0].moment"), page.view("view.moment"));
     page.assert_no_complaints();
@@ -335,7 +335,7 @@ fn example_ends_as_its_hint_says() {
 #[test]
 fn keyboard_steps_loses_message_and_navigates_histories() {
     let Some(mut page) = LabPage::with_run("ricart-agrawala -n 2") else { return };
-    page.tab.value("document.activeElement.blur()");
+    page.tab.evaluate("document.activeElement.blur()");
     while page.view("view.messages.length") == json!(0) {
         page.press("ArrowRight");
     }
@@ -346,7 +346,7 @@ fn keyboard_steps_loses_message_and_navigates_histories() {
         for _ in 0..80 {
             page.press("Tab");
             let there = format!("document.activeElement.matches({selector:?})");
-            if page.tab.value(&there) == json!(true) {
+            if page.tab.evaluate(&there) == json!(true) {
                 return;
             }
         }
@@ -354,11 +354,11 @@ fn keyboard_steps_loses_message_and_navigates_histories() {
     };
     tab_to(&mut page, ".message");
     page.press("Enter");
-    assert_eq!(page.tab.value("document.activeElement.dataset.act"), "deliver");
+    assert_eq!(page.tab.evaluate("document.activeElement.dataset.act"), "deliver");
     page.press("Escape");
     assert_eq!(
         page.tab
-            .value("document.activeElement.className")
+            .evaluate("document.activeElement.className")
             .as_str()
             .map(|name| { name.starts_with("message") }),
         Some(true),
@@ -369,7 +369,7 @@ fn keyboard_steps_loses_message_and_navigates_histories() {
     let many = page.view("view.messages.length").as_u64().unwrap();
     page.press("Enter");
     assert_eq!(page.view("view.messages.length"), json!(many - 1));
-    let focused = page.tab.value("document.activeElement.className");
+    let focused = page.tab.evaluate("document.activeElement.className");
     assert!(focused.as_str().unwrap().starts_with("process"), "{focused}: the receiver");
     let here = page.view("view.moment");
     tab_to(&mut page, "#tree");
@@ -379,9 +379,9 @@ fn keyboard_steps_loses_message_and_navigates_histories() {
     assert_eq!(page.view("view.moment"), here, "down the branch that was last seen");
     page.press("Home");
     assert_eq!(page.view("view.moment"), json!(0));
-    page.tab.value("document.activeElement.blur()");
+    page.tab.evaluate("document.activeElement.blur()");
     page.press(" ");
-    page.until("lab.session.view.next === null && lab.session.running === null");
+    page.wait_until("lab.session.view.next === null && lab.session.running === null");
     page.assert_no_complaints();
 }
 
@@ -394,18 +394,18 @@ fn remote_access_requires_token() {
     tab.visit(page, "window.lab");
     wait_for(&mut tab, "!document.getElementById('form-error').hidden");
     assert!(tab.text("#form-error").contains("token"), "{}", tab.text("#form-error"));
-    assert_eq!(tab.value("lab.session.view"), json!(null));
+    assert_eq!(tab.evaluate("lab.session.view"), json!(null));
     let expected = |each: &String| each.contains("status of 401");
     assert!(tab.complaints.iter().all(expected), "{:?}", tab.complaints);
     assert!(!tab.complaints.is_empty());
     let mut tab = Tab::open().expect("there was one before");
     tab.visit(&address, SHOWN);
-    assert_eq!(tab.value("location.href.includes('token')"), json!(false), "it is not shown");
+    assert_eq!(tab.evaluate("location.href.includes('token')"), json!(false), "it is not shown");
     tab.click("#step");
-    tab.until("lab.session.view.moment === 1");
+    tab.wait_until("lab.session.view.moment === 1");
     tab.call("Page.reload", json!({}));
-    tab.until("document.readyState === 'complete' && window.lab?.session.view?.moment === 1");
-    assert_eq!(tab.value("sessionStorage.getItem('tenure-lab-token')"), token);
+    tab.wait_until("document.readyState === 'complete' && window.lab?.session.view?.moment === 1");
+    assert_eq!(tab.evaluate("sessionStorage.getItem('tenure-lab-token')"), token);
     assert_eq!(tab.complaints, [""; 0]);
 }
 

@@ -1,6 +1,6 @@
 //! The page in one file, opened from the disk. It is built once, unless the environment variable
-//! `TENURE_PAGE` names a built one. Skipped with a message without a browser or the target of
-//! WebAssembly.
+//! `TENURE_PAGE` names a built one. Without a browser or the WebAssembly target of Rust, the tests
+//! are skipped with a message.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,14 @@ use tenure_browser::Tab;
 
 use crate::layout::CUT;
 
-/// Seed of the drawn commands.
+/// Seed of the random commands.
 const SEED: u64 = 20_261_128;
 
-/// Number of drawn commands.
-const DRAWN: usize = 30;
+/// Number of random commands.
+const RANDOM_CHECKS: usize = 30;
 
-/// Limit on the states of a drawn search. Larger ones are not drawn.
+/// Limit on the states of the search of a random command. Commands with larger searches are
+/// skipped.
 const MAX_STATES: &str = "40000";
 
 /// Expression that is true once a run is shown.
@@ -58,7 +59,7 @@ fn built_page() -> Option<PathBuf> {
     Some(file)
 }
 
-/// Opens the page at a place of a link.
+/// Opens the page at a fragment, as a link does.
 fn open_at(place: &str, ready: &str) -> Option<Tab> {
     let mut tab = Tab::open()?;
     let file = page_file()?;
@@ -67,7 +68,7 @@ fn open_at(place: &str, ready: &str) -> Option<Tab> {
     Some(tab)
 }
 
-/// Loads the page at a place. A new fragment alone would not load the page again.
+/// Loads the page at a fragment. A change of the fragment alone would not load the page again.
 fn show(tab: &mut Tab, file: &Path, place: &str, ready: &str) {
     tab.visit("about:blank", "true");
     tab.visit(&format!("file://{}#{place}", file.display()), ready);
@@ -75,40 +76,40 @@ fn show(tab: &mut Tab, file: &Path, place: &str, ready: &str) {
 
 /// Runs a command line in the page and returns its exit status, texts and files.
 fn perform(tab: &mut Tab, line: &str) -> Value {
-    tab.value(&format!("lab.api.command({line:?})"))
+    tab.evaluate(&format!("lab.api.command({line:?})"))
 }
 
 /// Returns the present fragment of the page's address.
 fn place(tab: &mut Tab) -> String {
-    tab.value("location.hash.slice(1)").as_str().unwrap_or_default().to_owned()
+    tab.evaluate("location.hash.slice(1)").as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
 fn page_opens_from_disk_and_requests_nothing() {
     let Some(mut tab) = open_at("", SHOWN) else { return };
-    assert_eq!(tab.value("document.querySelectorAll('.process').length"), json!(3));
+    assert_eq!(tab.evaluate("document.querySelectorAll('.process').length"), json!(3));
     let loaded = "performance.getEntriesByType('resource').map((each) => each.name)
         .filter((name) => !/^(blob|data):/.test(name))";
-    assert_eq!(tab.value(loaded), json!([]));
+    assert_eq!(tab.evaluate(loaded), json!([]));
     assert_eq!(tab.complaints, [""; 0]);
     let refused = "new Promise((done) => {
         document.addEventListener('securitypolicyviolation', (event) =>
             done(event.violatedDirective));
         fetch('http://127.0.0.1:9/').catch(() => {});
     })";
-    assert_eq!(tab.value(refused), "connect-src", "the policy refuses requests");
+    assert_eq!(tab.evaluate(refused), "connect-src", "the policy refuses requests");
 }
 
 #[test]
 fn every_algorithm_of_the_form_runs() {
     let Some(mut tab) = open_at("", SHOWN) else { return };
-    let names = tab.value("lab.algorithms.map((each) => each.name)");
+    let names = tab.evaluate("lab.algorithms.map((each) => each.name)");
     let names: Vec<String> = serde_json::from_value(names).unwrap();
     assert!(names.len() > 80, "{names:?}");
     for name in &names {
-        tab.value(&format!("lab.begin({name:?})"));
+        tab.evaluate(&format!("lab.begin({name:?})"));
         let run = "lab.session.step(5).then((view) => [view.algorithm, view.moment > 0])";
-        assert_eq!(tab.value(run), json!([name, true]), "{name}");
+        assert_eq!(tab.evaluate(run), json!([name, true]), "{name}");
     }
     assert_eq!(tab.complaints, [""; 0]);
 }
@@ -116,7 +117,7 @@ fn every_algorithm_of_the_form_runs() {
 #[test]
 fn every_algorithm_of_the_form_is_checked() {
     let Some(mut tab) = open_at("", SHOWN) else { return };
-    let names = tab.value("lab.algorithms.map((each) => each.name)");
+    let names = tab.evaluate("lab.algorithms.map((each) => each.name)");
     let names: Vec<String> = serde_json::from_value(names).unwrap();
     for name in &names {
         let line = format!("check {name} --max-states 500 --format json");
@@ -130,8 +131,9 @@ fn every_algorithm_of_the_form_is_checked() {
     assert_eq!(unknown["exit"], json!(2), "{unknown}");
 }
 
-/// Returns the checks of all variants, in an order that the seed determines.
-fn drawn_checks() -> Vec<String> {
+/// Returns the options of the checks that demonstrate variants, in an order that [`SEED`]
+/// determines.
+fn random_checks() -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["list", "--format", "json"])
         .output()
@@ -174,7 +176,7 @@ fn comparable(report: &Value) -> Value {
 fn drawn_checks_equal_those_of_the_command() {
     let Some(mut tab) = open_at("", SHOWN) else { return };
     let (mut compared, mut violated) = (0, 0);
-    for line in drawn_checks() {
+    for line in random_checks() {
         let line = format!(
             "check {line} --threads 1 --max-states {MAX_STATES} --format json --trace found.ndjson"
         );
@@ -186,27 +188,28 @@ fn drawn_checks_equal_those_of_the_command() {
         assert_eq!(done["files"]["found.ndjson"].as_str(), trace.as_deref(), "{line}");
         violated += usize::from(report["verdict"] == "violated");
         compared += 1;
-        if compared == DRAWN {
+        if compared == RANDOM_CHECKS {
             break;
         }
     }
-    assert_eq!(compared, DRAWN);
+    assert_eq!(compared, RANDOM_CHECKS);
     assert!(violated > 0, "no drawn check has a counterexample");
 }
 
 /// Returns the parts of the view that a link must reproduce.
 fn moment(tab: &mut Tab) -> Value {
-    tab.value(
+    tab.evaluate(
         "((view) => [view.algorithm, view.time, view.processes, view.messages])(lab.session.view)",
     )
 }
 
-/// Opens the page's present link in a new browser, and compares the moments.
+/// Opens the page's present link in a new browser, and asserts that it shows the same moment of the
+/// run.
 fn assert_link_shows_moment(tab: &mut Tab) {
     let (link, shown) = (place(tab), moment(tab));
     let mut other = open_at(&link, &format!("{SHOWN}?.moment > 0")).expect("there was one before");
     assert_eq!(moment(&mut other), shown, "{link}");
-    other.value("lab.session.go(0)");
+    other.evaluate("lab.session.go(0)");
     assert_ne!(moment(&mut other), shown, "another moment differs");
 }
 
@@ -214,9 +217,9 @@ fn assert_link_shows_moment(tab: &mut Tab) {
 fn link_shows_moment_with_its_faults() {
     let run = "run=ricart-agrawala+-n+3+--latency+1..4&path=@0,6";
     let Some(mut tab) = open_at(run, &format!("{SHOWN}?.moment === 6")) else { return };
-    tab.value("lab.session.act({ delay: lab.session.view.messages[0].message, by: 2.5 })");
-    tab.value("lab.session.act({ crash: 2 })");
-    tab.value("lab.session.step(2)");
+    tab.evaluate("lab.session.act({ delay: lab.session.view.messages[0].message, by: 2.5 })");
+    tab.evaluate("lab.session.act({ crash: 2 })");
+    tab.evaluate("lab.session.step(2)");
     assert!(place(&mut tab).contains("crash:2,2"), "{}", place(&mut tab));
     assert_link_shows_moment(&mut tab);
     assert_eq!(tab.complaints, [""; 0]);
@@ -229,19 +232,19 @@ fn link_shows_moment_of_counterexample() {
     let ready = format!("document.querySelector('{walk}')");
     let Some(mut tab) = open_at(check, &ready) else { return };
     let steps =
-        tab.value("document.querySelectorAll('[data-checked=mutual-exclusion] ol li').length");
+        tab.evaluate("document.querySelectorAll('[data-checked=mutual-exclusion] ol li').length");
     assert_eq!(steps, json!(6));
     tab.click(walk);
-    tab.until("lab.session.view?.n === 2 && lab.views.shown === 'run'");
+    tab.wait_until("lab.session.view?.n === 2 && lab.views.shown === 'run'");
     for _ in 0..6 {
         assert_eq!(
-            tab.value("document.querySelectorAll('.process.inside').length < 2"),
+            tab.evaluate("document.querySelectorAll('.process.inside').length < 2"),
             json!(true)
         );
         tab.click("#step");
-        tab.value("lab.session.last");
+        tab.evaluate("lab.session.last");
     }
-    assert_eq!(tab.value("document.querySelectorAll('.process.inside').length"), json!(2));
+    assert_eq!(tab.evaluate("document.querySelectorAll('.process.inside').length"), json!(2));
     assert!(tab.text("#verdict").contains("violated"), "{}", tab.text("#verdict"));
     assert_link_shows_moment(&mut tab);
     assert_eq!(tab.complaints, [""; 0]);
@@ -254,13 +257,13 @@ fn search_can_be_cancelled_while_run_continues() {
     else {
         return;
     };
-    tab.value("lab.session.begin({ words: 'central -n 3' })");
-    tab.until("lab.session.view.algorithm === 'central'");
-    assert_ne!(tab.value("lab.check.running"), json!(null), "the search continues");
+    tab.evaluate("lab.session.begin({ words: 'central -n 3' })");
+    tab.wait_until("lab.session.view.algorithm === 'central'");
+    assert_ne!(tab.evaluate("lab.check.running"), json!(null), "the search continues");
     tab.click("#check-cancel");
-    tab.until("lab.check.running === null");
+    tab.wait_until("lab.check.running === null");
     assert!(tab.text("#check-error").contains("cancelled"), "{}", tab.text("#check-error"));
-    tab.value("lab.check.start('central -n 2')");
+    tab.evaluate("lab.check.start('central -n 2')");
     assert!(tab.text("#result").contains("mutual-exclusion holds"), "{}", tab.text("#result"));
 }
 
@@ -269,14 +272,14 @@ fn process_is_cut_off_and_reconnected() {
     let run = "run=bully+-n+3&path=@0,3";
     let Some(mut tab) = open_at(run, &format!("{SHOWN}?.moment === 3")) else { return };
     let cut = "document.querySelector('.process[data-process=\"3\"]').classList.contains('cut')";
-    assert_eq!(tab.value(cut), json!(false));
-    tab.value("lab.act({ cut: 3 })");
-    assert_eq!(tab.value(cut), json!(true));
-    assert_eq!(tab.value("lab.session.view.moment"), json!(3), "the run is at the same moment");
-    tab.value("lab.session.until('end')");
-    tab.value("lab.act({ reconnect: 3 })");
-    assert_eq!(tab.value(cut), json!(false));
-    let words = tab.value("lab.session.view.words");
+    assert_eq!(tab.evaluate(cut), json!(false));
+    tab.evaluate("lab.act({ cut: 3 })");
+    assert_eq!(tab.evaluate(cut), json!(true));
+    assert_eq!(tab.evaluate("lab.session.view.moment"), json!(3), "the run is at the same moment");
+    tab.evaluate("lab.session.until('end')");
+    tab.evaluate("lab.act({ reconnect: 3 })");
+    assert_eq!(tab.evaluate(cut), json!(false));
+    let words = tab.evaluate("lab.session.view.words");
     assert!(words.as_str().unwrap().contains("--partition 3@"), "{words}");
     assert_eq!(tab.complaints, [""; 0]);
 }
@@ -288,15 +291,15 @@ fn answer_is_hidden_until_there_is_a_guess() {
     };
     assert!(tab.text("#question").contains("Lamport clocks"), "{}", tab.text("#question"));
     assert_eq!(tab.text("#answer"), "");
-    assert_eq!(tab.value("document.getElementById('show-answer').disabled"), json!(true));
-    tab.value(
+    assert_eq!(tab.evaluate("document.getElementById('show-answer').disabled"), json!(true));
+    tab.evaluate(
         "(() => { const guess = document.getElementById('guess'); guess.value = 'no'; \
          guess.dispatchEvent(new Event('input')); })()",
     );
     tab.click("#show-answer");
     assert!(tab.text("#answer").starts_with("No, because"), "{}", tab.text("#answer"));
     tab.click("#answer [data-line^=check]");
-    tab.until("document.querySelector('#answer .output').textContent.includes('violated')");
+    tab.wait_until("document.querySelector('#answer .output').textContent.includes('violated')");
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -308,7 +311,7 @@ fn chapter_runs_its_commands() {
     let run = "#chapter [data-line^='check ricart-agrawala -n 2 --variant clock-only-strict']";
     tab.click(run);
     let outputs = "[...document.querySelectorAll('#chapter .output')]";
-    tab.until(&format!("{outputs}.some((each) => each.textContent.includes('P1 enters'))"));
+    tab.wait_until(&format!("{outputs}.some((each) => each.textContent.includes('P1 enters'))"));
     tab.click("#chapters [data-chapter='16_for_every_n']");
     tab.click("#chapter a[data-chapter='04_breaking_it']");
     assert!(self::place(&mut tab).starts_with("book=04_breaking_it"), "{}", self::place(&mut tab));
@@ -336,7 +339,7 @@ fn views_fit_at_any_width() {
         for (wide, look) in [(1280, "light"), (500, "dark")] {
             tab.resize(wide, 900, look);
             show(&mut tab, file, place, &format!("window.lab?.algorithms.length > 0 && ({ready})"));
-            assert_eq!(tab.value(&cut), json!([]), "{place} at {wide} pixels");
+            assert_eq!(tab.evaluate(&cut), json!([]), "{place} at {wide} pixels");
         }
     }
     assert_eq!(tab.complaints, [""; 0]);
@@ -350,10 +353,10 @@ fn messages_move_by_transforms_alone() {
         { subtree: true }).filter((each) => each.effect.getKeyframes().length > 0)
         .flatMap((each) => each.effect.getKeyframes().flatMap((frame) => Object.keys(frame)))
         .filter((name) => !['offset', 'computedOffset', 'easing', 'composite'].includes(name)))";
-    assert_eq!(tab.value(step), json!([]), "nothing moves if the user prefers that");
+    assert_eq!(tab.evaluate(step), json!([]), "nothing moves if the user prefers that");
     let moving = json!([{"name": "prefers-reduced-motion", "value": "no-preference"}]);
     tab.call("Emulation.setEmulatedMedia", json!({ "features": moving }));
-    let names = tab.value(step);
+    let names = tab.evaluate(step);
     let names: Vec<String> = serde_json::from_value(names).unwrap();
     assert!(!names.is_empty());
     assert!(names.iter().all(|name| name == "translate" || name == "opacity"), "{names:?}");

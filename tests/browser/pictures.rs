@@ -11,7 +11,7 @@ use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 use crate::layout::CUT;
 
-/// Expression for the texts of a drawing that overlap or leave the drawing.
+/// Expression that returns the texts of a drawing that overlap or leave the drawing.
 const WORDS: &str = "(() => {
     const within = document.querySelector('svg').getBoundingClientRect();
     const all = Array.from(document.querySelectorAll('svg text'), (each) =>
@@ -25,7 +25,7 @@ const WORDS: &str = "(() => {
     return [...cut, ...over];
 })()";
 
-/// Expression for the texts in the boxes of logs that are wider than their boxes.
+/// Expression that returns the texts in the boxes of logs that are wider than their boxes.
 const BOXED: &str = "(() => {
     const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
         each.getBoundingClientRect());
@@ -35,7 +35,8 @@ const BOXED: &str = "(() => {
     }).map((each) => each.textContent);
 })()";
 
-/// Expression for the number of pixels of the diagram in the color of the critical section.
+/// Expression that returns the number of pixels of the diagram in the colour of the critical
+/// section.
 const INSIDE: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
     const { width, height } = viewer.canvas;
@@ -67,17 +68,17 @@ fn counterexample_shows_violation_without_click() {
     fs::write(&svg, tenure(&["trace", "diagram", trace, "--as", "svg"])).unwrap();
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         show(&mut tab, &svg, wide, look);
-        assert_eq!(tab.value(WORDS), json!([]), "at {wide} pixels");
+        assert_eq!(tab.evaluate(WORDS), json!([]), "at {wide} pixels");
         let marks = "Array.from(document.querySelectorAll(
             '.violation, .violation-step, .verdict'), (each) => {
             const { width, height } = each.getBoundingClientRect(); return width * height > 20; })";
-        let description = tab.value("document.querySelector('svg').textContent").to_string();
+        let description = tab.evaluate("document.querySelector('svg').textContent").to_string();
         let again = "tenure check ricart-agrawala -n 2";
         assert!(
             description.contains("ricart-agrawala, 2 processes") && description.contains(again),
             "{description}"
         );
-        let marks = tab.value(marks);
+        let marks = tab.evaluate(marks);
         let marks = marks.as_array().unwrap();
         assert!(marks.len() > 2 && marks.iter().all(|seen| *seen == json!(true)), "{marks:?}");
     }
@@ -92,8 +93,8 @@ fn counterexample_shows_violation_without_click() {
         assert!(description.contains(words), "{description}");
         let in_sight = "['violation', 'picture'].every((id) =>
             document.getElementById(id).getBoundingClientRect().bottom < innerHeight)";
-        assert_eq!(tab.value(in_sight), json!(true), "without a click, at {wide} pixels");
-        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+        assert_eq!(tab.evaluate(in_sight), json!(true), "without a click, at {wide} pixels");
+        assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
         assert!(tab.text("#event").contains("P1 enters"), "it opens there: {}", tab.text("#event"));
     }
     assert_eq!(tab.complaints, [""; 0]);
@@ -107,18 +108,24 @@ fn draws_tree_as_tree_and_coordinator_in_center() {
     let places = "Array.from(document.querySelectorAll('#picture .process'), (each) =>
         [parseFloat(each.style.left), parseFloat(each.style.top)])";
     let of = |value: Value| -> Vec<[f64; 2]> { serde_json::from_value(value).unwrap() };
-    let tree = of(page.tab.value(places));
+    let tree = of(page.tab.evaluate(places));
     for (child, place) in tree.iter().enumerate().skip(1) {
         let parent = tree[(child - 1) / 2];
         assert!(parent[1] < place[1], "P{} stands below its parent: {tree:?}", child + 1);
     }
-    assert_eq!(page.tab.value("document.querySelectorAll('#picture .link-line').length"), json!(6));
-    page.tab.value("lab.begin('central -n 5')");
+    assert_eq!(
+        page.tab.evaluate("document.querySelectorAll('#picture .link-line').length"),
+        json!(6)
+    );
+    page.tab.evaluate("lab.begin('central -n 5')");
     page.wait_idle();
-    let star = of(page.tab.value(places));
+    let star = of(page.tab.evaluate(places));
     let middle = (star[1][0] + star[2][0] + star[3][0] + star[4][0]) / 4.0;
     assert!((star[0][0] - middle).abs() < 2.0, "{star:?}");
-    assert_eq!(page.tab.value("document.querySelectorAll('#picture .link-line').length"), json!(4));
+    assert_eq!(
+        page.tab.evaluate("document.querySelectorAll('#picture .link-line').length"),
+        json!(4)
+    );
     page.assert_no_complaints();
 }
 
@@ -129,15 +136,15 @@ fn lays_out_quorums_and_marks_selected_one() {
     };
     let asked = "Array.from(document.querySelectorAll('#picture .asked'), (each) =>
         Number(each.dataset.process))";
-    assert_eq!(page.tab.value(asked), json!([1, 2, 4]), "the path that P1 is on");
+    assert_eq!(page.tab.evaluate(asked), json!([1, 2, 4]), "the path that P1 is on");
     let heights = "Array.from(document.querySelectorAll('#picture .process'), (each) =>
         parseFloat(each.style.top))";
-    let heights: Vec<f64> = serde_json::from_value(page.tab.value(heights)).unwrap();
+    let heights: Vec<f64> = serde_json::from_value(page.tab.evaluate(heights)).unwrap();
     assert!(heights[0] < heights[1] && heights[1] < heights[3], "below the root: {heights:?}");
     assert!(page.text("#legend").contains("the quorum of P1"));
-    page.tab.value("lab.begin('maekawa -n 7 --quorums fpp')");
+    page.tab.evaluate("lab.begin('maekawa -n 7 --quorums fpp')");
     page.wait_idle();
-    assert_eq!(page.tab.value(asked), json!([1, 2, 3]), "a line of the plane");
+    assert_eq!(page.tab.evaluate(asked), json!([1, 2, 3]), "a line of the plane");
     page.assert_no_complaints();
 }
 
@@ -151,20 +158,20 @@ fn plot_groups_curves_and_describes_hovered_point() {
         let only = "--only=central,lamport,raymond,maekawa,coordinated:bully";
         tenure(&["compare", "mutex", "--runs", "1", only, "--plot", plot]);
         show(&mut tab, &file, 500, look);
-        assert_eq!(tab.value(WORDS), json!([]), "{plot}");
-        assert_eq!(tab.value("document.querySelectorAll('svg .head').length"), json!(5));
+        assert_eq!(tab.evaluate(WORDS), json!([]), "{plot}");
+        assert_eq!(tab.evaluate("document.querySelectorAll('svg .head').length"), json!(5));
         let paper = "getComputedStyle(document.querySelector('.paper')).fill";
-        let paper = tab.value(paper);
+        let paper = tab.evaluate(paper);
         assert_eq!(paper == json!("rgb(255, 255, 255)"), look == "light", "{paper}");
     }
-    tab.value(
+    tab.evaluate(
         "document.querySelector('svg g[data-name=lamport] g .mark')
             .dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))",
     );
     let readout = tab.text("#readout");
     assert!(readout.starts_with("lamport: 2 processes, "), "{readout}");
     let behind = "getComputedStyle(document.querySelector('[data-name=central]')).opacity";
-    assert_eq!(tab.value(behind), json!("0.2"));
+    assert_eq!(tab.evaluate(behind), json!("0.2"));
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -183,9 +190,9 @@ fn page_of_real_nodes_shows_holder_without_click() {
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
         tab.load(&page, "window.viewer");
-        let inside = tab.value(INSIDE).as_u64().unwrap();
+        let inside = tab.evaluate(INSIDE).as_u64().unwrap();
         assert!(inside > 300, "{inside} pixels at {wide}");
-        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+        assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
     }
     let drawing = ["trace", "diagram", "--as", "svg", "--events", "1..60"];
     let words: Vec<&str> = drawing.into_iter().chain(words.into_iter().skip(4)).collect();
@@ -193,7 +200,7 @@ fn page_of_real_nodes_shows_holder_without_click() {
     fs::write(&svg, tenure(&words)).unwrap();
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         show(&mut tab, &svg, wide, look);
-        assert_eq!(tab.value(WORDS), json!([]), "drawn, at {wide} pixels");
+        assert_eq!(tab.evaluate(WORDS), json!([]), "drawn, at {wide} pixels");
     }
     assert_eq!(tab.complaints, [""; 0]);
 }
@@ -213,8 +220,8 @@ fn logs_and_comparison_fit_without_overlap() {
     fs::write(&rows, tenure(&words)).unwrap();
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         show(&mut tab, &rows, wide, look);
-        assert_eq!(tab.value(WORDS), json!([]), "rows at {wide} pixels");
-        assert!(tab.value("document.querySelectorAll('svg > g').length").as_u64() > Some(3));
+        assert_eq!(tab.evaluate(WORDS), json!([]), "rows at {wide} pixels");
+        assert!(tab.evaluate("document.querySelectorAll('svg > g').length").as_u64() > Some(3));
     }
     let svg = folder.path().join("logs.svg");
     for more in [&[][..], &["--at", "70,80,90,100"]] {
@@ -222,8 +229,8 @@ fn logs_and_comparison_fit_without_overlap() {
         fs::write(&svg, tenure(&[&words[..], more].concat())).unwrap();
         for (wide, look) in [(1280, "light"), (500, "dark")] {
             show(&mut tab, &svg, wide, look);
-            assert_eq!(tab.value(WORDS), json!([]), "{more:?} at {wide} pixels");
-            assert_eq!(tab.value(BOXED), json!([]), "{more:?} at {wide} pixels");
+            assert_eq!(tab.evaluate(WORDS), json!([]), "{more:?} at {wide} pixels");
+            assert_eq!(tab.evaluate(BOXED), json!([]), "{more:?} at {wide} pixels");
         }
     }
     let page = folder.path().join("two.html");
@@ -232,8 +239,8 @@ fn logs_and_comparison_fit_without_overlap() {
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
         tab.load(&page, "document.getElementById('parts')");
-        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
-        papers.push(tab.value("getComputedStyle(document.body).backgroundColor"));
+        assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
+        papers.push(tab.evaluate("getComputedStyle(document.body).backgroundColor"));
     }
     assert_ne!(papers[0], papers[1]);
     assert_eq!(tab.complaints, [""; 0]);

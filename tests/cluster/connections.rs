@@ -56,7 +56,7 @@ fn node_may_listen_at_another_address() {
     second.follows(2);
 }
 
-/// A host that accepts a connection one second late.
+/// The listener of the peer is full, so a connection is accepted only one second late.
 #[test]
 #[cfg(target_os = "linux")]
 fn distant_peer_is_logged_once() {

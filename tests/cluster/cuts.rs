@@ -1,4 +1,4 @@
-//! Partitions: nodes on separate hosts, and the time until they reconnect.
+//! Partitions of nodes on separate hosts, and the time until the nodes reconnect.
 
 use std::fs;
 use std::thread::sleep;
@@ -66,7 +66,8 @@ impl Cluster {
 fn nodes_reconnect_after_a_partition_without_tcp_backoff() {
     let _slot = cluster_slot();
     let mut took = Vec::new();
-    // A busy machine may delay some attempts as long as TCP would.
+    // One attempt of three must be fast: a busy machine may delay the others by as much as TCP
+    // would.
     for _ in 0..3 {
         let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
         // The retransmissions of TCP at 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s are followed by one at

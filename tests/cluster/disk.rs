@@ -11,7 +11,7 @@ use crate::strace::can_make_calls_fail;
 use crate::waiting::cluster_slot;
 
 /// Failures of the first append to a saved state: the system call, its file, the error, and the
-/// message of the node. The file of changes is created under another name.
+/// message of the node. The file of changes is created under another name and then renamed.
 const FAULTS: [(&str, File, &str, &str); 8] = [
     ("openat", File::Next, "EIO", "cannot write"),
     ("write", File::Next, "EIO", "cannot write"),
@@ -23,7 +23,7 @@ const FAULTS: [(&str, File, &str, &str); 8] = [
     ("fdatasync", File::Changes, "EIO", "cannot save"),
 ];
 
-/// State of the file of changes: before or after its renaming.
+/// Name of the file of changes: before or after its renaming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum File {
     Next,

@@ -36,7 +36,8 @@ fn counts(line: &str) -> usize {
     report["elections"].as_array().unwrap().len()
 }
 
-/// Asserts that algorithms with mutual exclusion count correctly, and that others are rejected.
+/// Asserts that the counter is correct with each lock that promises mutual exclusion, and that
+/// other locks are rejected. `at_a_leader` selects the locks that a leader grants, or all others.
 fn assert_every_lock_counts(at_a_leader: bool) {
     let _slot = cluster_slot();
     let mut locks = listed("mutex");

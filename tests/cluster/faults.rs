@@ -17,7 +17,8 @@ use tempfile::TempDir;
 use tenure_runtime::ports::reserved;
 
 impl Ended {
-    /// Returns the single line of an error.
+    /// Returns the error of the command. Asserts that the error is a single line, and that standard
+    /// output is empty.
     #[track_caller]
     fn line(&self) -> &str {
         assert_eq!(self.out, "", "nothing but a result is for standard output");
@@ -59,16 +60,16 @@ fn directory() -> (TempDir, String) {
     (directory, path)
 }
 
-/// Executes `tenure run`, and returns its report. Asserts that no update is lost.
+/// Executes `tenure run`, asserts that no update is lost, and returns its report.
 #[track_caller]
-fn sound(line: &str) -> Value {
+fn run_without_lost_updates(line: &str) -> Value {
     let result = run_report(line, 0);
-    assert_sound(&result);
+    assert_no_lost_updates(&result);
     result
 }
 
 #[track_caller]
-fn assert_sound(result: &Value) {
+fn assert_no_lost_updates(result: &Value) {
     assert_eq!(result["violations"], 0, "{result:#}");
     assert_eq!(result["counter"]["lost"], 0, "{result:#}");
     assert_eq!(result["counter"]["expected"], result["counter"]["found"], "{result:#}");
@@ -78,7 +79,7 @@ fn assert_sound(result: &Value) {
 #[test]
 fn killed_leader_is_replaced_and_leads_again_after_restart() {
     let _slot = cluster_slot();
-    let result = sound("--duration 8s --kill leader@1s --restart leader@2500ms");
+    let result = run_without_lost_updates("--duration 8s --kill leader@1s --restart leader@2500ms");
     let elections = result["elections"].as_array().unwrap();
     let after_crash = elections.iter().find(|election| election["cause"] == "crash");
     assert_eq!(after_crash.expect("an election after the crash")["leader"], 4, "{result:#}");
@@ -99,7 +100,7 @@ fn updates_are_lost_without_a_lock() {
 #[test]
 fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
     let _slot = cluster_slot();
-    let result = sound("--mutex ricart-agrawala --entries 40");
+    let result = run_without_lost_updates("--mutex ricart-agrawala --entries 40");
     assert_eq!(result["entries"], 200);
     assert_eq!(result["messages_per_entry"]["measured"], 8.0);
     assert_eq!(result["messages_per_entry"]["card"], 8);
@@ -108,7 +109,7 @@ fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
 #[test]
 fn central_lock_takes_three_messages_per_entry() {
     let _slot = cluster_slot();
-    let result = sound("--mutex central --nodes 4 --entries 40");
+    let result = run_without_lost_updates("--mutex central --nodes 4 --entries 40");
     assert_eq!(result["messages_per_entry"]["away_from_coordinator"], 3.0);
     assert_eq!(result["messages_per_entry"]["measured"], 2.25);
 }
@@ -116,7 +117,8 @@ fn central_lock_takes_three_messages_per_entry() {
 #[test]
 fn stopped_leader_loses_no_updates() {
     let _slot = cluster_slot();
-    let result = sound("--nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms");
+    let result =
+        run_without_lost_updates("--nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms");
     eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
 }
 
@@ -125,14 +127,16 @@ fn stopped_leader_loses_no_updates() {
 #[test]
 fn stopped_holder_is_rejected_by_its_old_fence() {
     let _slot = cluster_slot();
-    let result = sound("--nodes 3 --duration 9s --hold 2ms --pause inside@1s..6s");
+    let result =
+        run_without_lost_updates("--nodes 3 --duration 9s --hold 2ms --pause inside@1s..6s");
     assert!(result["refused"].as_u64() > Some(0), "{result:#}");
 }
 
 #[test]
 fn killed_holder_restarts_and_is_served() {
     let _slot = cluster_slot();
-    let result = sound("--nodes 3 --duration 6s --kill inside@1s --restart inside@2s");
+    let result =
+        run_without_lost_updates("--nodes 3 --duration 6s --kill inside@1s --restart inside@2s");
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
@@ -141,7 +145,7 @@ fn killed_holder_restarts_and_is_served() {
 fn nodes_killed_during_boot_restart() {
     let _slot = cluster_slot();
     let faults = "--kill all@500ms --restart all@800ms --kill all@801ms --restart all@1100ms";
-    sound(&format!("--nodes 3 --election raft {faults} --duration 3s"));
+    run_without_lost_updates(&format!("--nodes 3 --election raft {faults} --duration 3s"));
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn stopped_process_with_perfect_detector_is_checked_at_the_resource() {
     let _slot = cluster_slot();
     let pauses = "--pause 4@1766ms..4353ms --pause 3@956ms..2805ms";
     let line = format!("--mutex tolerant-ricart-agrawala --duration 5s --hold 5ms {pauses}");
-    let result = sound(&line);
+    let result = run_without_lost_updates(&line);
     let note = "a perfect failure detector";
     assert!(result["notes"].to_string().contains(note), "{result:#}");
     eprintln!("{} overlaps, not promised: {}", result["overlaps"], result["not_promised"]);
@@ -168,7 +172,7 @@ fn verified_trace_segments_are_deleted_during_a_run() {
         (later.exists() && !first.exists()).then_some(())
     });
     let result = run.ended().expect(0).json();
-    assert_sound(&result);
+    assert_no_lost_updates(&result);
     assert_eq!((&result["entries"], &result["crashes"]), (&4_500.into(), &0.into()));
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing stays");
 }
@@ -177,7 +181,9 @@ fn verified_trace_segments_are_deleted_during_a_run() {
 fn channel_tolerates_lost_and_duplicated_messages() {
     let _slot = cluster_slot();
     let faults = "--fifo --lose 0.1 --duplicate 0.1";
-    let result = sound(&format!("--mutex ricart-agrawala --nodes 3 --entries 40 {faults}"));
+    let result = run_without_lost_updates(&format!(
+        "--mutex ricart-agrawala --nodes 3 --entries 40 {faults}"
+    ));
     assert_eq!(result["messages_per_entry"]["measured"], 4.0);
     let channel = &result["channel"];
     assert!(channel["injected"]["lost"].as_u64() > Some(0), "{result:#}");
@@ -188,8 +194,8 @@ fn channel_tolerates_lost_and_duplicated_messages() {
 #[test]
 fn clusters_of_one_and_twenty_nodes_run() {
     let _slot = cluster_slot();
-    sound("--nodes 1 --no-faults --entries 20");
-    let result = sound("--nodes 20 --no-faults --entries 3");
+    run_without_lost_updates("--nodes 1 --no-faults --entries 20");
+    let result = run_without_lost_updates("--nodes 20 --no-faults --entries 3");
     assert_eq!(result["entries"], 60);
 }
 

@@ -33,7 +33,7 @@ fn endless_page_requests_do_not_stop_a_node() {
     let held: Vec<TcpStream> = (0..400)
         .filter_map(|_| {
             let stream = TcpStream::connect(page).ok()?;
-            // A rejected client receives the response later.
+            // A write error is ignored: a rejected client receives the response later.
             let _ = (&stream).write_all(b"GET / HT");
             Some(stream)
         })

@@ -18,17 +18,17 @@ use crate::waiting::{cluster_slot, eventually};
 
 /// Environment variable with the path to which a counter writes its address. A test process that
 /// has this variable serves as a counter.
-const PLACE: &str = "TENURE_TEST_COUNTER";
+const COUNTER_VARIABLE: &str = "TENURE_TEST_COUNTER";
 
-/// Default lease of an entry: nine times 40 ms.
-const ENTRY: Duration = Duration::from_millis(360);
+/// Default duration of the lease of an entry: nine times 40 ms.
+const ENTRY_LEASE: Duration = Duration::from_millis(360);
 
-/// Default lease of a leader.
-const OFFICE: Duration = Duration::from_millis(320);
+/// Default duration of the lease of a leader.
+const LEADER_LEASE: Duration = Duration::from_millis(320);
 
-/// Tolerance for measured times: a partition is made, a release is observed and an expiry is
-/// observed by processes that share two cores.
-const LATE: Duration = Duration::from_millis(60);
+/// Tolerance for measured times. The processes that make the partition and observe the release and
+/// the expiry share two cores.
+const TOLERANCE: Duration = Duration::from_millis(60);
 
 /// Starts a counter at a host, and returns its address.
 fn start_counter(hosts: &Hosts, host: u32, place: PathBuf) -> (Killed, String) {
@@ -37,7 +37,7 @@ fn start_counter(hosts: &Hosts, host: u32, place: PathBuf) -> (Killed, String) {
         .args(within)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "holders::in_a_process", "--ignored"])
-        .env(PLACE, &place)
+        .env(COUNTER_VARIABLE, &place)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
@@ -48,7 +48,7 @@ fn start_counter(hosts: &Hosts, host: u32, place: PathBuf) -> (Killed, String) {
 #[test]
 #[ignore = "a counter for other tests, which start it"]
 fn in_a_process() {
-    let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) else { return };
+    let Some(place) = std::env::var_os(COUNTER_VARIABLE).map(PathBuf::from) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let server = Server::start(SIZE, None).await.unwrap();
@@ -61,18 +61,20 @@ fn in_a_process() {
     });
 }
 
-/// Number of nodes that enter. It is so small that the leader is often none of them.
+/// Number of nodes that enter the critical section. It is small, so the leader is often another
+/// node.
 const USERS: u32 = 2;
 
 /// A cluster with waiting processes, where no process leaves on its own.
 struct Queue {
     cluster: Cluster,
-    /// One counter for each host, because no other host can be reached in a partition.
+    /// Counters at the hosts whose nodes enter, one each: in a partition a node reaches no other
+    /// host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }
 
-/// Times of the release and of the next entry, measured from the start of the partition.
+/// Times from the start of the partition to the release and to the next entry.
 struct Change {
     led: bool,
     claimed: Duration,
@@ -98,7 +100,7 @@ impl Queue {
     }
 
     /// Returns the times of entries and exits of a node, in alternation, from its trace.
-    fn turns(&self, host: u32) -> Vec<u64> {
+    fn times_of_entries_and_exits(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.cluster.nodes.trace(host)).unwrap_or_default();
         let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let turn = |record: Value| {
@@ -112,10 +114,10 @@ impl Queue {
 
     /// Returns true if a node is in the critical section, from its trace.
     fn is_inside(&self, host: u32) -> bool {
-        self.turns(host).len() % 2 == 1
+        self.times_of_entries_and_exits(host).len() % 2 == 1
     }
 
-    /// Isolates the holder.
+    /// Isolates the holder of the lock. Returns the measured times once another node has entered.
     fn cut_the_holder_off(&self, cut: Cut) -> Change {
         let cluster = &self.cluster;
         let leader = cluster.agreed(&cluster.all());
@@ -128,10 +130,10 @@ impl Queue {
         let started = now();
         let since = |time: u64| Duration::from_nanos(time.saturating_sub(started));
         eventually("the end of an entry", || (!self.is_inside(holder)).then_some(()));
-        let claimed = since(*self.turns(holder).last().unwrap());
+        let claimed = since(*self.times_of_entries_and_exits(holder).last().unwrap());
         let vacant = eventually("another inside", || {
             let heir = cluster.hosts.all().find(|host| *host != holder && self.is_inside(*host))?;
-            self.turns(heir).last().copied().map(since)
+            self.times_of_entries_and_exits(heir).last().copied().map(since)
         });
         cluster.mend(holder, cut);
         let led = leader == holder;
@@ -158,8 +160,8 @@ fn twenty_isolated_holders_release_within_their_lease() {
     let Some(queue) = Queue::new() else { return Hosts::say_skipped() };
     for cut in CUTS.into_iter().cycle().take(20) {
         let Change { led, claimed, vacant } = queue.cut_the_holder_off(cut);
-        let stated = ENTRY + if led { OFFICE } else { Duration::ZERO };
-        assert!(claimed < stated + LATE, "{cut:?}: inside for {claimed:?}, leader: {led}");
+        let stated = ENTRY_LEASE + if led { LEADER_LEASE } else { Duration::ZERO };
+        assert!(claimed < stated + TOLERANCE, "{cut:?}: inside for {claimed:?}, leader: {led}");
         assert!(claimed < vacant, "{cut:?}: two inside");
     }
     assert_ne!(queue.cluster.verdict("mutual-exclusion"), "violated");

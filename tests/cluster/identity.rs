@@ -46,7 +46,8 @@ impl ClusterFiles {
         )
     }
 
-    /// Returns the configuration of a node with another listening address, as on another machine.
+    /// Returns the configuration of a node that listens at another address, as if it ran on another
+    /// machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
         self.config(me, state).replace(&self.addresses[me - 1], &reserved().to_string())
     }
@@ -180,7 +181,7 @@ fn node_requires_its_own_state_and_a_private_key() {
     files.start("p2", &mistaken).assert_ends(2, "not listed for P2");
 }
 
-/// Creates other keys in `newer`, and returns the entry of P3.
+/// Creates another set of keys in the folder `newer`. Returns the line of its public keys for P3.
 fn another_key_of_p3(files: &ClusterFiles) -> String {
     create_keys(3, &files.path("newer"));
     let keys = read(&files.path("newer/public.keys"));

@@ -47,7 +47,8 @@ impl Member {
         self.path("state")
     }
 
-    /// Starts the member. `within` precedes its command line.
+    /// Starts the member. `within` is the beginning of the command line, such as a tracer that
+    /// starts the member.
     fn start(&self, within: &[String]) -> Node {
         let mut line = within.to_vec();
         line.push(env!("CARGO_BIN_EXE_tenure").to_owned());
@@ -63,7 +64,7 @@ impl Member {
         Node::spawn(self.path("member"), &line)
     }
 
-    /// Sends one request; `None` without a successful response.
+    /// Sends one request. Returns the body of a successful response, else `None`.
     fn ask(&self, path: &str, body: &Value) -> Option<Value> {
         let mut stream = TcpStream::connect(self.clients).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
@@ -160,12 +161,12 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
     }
 }
 
-/// Files of a state: the snapshot, the next snapshot, the next segment, the segments, the folder.
-/// Calls are counted separately for each.
+/// Parts of the state of a member, in whose files system calls fail: the snapshot, the next
+/// snapshot, the next segment, the segments, the folder.
 const PARTS: [&str; 5] = ["state", "state.next", "log.next", "log-", ""];
 
-/// Returns a command line that records the calls on this part of the state. It also injects
-/// `fault`, if that is not empty.
+/// Returns a command line that records the system calls on the files of `part`. The command also
+/// injects `fault`, if that is not empty.
 fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -198,8 +199,9 @@ struct FaultRun {
 }
 
 impl FaultRun {
-    /// Injects a fault into each call of a few puts and snapshots on one part of the state:
-    /// for each kind of call, into the first, the second and so on, counted by thread.
+    /// Injects a fault into the system calls of a few puts and snapshots on one part of the state.
+    /// There is a run for each kind of call and each position: the fault hits the first, the second
+    /// and so on, counted by thread. Returns the number of faults.
     fn inject_at_each_call(&mut self, part: &str, fault: impl Fn(&str) -> Option<String>) -> u32 {
         let calls = self.member.path("calls");
         self.count(&traced(&self.member.state(), part, "", &calls));
@@ -220,8 +222,8 @@ impl FaultRun {
         times
     }
 
-    /// Puts numbers while the member responds, enough for two snapshots; returns true if the member
-    /// survives. Otherwise it reports the reason.
+    /// Puts numbers while the member responds, at most enough for two snapshots. Returns true if
+    /// the member survives. Otherwise asserts that its log states the reason.
     fn count(&mut self, within: &[String]) -> bool {
         let mut node = self.member.start(within);
         for _ in 0..8 {
@@ -237,7 +239,8 @@ impl FaultRun {
         true
     }
 
-    /// Checks that the acknowledged number exists, or the one that followed it.
+    /// Restarts the member, and asserts that it has the last acknowledged number or the one after
+    /// it.
     fn assert_found(&mut self, case: &str) {
         let mut node = self.member.start(&[]);
         let found = self.member.last(&mut node);
@@ -250,7 +253,8 @@ impl FaultRun {
     }
 }
 
-/// Injects faults into all calls that save entries and snapshots, one at a time.
+/// Injects faults into all calls that save entries and snapshots, one at a time. Returns the number
+/// of faults in each of [`PARTS`].
 fn inject_at_each(fault: impl Fn(&str) -> Option<String>) -> [u32; PARTS.len()] {
     let mut run = FaultRun { member: Member::with_snapshots_after(3), counted: 0 };
     let times = PARTS.map(|part| run.inject_at_each_call(part, &fault));
@@ -299,6 +303,7 @@ fn flipped_bits_stop_the_member_or_change_nothing() {
     assert!(refused.iter().any(|name| name == "state"), "rejected: {refused:?}");
 }
 
+/// Flips single bits in the files of the member's state, and restarts the member after each one.
 /// Returns the names of the files whose damage the member reported, with repetition.
 fn flipped(member: &Member) -> Vec<String> {
     member.count_to(5);

@@ -10,7 +10,7 @@ use crate::nodes::{Node, Nodes};
 /// Number of nodes.
 pub(crate) const SIZE: u32 = 5;
 
-/// Directions of a partition.
+/// Directions in which packets of an isolated host are dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cut {
     Both,

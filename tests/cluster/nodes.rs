@@ -25,7 +25,7 @@ pub(crate) struct Nodes {
 /// A running node, killed on drop.
 pub(crate) struct Node {
     child: Killed,
-    /// File name without extension.
+    /// Path of the node's files, without their extension.
     files: PathBuf,
 }
 
@@ -115,7 +115,8 @@ pub(crate) fn create_keys(size: usize, folder: &Path) {
 }
 
 impl Node {
-    /// Starts a command line with its output in files of this name.
+    /// Starts a command line. Its output goes to files with this path and the extensions `out` and
+    /// `err`.
     pub(crate) fn spawn(files: PathBuf, line: &[String]) -> Node {
         let output = |end: &str| File::create(files.with_extension(end)).unwrap();
         let child = Command::new(&line[0])
@@ -162,7 +163,7 @@ impl Node {
         })
     }
 
-    /// Waits until the node reports this leader, and returns the term.
+    /// Waits until this leader is the one that the node reported last, and returns the term.
     #[track_caller]
     pub(crate) fn follows(&mut self, leader: u32) -> u64 {
         eventually("an election", || {

@@ -32,7 +32,8 @@ impl Cluster {
         self.hosts.all().collect()
     }
 
-    /// Isolates the leader, and returns how long it stays leader and how long the others have none.
+    /// Isolates the leader. Returns the time until it steps down, and the time until the others
+    /// elect another leader.
     fn cut_the_leader_off(&self, cut: Cut) -> [Duration; 2] {
         let leader = self.agreed(&self.all());
         let others: Vec<u32> = self.hosts.all().filter(|host| *host != leader).collect();

@@ -36,7 +36,7 @@ fn page(node: &Node) -> SocketAddr {
 }
 
 /// Starts all nodes, and waits until they agree on a leader.
-fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
+fn start_and_agree(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
     let mut running: Vec<Node> = Vec::new();
     for me in 1..=size {
         nodes.configure(me, sections);
@@ -123,7 +123,7 @@ fn terminated_leader_hands_over_before_a_timeout() {
     let _slot = cluster_slot();
     for election in ["raft", "bully"] {
         let nodes = Nodes::on_loopback(5).electing(election);
-        let (mut running, leader) = led(&nodes, 5, NO_TIME_OUT);
+        let (mut running, leader) = start_and_agree(&nodes, 5, NO_TIME_OUT);
         let mut left = running.remove(leader as usize - 1);
         left.signal(Signal::TERM);
         assert_eq!(left.wait(), 0, "{}", left.log());
@@ -147,7 +147,7 @@ fn terminated_leader_hands_over_before_a_timeout() {
 fn departed_node_is_suspected_at_once() {
     let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(3).electing("bully");
-    let (running, _) = led(&nodes, 3, NO_TIME_OUT);
+    let (running, _) = start_and_agree(&nodes, 3, NO_TIME_OUT);
     let there = |it: &Value| it["process"] == 1 || it["process"] == 2;
     eventually("both peers", || {
         (running[2].reported("peer_up").iter().filter(|it| there(it)).count() == 2).then_some(())
@@ -168,7 +168,7 @@ fn idle_node_logs_nothing() {
     let nodes = Nodes::on_loopback(3).electing("raft");
     let often = NO_TIME_OUT.replace("[detector]", "[detector]\nperiod_ms = 5");
     let sections = format!("[page]\nlisten = \"127.0.0.1:0\"\n{often}");
-    let (running, _) = led(&nodes, 3, &sections);
+    let (running, _) = start_and_agree(&nodes, 3, &sections);
     let received = || {
         let status: Value = serde_json::from_str(&get(page(&running[0]), "/status").1).unwrap();
         status["traffic"]["messages_received"].as_u64().unwrap()

@@ -7,7 +7,7 @@ use crate::waiting::cluster_slot;
 
 /// Returns the report of a run of three nodes whose leader is isolated for a while, long enough for
 /// an election on a busy machine.
-fn cut(more: &str) -> Value {
+fn run_with_isolated_leader(more: &str) -> Value {
     let line = format!("-n 3 --partition leader@1s..4s --duration 5500ms --hold 2ms {more}");
     let result = run_report(&line, 0);
     assert_eq!(result["counter"]["lost"], 0, "{result:#}");
@@ -16,9 +16,9 @@ fn cut(more: &str) -> Value {
     result
 }
 
-/// Returns the leader that was elected during the partition, and the isolated one.
+/// Returns the leader that was elected during the partition, and the isolated leader.
 #[track_caller]
-fn heirs(result: &Value) -> [u64; 2] {
+fn leaders_of_both_sides(result: &Value) -> [u64; 2] {
     let elections = result["elections"].as_array().unwrap();
     let heir = elections.iter().find(|election| election["cause"] == "partition");
     let heir = heir.unwrap_or_else(|| panic!("an election: {result:#}"));
@@ -28,8 +28,8 @@ fn heirs(result: &Value) -> [u64; 2] {
 #[test]
 fn fences_protect_the_counter_from_partitioned_bullies() {
     let _slot = cluster_slot();
-    let result = cut("--election bully");
-    let [heir, cut_off] = heirs(&result);
+    let result = run_with_isolated_leader("--election bully");
+    let [heir, cut_off] = leaders_of_both_sides(&result);
     assert_ne!(heir, cut_off);
     let late = result["refused"].as_u64() > Some(0) || result["overlaps"].as_u64() > Some(0);
     assert!(late, "both sides go on: {result:#}");
@@ -38,8 +38,8 @@ fn fences_protect_the_counter_from_partitioned_bullies() {
 #[test]
 fn isolated_majority_leader_causes_no_overlaps() {
     let _slot = cluster_slot();
-    let result = cut("--election raft");
-    let [heir, cut_off] = heirs(&result);
+    let result = run_with_isolated_leader("--election raft");
+    let [heir, cut_off] = leaders_of_both_sides(&result);
     assert_ne!(heir, cut_off);
     assert_eq!([&result["refused"], &result["overlaps"]], [0, 0], "{result:#}");
 }
@@ -47,7 +47,7 @@ fn isolated_majority_leader_causes_no_overlaps() {
 #[test]
 fn lock_by_permissions_waits_for_the_end_of_a_partition() {
     let _slot = cluster_slot();
-    let result = cut("--mutex ricart-agrawala");
+    let result = run_with_isolated_leader("--mutex ricart-agrawala");
     assert!(result["latency_ms"]["max"].as_f64() > Some(2_800.0), "{result:#}");
     assert_eq!(result["verdicts"]["starvation-freedom"], "holds", "{result:#}");
     assert_eq!([&result["refused"], &result["overlaps"]], [0, 0], "{result:#}");

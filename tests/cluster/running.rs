@@ -59,7 +59,7 @@ impl Running {
         })
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the command.
     pub(crate) fn ended(&mut self) -> Ended {
         let status = eventually("the end of the command", || self.child.try_wait().unwrap());
         Ended { status, out: self.output("out"), err: self.output("err") }

@@ -9,7 +9,7 @@ use crate::waiting::cluster_slot;
 /// Returns the report of a run with three members, four clients and these faults. Asserts that all
 /// properties hold and that no update is lost.
 #[track_caller]
-fn kept(faults: &str) -> Value {
+fn run_with_faults(faults: &str) -> Value {
     let result = run_report(&format!("--service 3 --clients 4 {faults} --duration 3s"), 0);
     let verdicts = result["verdicts"].as_object().unwrap();
     assert_eq!(verdicts.len(), 7);
@@ -21,7 +21,7 @@ fn kept(faults: &str) -> Value {
 #[test]
 fn service_tolerates_a_killed_and_restarted_leader() {
     let _slot = cluster_slot();
-    let result = kept("--kill leader@700ms --restart leader@1500ms");
+    let result = run_with_faults("--kill leader@700ms --restart leader@1500ms");
     assert_eq!(result["kills"], 1);
     assert!(result["entries"].as_u64() > Some(0), "{result:#}");
     assert_eq!(result["counter"]["expected"], result["counter"]["found"], "{result:#}");
@@ -40,7 +40,7 @@ fn service_tolerates_stopped_and_leaving_members() {
 #[test]
 fn service_tolerates_an_isolated_leader() {
     let _slot = cluster_slot();
-    let result = kept("--partition leader@500ms..1700ms");
+    let result = run_with_faults("--partition leader@500ms..1700ms");
     assert_eq!(result["partitions"].as_array().map(Vec::len), Some(1), "{result:#}");
     assert!(result["entries"].as_u64() > Some(0), "{result:#}");
     // No election starts before 250 ms without heartbeats, which are at most 50 ms apart. Waiting
@@ -52,7 +52,7 @@ fn service_tolerates_an_isolated_leader() {
 #[test]
 fn service_tolerates_a_leader_with_a_full_disk() {
     let _slot = cluster_slot();
-    let result = kept("--full-disk leader@500ms..1500ms");
+    let result = run_with_faults("--full-disk leader@500ms..1500ms");
     let notes = result["notes"].to_string();
     assert!(notes.contains("could not write, and ended with exit status: 4"), "{result:#}");
 }
@@ -60,7 +60,8 @@ fn service_tolerates_a_leader_with_a_full_disk() {
 #[test]
 fn acknowledged_values_remain_after_all_members_are_killed() {
     let _slot = cluster_slot();
-    let result = kept("--values 256K --snapshot-after 50 --kill all@1s --restart all@1300ms");
+    let result =
+        run_with_faults("--values 256K --snapshot-after 50 --kill all@1s --restart all@1300ms");
     let of = |name: &str| result["values"][name].as_u64().unwrap();
     assert!(of("acknowledged") > 0 && of("acknowledged") <= of("put"), "{result:#}");
     assert!(of("bytes") > of("acknowledged"), "{result:#}");
@@ -76,7 +77,9 @@ fn service_tolerates_slow_disks() {
         eprintln!("skipped: needs strace");
         return;
     }
-    kept("--slow-disk leader@300ms..1500ms --kill leader@800ms --restart leader@1s --values 1M");
+    run_with_faults(
+        "--slow-disk leader@300ms..1500ms --kill leader@800ms --restart leader@1s --values 1M",
+    );
     let slow = "--slow-disk 1@100ms..2500ms --slow-flush 300ms";
     let result = run_report(&format!("--service 1 --clients 2 {slow} --duration 3s"), 0);
     assert_eq!(result["faults"], 1);

@@ -1,4 +1,4 @@
-//! Permissions of `strace` on this machine; without it no disk faults can be injected.
+//! Faults that `strace` can inject on this machine. Without it there are no disk faults.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Time limit for any wait. A run on a busy machine gives up after three minutes.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// Number of concurrent clusters: each waits more than it works.
+/// Maximum number of clusters at the same time: each one waits more than it works.
 const CAPACITY: usize = 3;
 
 /// Number of free slots.

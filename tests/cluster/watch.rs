@@ -34,7 +34,7 @@ fn status(to: SocketAddr, path: &str) -> u16 {
     first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap()
 }
 
-/// Returns the messages to a page, in order.
+/// Returns the messages that a page receives, in order.
 fn report(url: &str) -> impl Iterator<Item = Value> {
     let (to, query) = parts(url);
     let lines = ask(to, &format!("/api/live{query}")).lines().map_while(Result::ok);
@@ -144,7 +144,7 @@ fn occupied_page_address_is_rejected_before_the_run() {
     assert!(message.contains("--watch: cannot listen on"), "{message}");
 }
 
-/// Expression for the elements that exceed the window or are truncated.
+/// Expression that returns the elements that exceed the window or are truncated.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => !each.closest('thead') && (
         each.getBoundingClientRect().right > document.documentElement.clientWidth
@@ -160,20 +160,20 @@ fn browser_shows_a_run_and_its_end() {
     tab.visit(&run.page(), "window.live?.lastUpdate?.view.leader");
     assert_eq!(tab.text("#status"), "live");
     assert!(tab.text("#leader").starts_with('P'), "{}", tab.text("#leader"));
-    tab.until("document.querySelectorAll('#nodes tbody tr').length === 3");
-    tab.until("document.getElementById('strip').getAttribute('aria-label').includes('P1')");
-    tab.until("document.querySelector('#nodes tr.down') !== null");
-    tab.until(
+    tab.wait_until("document.querySelectorAll('#nodes tbody tr').length === 3");
+    tab.wait_until("document.getElementById('strip').getAttribute('aria-label').includes('P1')");
+    tab.wait_until("document.querySelector('#nodes tr.down') !== null");
+    tab.wait_until(
         "Array.from(document.querySelectorAll('#news li'))
         .some((each) => each.textContent.includes('crashes'))",
     );
     for (wide, look) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
         tab.resize(wide, 900, look);
-        tab.until("window.live.lastUpdate.view.leader");
-        assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
+        tab.wait_until("window.live.lastUpdate.view.leader");
+        assert_eq!(tab.evaluate(CUT), Value::Array(Vec::new()), "{wide} {look}");
         shoot(&mut tab, &format!("running-{wide}-{look}"));
     }
-    tab.until("window.live.lastUpdate.last");
+    tab.wait_until("window.live.lastUpdate.last");
     assert_eq!(tab.text("#status"), "the run is over");
     assert!(
         tab.text("#verdict").contains("All promised properties hold."),
@@ -183,7 +183,7 @@ fn browser_shows_a_run_and_its_end() {
     run.ended().expect(0);
     for (wide, look) in [(1280, "light"), (400, "dark")] {
         tab.resize(wide, 900, look);
-        assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
+        assert_eq!(tab.evaluate(CUT), Value::Array(Vec::new()), "{wide} {look}");
         shoot(&mut tab, &format!("over-{wide}-{look}"));
     }
 }
@@ -200,14 +200,14 @@ fn browser_reports_a_lost_server_and_reconnects() {
     tab.visit(&node.page(), "window.live?.lastUpdate?.view.leader");
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
-        assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "a node's own page, {wide} {look}");
+        assert_eq!(tab.evaluate(CUT), Value::Array(Vec::new()), "a node's own page, {wide} {look}");
         shoot(&mut tab, &format!("own-{wide}-{look}"));
     }
     node.signal(Signal::KILL);
     let mut looks = |look: &str| {
         // The browser logs each failed attempt.
         let is = format!("document.getElementById('status').className === '{look}'");
-        eventually(look, || tab.value(&is).as_bool().filter(|is| *is));
+        eventually(look, || tab.evaluate(&is).as_bool().filter(|is| *is));
         tab.text("#status")
     };
     let message = looks("lost");

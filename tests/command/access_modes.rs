@@ -43,7 +43,7 @@ fn attempt(service: &Service, options: &str) -> Option<i32> {
     service.run(options, "true").status.code()
 }
 
-/// Waits for the command of a wrapper to print, and for the end of both.
+/// Waits until the command of a wrapper has printed `in` and both have ended. Asserts success.
 fn acquires(mut child: Child) {
     assert_eq!(lines(&mut child).next().expect("a line").expect("text"), "in");
     assert_eq!(ended(child).0, 0);
@@ -128,7 +128,7 @@ fn several_locks_are_held_together_or_not_at_all() {
     assert_eq!(service.leases(), 0);
 }
 
-/// Commands that want the same locks in different orders.
+/// Ten commands want the same two locks, in opposite orders.
 #[test]
 fn opposite_orders_of_several_locks_do_not_deadlock() {
     let service = Service::start();
@@ -213,7 +213,7 @@ fn invalid_combinations_of_modes_are_rejected() {
     }
 }
 
-/// Control for the attempts above: one that may succeed does.
+/// Control for the attempts in the other tests: an attempt succeeds if nothing excludes it.
 #[test]
 fn holders_with_other_names_do_not_exclude_each_other() {
     let service = Service::start();

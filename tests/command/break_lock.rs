@@ -3,10 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::mvccpb::KeyValue;
 
 use crate::hold::{Service, ended, until};
+use crate::malformed_grpc::{Reply, UNKNOWN, framed, serve_replies};
 use crate::member::Member;
 use crate::shell::{assert_fails_with, data, tenure, text};
 
@@ -15,7 +20,7 @@ fn broken(service: &Service, options: &str) -> Output {
     tenure(&format!("locks break --yes {wait} {options} --endpoints {}", service.member.address))
 }
 
-/// Script that appends to a file when it is terminated, somewhat later.
+/// Returns a script that, some time after it receives TERM, appends to a file and ends.
 fn script(path: &Path) -> String {
     let path = path.display();
     format!(
@@ -79,7 +84,7 @@ fn forced_break_revokes_the_lease_at_once() {
     assert!(!events.exists(), "the control: it is killed, not terminated");
 }
 
-/// A lease may expire before the command reads it, so longer ones are tried too.
+/// The lease may expire before the command reads it. So the test tries longer leases as well.
 #[test]
 fn expired_lease_of_a_stopped_holder_is_reported() {
     let service = Service::start();
@@ -153,6 +158,47 @@ fn break_without_a_terminal_requires_yes() {
         .expect("the command starts");
     assert_fails_with(&output, 2, "give --yes");
     assert_eq!(leases(&member), 2);
+}
+
+/// Starts a service in which `host-7` holds lock `a` with a lease of 60 s, and never releases it.
+/// Returns its address, and a counter of the reads of the lease.
+fn held_for_ever() -> (String, Arc<AtomicUsize>) {
+    let key = KeyValue {
+        key: b"a/1a".to_vec(),
+        value: b"host-7".to_vec(),
+        create_revision: 1,
+        lease: 26,
+        ..Default::default()
+    };
+    let claims = framed(&rpc::RangeResponse { kvs: vec![key], ..Default::default() });
+    let done = framed(&rpc::TxnResponse { succeeded: true, ..Default::default() });
+    let lease =
+        rpc::LeaseTimeToLiveResponse { id: 26, ttl: 60, granted_ttl: 60, ..Default::default() };
+    let (lease, revoked) = (framed(&lease), framed(&rpc::LeaseRevokeResponse::default()));
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counter = reads.clone();
+    let address = serve_replies(move |path| {
+        Reply::Message(match path {
+            "/etcdserverpb.KV/Range" => claims.clone(),
+            "/etcdserverpb.KV/Txn" => done.clone(),
+            "/etcdserverpb.Lease/LeaseTimeToLive" => {
+                counter.fetch_add(1, Ordering::Relaxed);
+                lease.clone()
+            }
+            "/etcdserverpb.Lease/LeaseRevoke" => revoked.clone(),
+            _ => return UNKNOWN,
+        })
+    });
+    (address, reads)
+}
+
+#[test]
+fn long_lease_of_a_holder_is_read_once_while_waiting() {
+    let (address, reads) = held_for_ever();
+    let line = format!("locks break --yes --wait 2s a --endpoints {address}");
+    assert!(text(&line, 0).ends_with(": lease 1a revoked\n"));
+    // Once with the lock, and once after the holder was asked to release it.
+    assert_eq!(reads.load(Ordering::Relaxed), 2);
 }
 
 #[test]

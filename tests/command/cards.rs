@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// Each run tries one in this number of commands.
+/// One in this many commands is tried in a run of the tests.
 const SHARE: usize = 16;
 
 /// Returns the commands of all cards, each with the name of one card that has it.

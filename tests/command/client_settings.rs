@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::hold::Service;
 use crate::shell::assert_fails_with;
 
-/// Endpoint without a member.
+/// Endpoint at which no member listens.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
 /// A home directory with a file `.config/tenure/client.toml`.

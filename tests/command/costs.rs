@@ -153,7 +153,7 @@ fn default_lock_has_its_own_row() {
     assert_eq!(tenure("compare election -n 3 --only coordinated:raft").status.code(), Some(2));
 }
 
-/// A check names a command for clocked promises, and that command checks them.
+/// A check names the command that checks clocked promises, and this command does check them.
 #[test]
 fn check_names_the_command_for_clocked_promises() {
     let shown = text("check coordinated:raft -n 2 --entries 1,1 --max-states 2000 --crash 1", 3);

@@ -8,13 +8,13 @@ use tenure_core::{Graph, ProcessId};
 use crate::shell::{assert_fails_with, data, tenure, text};
 
 /// Returns the path of a file of the documentation.
-fn file(name: &str) -> String {
+fn docs_file(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("docs/graphs").join(name).display().to_string()
 }
 
 /// Writes a file for one test.
-fn written(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
+fn write_file(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
     std::fs::write(&path, content).expect("a file");
@@ -23,7 +23,7 @@ fn written(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn formats_of_one_graph_give_one_run() {
-    let run = |name: &str| data(&format!("simulate lamport --topology {}", file(name)), 0);
+    let run = |name: &str| data(&format!("simulate lamport --topology {}", docs_file(name)), 0);
     let list = run("campus.txt");
     assert_eq!(
         (&list["n"], list["network"]["edges"].as_array().map(Vec::len)),
@@ -31,7 +31,7 @@ fn formats_of_one_graph_give_one_run() {
     );
     assert_eq!(run("campus.dot"), list);
     assert_eq!(run("campus.graphml"), list);
-    let shown = text(&format!("simulate lamport --topology {}", file("campus.dot")), 0);
+    let shown = text(&format!("simulate lamport --topology {}", docs_file("campus.dot")), 0);
     assert!(shown.contains("P1 = library, P2 = lab, P3 = hall"), "{shown}");
 }
 
@@ -44,7 +44,7 @@ fn invalid_graphs_are_refused_in_one_line() {
         ("a.graphml", "<graphml>\n<graph>\n</graphml>", ":3: "),
     ];
     for (name, content, message) in cases {
-        let (_folder, path) = written(name, content);
+        let (_folder, path) = write_file(name, content);
         let line = format!("simulate lamport --topology {}", path.display());
         assert_fails_with(&tenure(&line), 2, message);
     }
@@ -133,7 +133,7 @@ fn weights_multiply_latency_of_each_edge() {
 
 #[test]
 fn printed_command_replays_run_on_own_graph() {
-    let (_folder, path) = written("my graph.dot", "graph { a -- b -- c -- a; c -- d }");
+    let (_folder, path) = write_file("my graph.dot", "graph { a -- b -- c -- a; c -- d }");
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["simulate", "ricart-agrawala", "--lose", "0.3", "--beyond-assumptions"])
         .args(["--format", "json", "--topology"])
@@ -158,7 +158,7 @@ fn printed_command_replays_run_on_own_graph() {
 fn trace_holds_graph_without_its_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let trace = folder.path().join("run.ndjson");
-    let (graphs, path) = written("own.dot", "graph { a -- b -- c -- a }");
+    let (graphs, path) = write_file("own.dot", "graph { a -- b -- c -- a }");
     let line = format!("simulate lamport --topology {}", path.display());
     text(&format!("{line} --trace {}", trace.display()), 0);
     drop(graphs);
@@ -174,17 +174,18 @@ fn trace_holds_graph_without_its_file() {
 fn own_tree_and_own_quorums_change_the_cost() {
     let path = |options: &str| data(&format!("simulate raymond {options} --entries 0,0,0,0,1"), 0);
     // The token crosses 1–5 of the own tree, and the whole path.
-    let own = path(&format!("--tree {}", file("tree.txt")));
+    let own = path(&format!("--tree {}", docs_file("tree.txt")));
     assert_eq!(own["messages"]["total"], 2, "{own}");
     assert_eq!(path("-n 5 --tree path")["messages"]["total"], 8);
-    let quorums = format!("simulate maekawa --quorums {}", file("quorums.txt"));
+    let quorums = format!("simulate maekawa --quorums {}", docs_file("quorums.txt"));
     let own = data(&format!("{quorums} --entries 0,0,0,1,0"), 0);
     assert_eq!((&own["n"], &own["messages"]["total"]), (&5.into(), &6.into()), "{own}");
     let checked = data("check maekawa --quorums 1,2/2,3/1,3", 0);
     assert_eq!(checked["properties"]["mutual-exclusion"], "holds");
 }
 
-/// A crash of one process leaves one of the three pairs, and a crash of the centre leaves none.
+/// After a crash of one process, one of the three pairs is left. After a crash of the centre, none
+/// is left.
 #[test]
 fn majority_takes_another_listed_quorum_after_a_crash() {
     let holds = data("check majority --quorums 1,2/2,3/1,3 --crash 1", 0);

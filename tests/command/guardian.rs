@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::hold::{Service, ended, lines, signal, until};
 
-/// Returns the processes whose environment contains this assignment.
+/// Returns the IDs of the processes whose environment contains this assignment.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("the processes");
     let ids = entries.flatten().filter_map(|it| it.file_name().into_string().ok());
@@ -20,13 +20,13 @@ pub(crate) fn marked(assignment: &str) -> Vec<String> {
     .collect()
 }
 
-/// Returns the children of a process.
+/// Returns the IDs of the children of a process.
 pub(crate) fn children(id: &str) -> Vec<String> {
     let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the guardian of a wrapper that runs its command.
+/// Returns the ID of the guardian of a wrapper that runs its command.
 pub(crate) fn guardian(wrapper: &Child) -> String {
     children(&wrapper.id().to_string()).pop().expect("a guardian")
 }
@@ -64,7 +64,7 @@ impl Marked {
         child
     }
 
-    /// Returns the processes that remain of command, wrapper and guardian.
+    /// Returns the processes that remain of the command, the wrapper and the guardian.
     fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }

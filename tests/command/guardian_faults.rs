@@ -78,7 +78,7 @@ impl Chain<'_> {
         lines.map(|line| line.trim().parse().expect("a token")).collect()
     }
 
-    /// Waits for a token greater than this one.
+    /// Waits until a process has written a token greater than `token`, and returns it.
     fn entered_after(&self, token: u64) -> Result<u64, String> {
         let started = Instant::now();
         loop {
@@ -99,7 +99,7 @@ impl Chain<'_> {
     }
 }
 
-/// Returns the number of tokens that are lower than an earlier one.
+/// Returns the number of tokens that are lower than an earlier token in the list.
 fn violations(written: &[u64]) -> usize {
     let mut highest = 0;
     let mut count = 0;

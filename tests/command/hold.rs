@@ -98,7 +98,7 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Waits for a process, and returns its exit status and the last line of its output.
+/// Waits for a process. Returns its exit status and its text on standard error.
 #[track_caller]
 pub(crate) fn ended(child: Child) -> (i32, String) {
     let Output { status, stderr, .. } = child.wait_with_output().expect("an end");
@@ -271,14 +271,17 @@ fn wrapper_queues_with_clients_of_etcd() {
 }
 
 #[test]
-fn empty_lock_name_is_rejected() {
-    for line in [["locks", "show", ""], ["locks", "queue", ""], ["locks", "why", ""]] {
+fn empty_name_is_rejected() {
+    for (line, name) in [
+        (["locks", "show", ""], "<NAME>"),
+        (["locks", "queue", ""], "<NAME>"),
+        (["locks", "why", ""], "<NAME>"),
+        (["member", "remove", ""], "<MEMBER>"),
+        (["member", "promote", ""], "<MEMBER>"),
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        assert_fails_with(
-            &command.args(line).output().expect("the command starts"),
-            2,
-            "a value is required for '<NAME>'",
-        );
+        let ended = command.args(line).output().expect("the command starts");
+        assert_fails_with(&ended, 2, &format!("a value is required for '{name}'"));
     }
 }
 
@@ -297,8 +300,8 @@ fn invalid_options_of_lock_are_rejected_with_the_remedy() {
     for (line, message) in [
         ("lock a", "<COMMAND>"),
         ("elect a", "<COMMAND>"),
-        ("lock --ttl 500ms a -- true", "invalid --ttl: expected at least 1s"),
-        ("lock --ttl 10s --grace 6s a -- true", "invalid --grace: expected at most half of --ttl"),
+        ("lock --ttl 500ms a -- true", "'500ms' for '--ttl <TIME>': expected at least 1s"),
+        ("lock --ttl 4s --grace 3s a -- true", "'3s' for --grace: expected at most 2s, half of"),
         ("lock --try --timeout 1s a -- true", "'--try' cannot be used with '--timeout"),
         (
             "lock --endpoints ftp://foo a -- true",

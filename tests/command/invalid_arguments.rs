@@ -184,6 +184,17 @@ const REFUSED: &[(&str, &str)] = &[
     ("serve --max-request-bytes 0", "expected 1 to"),
     ("serve --max-txn-ops 0", "expected 1 to"),
     ("serve --experimental-watch-progress-notify-interval 0s", "expected a duration"),
+    // Input of client commands, which is rejected before they connect.
+    ("member add nonsense", "'nonsense' for '<URL>': expected http://HOST:PORT"),
+    ("member add 127.0.0.1:2380", "expected http://HOST:PORT"),
+    ("member add ftp://a:2380", "expected http://HOST:PORT"),
+    ("status http://nonsense", "invalid value 'http://nonsense'"),
+    ("status http://127.0.0.1:port/", "expected http://HOST:PORT"),
+    ("snapshot save /", "'/' for <FILE>: expected a file"),
+    ("locks break k --fence 0", "'--fence <N>': 0 is not in 1.."),
+    ("locks break k", "give --yes"),
+    ("lock k --grace 6s -- true", "'6s' for --grace: expected at most 5s"),
+    ("elect k --transfer-to=", "a value is required for '--transfer-to <IDENTITY>'"),
     // Faults that an algorithm does not tolerate.
     ("simulate central --crash 1@3", "--beyond-assumptions"),
     ("check lamport --channel reordered", "--beyond-assumptions"),

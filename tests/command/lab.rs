@@ -119,7 +119,7 @@ impl LabSession<'_> {
         verdicts.iter().find(|it| it["property"] == property).expect("a verdict")
     }
 
-    /// Returns the trace that the offered command writes.
+    /// Returns the trace that the command offered by the lab for a replay writes.
     fn replayed(&self) -> String {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("again.ndjson");
@@ -133,7 +133,8 @@ impl LabSession<'_> {
         std::fs::read_to_string(file).unwrap()
     }
 
-    /// Asserts that the offered command writes the trace of the lab, byte for byte.
+    /// Asserts that the command offered by the lab for a replay writes the trace of the lab, byte
+    /// for byte.
     fn is_what_the_command_makes(&self) {
         let trace = self.file("trace.ndjson");
         assert_eq!(trace.status, 200);

@@ -10,18 +10,18 @@ use crate::shell::data;
 /// The page with the searches and their results.
 const PAGE: &str = include_str!("../../docs/raft-log.md");
 
-/// Number of states above which a search takes ten seconds and more.
-const SMALL: u64 = 200_000;
+/// Number of states from which on a search takes ten seconds and more.
+const MAX_SMALL_STATES: u64 = 200_000;
 
-/// Number of states above which a search takes half an hour, and more memory than many machines
+/// Number of states from which on a search takes half an hour, and more memory than many machines
 /// have.
-const LARGE: u64 = 100_000_000;
+const MAX_LARGER_STATES: u64 = 100_000_000;
 
 /// Memory that the largest search takes, in KiB.
-const LARGE_TAKES: u64 = 20 << 20;
+const LARGEST_SEARCH_KIB: u64 = 20 << 20;
 
 /// Heading of the incomplete searches on the page.
-const CUT: &str = "## Incomplete searches";
+const INCOMPLETE_HEADING: &str = "## Incomplete searches";
 
 /// Returns the completed searches of the page, each with its number of states.
 fn scopes() -> Vec<(&'static str, u64)> {
@@ -30,7 +30,7 @@ fn scopes() -> Vec<(&'static str, u64)> {
         let command = cells.next()?.strip_prefix("`tenure ")?.strip_suffix('`')?;
         Some((command, cells.next()?.replace(',', "").parse().ok()?))
     };
-    let (ended, _) = PAGE.split_once(CUT).expect("the page has both");
+    let (ended, _) = PAGE.split_once(INCOMPLETE_HEADING).expect("the page has both");
     ended.lines().filter_map(of).collect()
 }
 
@@ -45,13 +45,15 @@ fn holds(scopes: impl IntoIterator<Item = (&'static str, u64)>) -> usize {
 
 #[test]
 fn properties_of_the_log_hold_in_small_scopes() {
-    assert!(holds(scopes().into_iter().filter(|(_, states)| *states <= SMALL)) >= 5);
+    assert!(holds(scopes().into_iter().filter(|(_, states)| *states <= MAX_SMALL_STATES)) >= 5);
 }
 
 #[test]
 #[ignore = "they take minutes: cargo test -p tenure --release --test command -- --ignored log::"]
 fn properties_of_the_log_hold_in_larger_scopes() {
-    let larger = scopes().into_iter().filter(|(_, states)| (SMALL + 1..=LARGE).contains(states));
+    let larger = scopes()
+        .into_iter()
+        .filter(|(_, states)| (MAX_SMALL_STATES + 1..=MAX_LARGER_STATES).contains(states));
     assert!(holds(larger) >= 5);
 }
 
@@ -61,11 +63,11 @@ fn properties_of_the_log_hold_in_the_largest_scope() {
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let free = free.and_then(|it| it.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    if free.is_none_or(|free| free < LARGE_TAKES) {
+    if free.is_none_or(|free| free < LARGEST_SEARCH_KIB) {
         eprintln!("skipped: needs 20 GB of free memory");
         return;
     }
-    assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > LARGE)), 1);
+    assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > MAX_LARGER_STATES)), 1);
 }
 
 /// Every behaviour has a schedule, and every schedule exists.

@@ -29,11 +29,11 @@ pub(crate) enum Reply {
     Nothing,
     /// Responds with one message, and nothing else.
     Message(Vec<u8>),
-    /// These bytes, repeated without end.
+    /// Responds with these bytes, repeated without end.
     Endless(Vec<u8>),
-    /// No message: a status code and its text.
+    /// Responds with a status code and its text, without a message.
     Refusal(&'static str, &'static str),
-    /// A response that is not gRPC.
+    /// Responds with an HTTP status, and not by gRPC.
     Page(StatusCode),
 }
 
@@ -159,7 +159,8 @@ fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     }
 }
 
-/// Returns a message of the maximum length, made of the shortest possible fields.
+/// Returns a message of the maximum length, made of the shortest possible fields, all with this
+/// tag.
 fn parts(tag: u8) -> Vec<u8> {
     let parts = [tag, 0].repeat((4 << 20) / 2);
     let length = u32::try_from(parts.len()).expect("a short message");
@@ -171,7 +172,8 @@ const STREAM: &str = "/tenure.Session/Transact";
 
 pub(crate) const UNKNOWN: Reply = Reply::Refusal("12", "unknown service");
 
-/// Starts a service that grants a lease with these values, and answers other calls with `reply`.
+/// Starts a service that grants a lease with this ID and TTL, and answers other calls with `reply`.
+/// It does not know the streaming call.
 fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     serve_replies(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
@@ -180,7 +182,8 @@ fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     })
 }
 
-/// Starts a service that grants a lease, knows its rest, and answers the stream of transactions.
+/// Starts a service that grants a lease, reports its remaining time, and answers the stream of
+/// transactions with `reply`. It never responds to other calls.
 fn streaming(reply: Reply) -> String {
     let rest =
         rpc::LeaseTimeToLiveResponse { id: 7, ttl: 9, granted_ttl: 10, ..Default::default() };

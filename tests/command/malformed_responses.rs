@@ -11,7 +11,7 @@ use crate::malformed_grpc::{Reply, UNKNOWN, framed, serve_bytes, serve_replies};
 use crate::shell::assert_fails_with;
 
 fn tenure(line: &str) -> Output {
-    // With limited memory.
+    // The shell limits the memory of the command.
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 2000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tenure")]);
     command.args(line.split_whitespace()).output().expect("the command starts")

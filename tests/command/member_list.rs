@@ -55,7 +55,7 @@ fn states(report: &Value) -> Vec<&str> {
     members.into_iter().map(|(_, state)| state).collect()
 }
 
-/// The entry of a member in a report.
+/// Returns the entry of a member in a report.
 fn member<'a>(report: &'a Value, name: &str) -> &'a Value {
     let members = report["members"].as_array().into_iter().flatten();
     members.clone().find(|it| it["name"] == name).unwrap_or(&Value::Null)
@@ -87,7 +87,7 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
 
     let killed_after = tenure::daemon::format_rfc3339(SystemTime::now());
     c.kill();
-    // Immediately, even before the other members notice.
+    // The command reports the failure at once, even before the other members notice it.
     let report = listed(&at, |report, status| status == 0 && states(report).len() == 3);
     assert_eq!(states(&report)[2], "unreachable", "{report:#}");
     let c = report["members"].as_array().expect("members").iter().find(|it| it["name"] == "c");
@@ -103,7 +103,7 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
         "{since}, killed after {killed_after}"
     );
     assert!(member(&report, "a")["unreachable_since"].is_null(), "{report:#}");
-    // The time does not move.
+    // The time since which the member is unreachable stays the same.
     let again = listed(&at, is_down);
     assert_eq!(member(&again, "c")["unreachable_since"], since);
     let (table, _) = self::table(&at, |table| table.contains("c is unreachable since 20"));

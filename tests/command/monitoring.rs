@@ -24,7 +24,7 @@ fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Member whose log goes to a file.
+/// Running member, with the file to which its log goes.
 struct Logging {
     member: Member,
     log: std::path::PathBuf,
@@ -204,7 +204,7 @@ fn status_accepts_the_configuration_file_of_a_member() {
     assert_eq!(other.status.code(), Some(4));
 }
 
-/// Spans of a request at a collector, which this test plays.
+/// The test acts as the collector, and reads the spans of a request.
 #[cfg(feature = "otel")]
 #[test]
 fn spans_of_a_request_reach_a_collector() {

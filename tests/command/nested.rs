@@ -37,7 +37,8 @@ fn etcd() -> Option<(Killed, TempDir, String)> {
     Some((server, folder, clients))
 }
 
-/// A command that holds a lock until drop, which removes a file.
+/// A command that holds a lock while a file exists. Dropping this value removes the file, and waits
+/// for the end of the command.
 struct Holder(Child, Option<NamedTempFile>);
 
 impl Holder {

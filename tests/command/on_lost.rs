@@ -12,7 +12,8 @@ fn delete_claims(service: &Service) {
     service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
 }
 
-/// Returns a wrapper that runs a script while it leads election `a`, with a command for the loss.
+/// Returns a wrapper that runs a script while it leads election `a`, with a command that runs after
+/// the leadership is lost.
 fn elect(service: &Service, on_lost: &str, script: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command

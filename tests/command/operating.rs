@@ -14,7 +14,7 @@ use crate::member_list::listed;
 use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
 impl Member {
-    /// Sends a request until there is a leader, and returns the response.
+    /// Repeats a request until the member responds without an error, and returns the response.
     pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
         let until = Instant::now() + LONG;
         loop {

@@ -51,8 +51,8 @@ fn check_draws_shortest_counterexample() {
     assert_eq!(length(&violated), length(&run(&built_in, 1)));
 }
 
-/// Properties of the literature: a group with faults, the built-in property, and the same as an
-/// expression.
+/// Properties of the literature: for each, a group with faults, the built-in property, the option,
+/// and the same property as an expression.
 const LITERATURE: [(&str, &str, &str, &str); 14] = [
     ("lamport -n 2", "mutual-exclusion", "--never", EXCLUSION),
     (
@@ -105,7 +105,8 @@ const LITERATURE: [(&str, &str, &str, &str); 14] = [
     ),
 ];
 
-/// Each search checks both, and so takes the same states.
+/// Each search checks the built-in property and the expression, so both are judged on the same
+/// states.
 #[test]
 fn properties_of_the_literature_agree_with_built_in_monitors() {
     let mut violated = 0;

@@ -57,6 +57,8 @@ fn explains_unknown_names_and_a_missing_solver() {
         ("prove raft --variant no-such", 2, "forgotten-vote"),
         ("prove ricart-agrawala --without no-such", 2, "granted-precedes"),
         ("prove ricart-agrawala --without mutual-exclusion", 2, "it is the property to prove"),
+        ("prove raft --without no-such", 2, "under drifting clocks (one-leader-per-term, "),
+        ("prove raft --without lease-deadline --solver /no/such/z3", 4, "/no/such/z3"),
         ("prove --without granted-precedes", 2, "required"),
         ("prove raft --solver /no/such/z3", 4, "/no/such/z3"),
         ("prove raft --solver true", 4, "neither z3 nor cvc5"),
@@ -101,8 +103,8 @@ fn redundant_conjuncts_are_proved_to_be_redundant() {
     }
 }
 
-/// Changed rules of all models. A mutant that the solver proves to be safe is no safety mutant. Of
-/// the others nine of ten are refused, by the invariant or by the code.
+/// Changes rules of all models at random. A mutant that the solver proves to be safe is no safety
+/// mutant. Of the others nine of ten are refused, by the invariant or by the code.
 #[test]
 #[ignore = "minutes; `just long` runs it"]
 fn nine_of_ten_safety_mutants_are_refused() {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::scenarios::assert_values;
 use crate::shell::tenure;
 
-/// Exit status and output for all questions: with their experiments, and with one change in each
-/// experiment. Both are computed once, in parallel.
+/// Exit status and output of `tenure question` for all questions: first with their experiments, and
+/// then with one change in each experiment. Both are computed once, in parallel.
 pub(crate) static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
     let made = |line: &str| {
         let output = tenure(line);

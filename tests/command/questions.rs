@@ -211,7 +211,8 @@ fn problems_and_their_solutions() {
 #[test]
 fn locks_at_a_coordinator() {
     assert_answers(&json!({
-        // Steps in any order, and first in first out. The order counts messages of the lock only.
+        // Steps with links in any order, and with links that are first in, first out. The order of
+        // requests counts messages of the lock only.
         "Q-09": { "all steps": [6, 6], "order": "holds" },
         "Q-10": {
             "all entries": [8, 8, 2],
@@ -237,13 +238,14 @@ fn locks_on_a_ring() {
     assert_answers(&json!({
         "Q-12": { "steps": 4, "order": "holds", "entries_of_another_while_one_waits": 1 },
         "Q-12n": { "delay_from_exit_to_entry_in_messages": 1.0 },
-        // A crash of the plain one, and a wrong suspicion. Nothing blocks after three crashes.
+        // A crash with the plain token ring, and a false suspicion. After three crashes no process
+        // is blocked.
         "Q-14": {
             "all steps": [2, 3],
             "blocked_processes": [],
             "all mutual_exclusion": ["holds", "violated"],
         },
-        // One lost, both of two lost, one copied.
+        // One token is lost, both of two tokens are lost, one token is duplicated.
         "Q-15": {
             "all steps": [3, 5, 8],
             "generations": "violated",
@@ -267,7 +269,7 @@ fn locks_with_timestamps() {
             "starvation_freedom": "violated",
         },
         "Q-18": { "order": "holds", "steps": 7, "runs_out_of_order": 0 },
-        // Three processes in order, and two in any order.
+        // Three processes with links that are first in, first out, and two with links in any order.
         "Q-19": {
             "all mutual_exclusion": ["violated", "violated", "holds"],
             "all steps": [10, 6],
@@ -339,7 +341,7 @@ fn elections() {
             "elected_for_each_entry": 1190,
             "elected_once": 250,
         },
-        // A crash, and a return. Then all start at once.
+        // A crash, and a recovery. Then all processes start at once.
         "Q-34": {
             "all final_leaders": [[4], [5]],
             "all": [5],

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure};
 
-/// Each run of the tests replays one in this number of counterexamples of the cards; the ignored
+/// One in this many counterexamples of the cards is replayed in a run of the tests. The ignored
 /// tests replay all.
 const SHARE: usize = 4;
 
@@ -28,25 +28,26 @@ const ENDS: [&str; 6] = [
 ];
 
 /// Replays a file, and returns the report.
-fn again(file: &Path, over: &str, more: &str) -> Value {
+fn replay_report(file: &Path, over: &str, more: &str) -> Value {
     let line = format!("trace replay {} --over {over}{more}", file.display());
     let report = data(&line, 1);
     assert_eq!(report["violated_again"], true, "{line}");
     report
 }
 
-/// Checks, saves the counterexample, and replays it. Returns the property, and whether real nodes
-/// needed to be forced.
-fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
+/// Runs a check, saves the counterexample, and replays it in the engines of `over`. Returns the
+/// violated property, and true if real nodes had to be forced.
+fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let checked = data(&format!("check {check} --trace {}", file.display()), 1);
     let shortest = &checked["counterexample"];
     let steps = shortest["length"].as_u64().expect("it has a length");
     let property = shortest["property"].as_str().expect("it has a name");
-    let mut made_to = false;
+    let mut is_forced = false;
     for over in over {
-        let report = again(file, over, "");
+        let report = replay_report(file, over, "");
         assert_eq!(report["property"], property, "{check} over {over}");
-        // A violation by a step is reproduced by the same step; an end is waited for.
+        // A violation by a step is reproduced by the same step. A violation at the end needs
+        // further steps.
         let all = report["steps"].as_u64().expect("a number");
         match report["step"].as_u64() {
             Some(step) => assert_eq!((step, all), (steps, steps), "{check} over {over}: {report}"),
@@ -54,15 +55,15 @@ fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
                 assert!(ENDS.contains(&property) && all >= steps, "{check} over {over}: {report}")
             }
         }
-        made_to |= report["notes"].is_array();
+        is_forced |= report["notes"].is_array();
     }
-    (property.to_owned(), made_to)
+    (property.to_owned(), is_forced)
 }
 
-/// Returns the commands on cards that show variants with mistakes, each with its service: those of
-/// `check` or of `simulate`, as `verb` selects. Compositions are included where their commands
-/// differ from those of their parts.
-fn shown(verb: &str) -> Vec<(Value, String)> {
+/// Returns the commands with which cards demonstrate variants that are mistakes, each with the
+/// service of the algorithm. `verb` selects the commands of `check` or of `simulate`. For a
+/// composition, variants of its parts are left out.
+fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards").clone();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -90,7 +91,7 @@ fn shown(verb: &str) -> Vec<(Value, String)> {
     cards.iter().flat_map(of_card).collect()
 }
 
-/// Returns the kind of the checked algorithm.
+/// Returns the kind of the checked algorithm, as in [`KINDS`].
 fn kind(service: &Value, check: &str) -> &'static str {
     match service.as_str().expect("a card names its service") {
         "mutex" if check.starts_with("lease") => "lease",
@@ -121,11 +122,11 @@ const KINDS: [(&str, &[&str]); 4] = [
 fn counterexamples_are_reproduced(of: &str, share: usize) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
-    let mut shown = shown("check");
+    let mut shown = commands_of_mistakes("check");
     shown.retain(|(service, check)| kind(service, check) == of);
     assert!(shown.len() > 5, "the cards show their mistakes: {shown:?}");
     let checks = shown.into_iter().map(|(_, check)| check).step_by(share);
-    checks.filter(|check| happens_again(check, &file, &EVERYWHERE).1).collect()
+    checks.filter(|check| check_and_replay(check, &file, &EVERYWHERE).1).collect()
 }
 
 #[test]
@@ -141,18 +142,19 @@ fn sampled_counterexamples_are_reproduced_in_every_engine() {
 #[ignore = "minutes; `just long` runs it"]
 fn all_counterexamples_are_reproduced_in_every_engine() {
     for (kind, outlive) in KINDS {
-        let made_to = counterexamples_are_reproduced(kind, 1);
-        assert_eq!(made_to.len(), outlive.len(), "{made_to:?}");
-        for (check, begins) in made_to.iter().zip(outlive) {
+        let forced = counterexamples_are_reproduced(kind, 1);
+        assert_eq!(forced.len(), outlive.len(), "{forced:?}");
+        for (check, begins) in forced.iter().zip(outlive) {
             assert!(check.starts_with(begins), "{check}");
         }
     }
 }
 
-/// Faults that show only after a recovery: with the faulty variant, and without.
+/// Some faults show only after a recovery. The simulator shows them with the faulty variant, and
+/// not without it.
 #[test]
 fn simulator_shows_the_faults_that_no_check_shows() {
-    let shown = shown("simulate");
+    let shown = commands_of_mistakes("simulate");
     assert!(!shown.is_empty(), "pre-votes protect against rejoining processes");
     for (_, line) in shown {
         let wrong = tenure(&format!("simulate {line}"));
@@ -249,7 +251,7 @@ fn assert_violations_are_reproduced(share: usize) {
     let file = folder.path().join("found.ndjson");
     for (property, check) in VIOLATED.iter().step_by(share) {
         let check = format!("{check} --property {property}");
-        assert_eq!(happens_again(&check, &file, &EVERYWHERE).0, name(property));
+        assert_eq!(check_and_replay(&check, &file, &EVERYWHERE).0, name(property));
     }
 }
 
@@ -287,7 +289,7 @@ fn unsaved_state_is_lost_in_the_replay() {
     ] {
         let check = format!("{check} --crash 1 --recover 1 --in-flight 2 --property {property}");
         let check = format!("{check} --saving late");
-        let (found, _) = happens_again(&check, &file, &["simulator", "checker"]);
+        let (found, _) = check_and_replay(&check, &file, &["simulator", "checker"]);
         assert_eq!(found, property);
         let over_tcp = format!("trace replay {} --over tcp", file.display());
         assert_refused(&over_tcp, &["unsaved p"]);
@@ -308,7 +310,7 @@ fn starvation_is_reproduced() {
         ("bully -n 2 --lose 1 --beyond-assumptions", "progress", false),
     ] {
         let line = format!("{check} --property {property}");
-        assert_eq!(happens_again(&line, &file, &EVERYWHERE).0, property);
+        assert_eq!(check_and_replay(&line, &file, &EVERYWHERE).0, property);
         let head = fs::read_to_string(&file).expect("a trace");
         let head = head.lines().next().expect("a head");
         let head: Value = serde_json::from_str(head).expect("JSON");
@@ -336,8 +338,8 @@ fn violations_of_simulated_runs_are_reproduced() {
         let run = tenure(&format!("simulate {simulate} --trace {}", file.display()));
         assert!(file.exists(), "{simulate}: {run:?}");
         for property in violates {
-            let report =
-                EVERYWHERE.map(|over| again(&file, over, &format!(" --property {property}")));
+            let report = EVERYWHERE
+                .map(|over| replay_report(&file, over, &format!(" --property {property}")));
             let step = |report: &Value| (report["property"].clone(), report["step"].clone());
             assert_eq!(step(&report[0]), step(&report[1]), "{simulate}: {property}");
             assert_eq!(step(&report[0]), step(&report[2]), "{simulate}: {property}");
@@ -398,7 +400,7 @@ fn correct_algorithm_does_not_reproduce_the_violation() {
         ("ricart-agrawala -n 2 --property starvation-freedom", "clock-only-defer"),
         ("k-mutex -n 3 --entries 2,1,1 --property at-most-k", "untagged-reply"),
     ] {
-        happens_again(&format!("{check} --variant {variant}"), &file, &[]);
+        check_and_replay(&format!("{check} --variant {variant}"), &file, &[]);
         let text = fs::read_to_string(&file).expect("a trace");
         let mended = text.replacen(&format!(r#","--variant","{variant}""#), "", 1);
         assert_ne!(text, mended, "the head of the trace names the variant");

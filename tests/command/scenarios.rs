@@ -113,7 +113,7 @@ fn models() {
             "skew_of_the_slowest": 4.0,
         },
         "outside-assumptions": { "lamport_s_lock_then_one_inside": "violated" },
-        // What holds without bounds holds within bounds, and not the other way round.
+        // A property that holds without bounds on time holds within bounds. The converse is false.
         "stronger-model": {
             "lelann_n_3_all_that_holds_whatever_time_it_takes_holds_within_bounds": true,
             "lelann_all_that_held_still_holds": true,

@@ -6,13 +6,13 @@ use crate::hold::signal;
 use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Number of silent endpoints before the member. A call that waited 2 s for each of them, until it
-/// counts as unresponsive, would exceed its time limit of 15 s and fail.
-const MUTE: usize = 10;
+/// Number of silent endpoints before the member. A call that waited 2 s for each of them, the time
+/// after which an endpoint counts as unresponsive, would exceed its time limit of 15 s and fail.
+const SILENT_ENDPOINTS: usize = 10;
 
 /// Starts a server that accepts connections and never responds, as the kernel does for a stopped
 /// process.
-fn mute() -> (TcpListener, String) {
+fn silent_endpoint() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     (listener, address)
@@ -23,7 +23,7 @@ fn mute_endpoint_does_not_hold_up_a_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let member = Member::start_in(folder.path());
     member.ask("/v3/kv/put", &serde_json::json!({ "key": "YQ==", "value": "MQ==" }));
-    let mute: Vec<_> = (0..MUTE).map(|_| mute()).collect();
+    let mute: Vec<_> = (0..SILENT_ENDPOINTS).map(|_| silent_endpoint()).collect();
     let first: Vec<&str> = mute.iter().map(|(_, address)| &**address).collect();
     let endpoints = format!("--endpoints {},{}", first.join(","), member.address);
     let backup = folder.path().join("backup").display().to_string();

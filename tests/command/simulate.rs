@@ -509,7 +509,8 @@ fn uncontended_theory_is_not_plotted_with_contended_measurements() {
     assert_eq!(lines, 1, "the fewest messages of an entry, and nothing of the delays");
 }
 
-/// Starts a command, interrupts it after this size of trace, and waits.
+/// Starts a command, interrupts it once its trace has at least `after` bytes, and waits for its
+/// end.
 fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
     use rustix::process::{Pid, Signal, kill_process};
     let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
@@ -520,7 +521,7 @@ fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // By then it handles signals.
+    // A command that writes its trace handles signals.
     while std::fs::metadata(trace).map_or(0, |file| file.len()) < after {
         std::thread::sleep(Duration::from_millis(10));
     }

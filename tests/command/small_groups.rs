@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// Each run tries one in this number of algorithms; the ignored tests try all.
+/// One in this many algorithms is tried in a run of the tests. The ignored tests try all.
 const SHARE: usize = 4;
 
 /// Workloads of elections, of locks and of agreements.
@@ -55,7 +55,7 @@ fn assert_small_groups_hold(share: usize) {
     }
 }
 
-/// The live processes of a ring are one or two.
+/// One or two processes of the ring are live.
 #[test]
 fn small_remaining_rings_keep_cost_and_promises() {
     let cards = data("list", 0);

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
-/// The lines of a CSV file without quoted cells, as columns by name.
+/// Returns the lines of a CSV file without quoted cells. Each line maps the names of the columns to
+/// its cells.
 fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned));
     let head: Vec<String> = lines.next().expect("a head").collect();
@@ -18,7 +19,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column} is {:?}", row[column]))
 }
 
-/// Figures of one run, by another way than that of the sweep.
+/// Returns the figures of one run, from the JSON of a simulation without `--sweep`.
 fn of_one_run(n: &str, latency: &str, seed: u64) -> BTreeMap<&'static str, f64> {
     let line = format!("simulate lamport -n {n} --entries 3 --latency {latency} --seed {seed}");
     let run = data(&line, 0);

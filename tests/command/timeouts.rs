@@ -2,7 +2,7 @@
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns the largest number of messages of one election over many runs.
+/// Returns the largest number of messages of one election in any of many runs.
 #[track_caller]
 fn most_messages(line: &str) -> f64 {
     data(line, 0)["summary"]["messages"]["total"]["max"].as_f64().expect("a figure")
@@ -53,7 +53,7 @@ fn answer_timeout_determines_the_time_to_elect() {
     assert_eq!(time(" --timeout answer=7"), Some(8.0));
 }
 
-/// The timeout for suspecting a silent leader.
+/// `--suspect-after` is the time after which a silent leader is suspected.
 #[test]
 fn suspect_after_delays_the_election() {
     let line = "simulate bully -n 5 --crash 5@10 --until 80";

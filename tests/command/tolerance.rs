@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns the options for the number of faults that a card states, and `more` than that.
-fn at(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
+/// Returns a command line that checks an algorithm with the number of faults on its card, plus
+/// `more`. Returns `None` if the card states no number.
+fn check_line(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
     let most = card["faults"][field].as_u64().filter(|most| *most > 0)?;
     Some(format!("check {} -n 3 --{option} {}", card["name"].as_str()?, most + more))
 }
@@ -19,9 +20,9 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
     let mut bounded = Vec::new();
     for card in cards.iter().filter(|card| !card["name"].to_string().contains(':')) {
         for (field, option) in [("max_lost", "lose"), ("max_crashed", "crash")] {
-            let Some(within) = at(card, field, option, 0) else { continue };
+            let Some(within) = check_line(card, field, option, 0) else { continue };
             assert_eq!(data(&within, 0)["verdict"], "holds", "{within}");
-            let beyond = at(card, field, option, 1).expect("the same card");
+            let beyond = check_line(card, field, option, 1).expect("the same card");
             assert_fails_with(&tenure(&beyond), 2, "--beyond-assumptions");
             bounded.push((card["name"].as_str().unwrap_or_default().to_owned(), option));
         }

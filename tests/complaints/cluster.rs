@@ -13,7 +13,7 @@ use crate::server::{post, send, until};
 /// Number of members.
 const MEMBERS: usize = 3;
 
-/// Members that end when this is dropped.
+/// Members of a cluster. They end when this value is dropped.
 pub(crate) struct Cluster {
     members: Vec<Killed>,
     clients: Vec<SocketAddr>,

@@ -55,7 +55,7 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     at_each_server(|server| {
         let line = "lock --ttl 8s --grace 100ms a";
         let (holder, _) = server.running(line, "echo up; exec sleep 600");
-        // A longer lease that no client renews, granted later.
+        // The reference is a longer lease that is granted later and that no client renews.
         let reference = server.grant(RENEWED * 5 / 4);
         until("the reference has ended", || !server.has_lease(&reference));
         assert_eq!(server.run("lock --try a", "true"), Some(120), "{}", server.name());
@@ -64,8 +64,8 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     });
 }
 
-/// The leader of three members is suspended for longer than the lease, while the client renews it
-/// at the others. It must not end the lease when it continues.
+/// The leader of three members is suspended for longer than the lease, while the client renews the
+/// lease at the other members. The leader must not end the lease when it continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_07_suspended_leader_ends_no_lease() {
     let cluster = Cluster::start();

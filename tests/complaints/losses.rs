@@ -15,8 +15,8 @@ use crate::server::{
     with_clients_at_each_server,
 };
 
-/// Lets a lease end while its client waits in `Lock` behind a holder. Returns the status of the
-/// response, and whether it came while the holder still held the lock.
+/// Lets a lease end by `end` while its client waits in `Lock` behind a holder. Returns the status
+/// of the response, and true if the response came while the holder still held the lock.
 fn wait_with_ending_lease(server: &Server, ttl: Duration, end: impl FnOnce(&Value)) -> (u16, bool) {
     // The lock `a`.
     let lock = |lease: &Value| json!({ "name": "YQ==", "lease": lease });
@@ -54,7 +54,8 @@ fn complaint_02_waiter_is_notified_when_its_lease_expires() {
     at_each_server(|server| {
         let has_complaint =
             |version: &str| ["3.4.", "3.5."].iter().any(|it| version.starts_with(it));
-        // Control: etcd waits for the holder. Later releases are not known to do this.
+        // The control: a release of etcd that waits for the holder. Later releases are not known to
+        // wait.
         let is_control = server.etcd_version().is_some();
         if is_control && !server.etcd_version().is_some_and(has_complaint) {
             return;
@@ -107,7 +108,7 @@ fn complaint_05_lock_is_renewed_while_it_is_held() {
     with_clients_at_each_server(async |server| {
         let (other, one) = (server.session(LONG).await, server.session(RENEWED).await);
         let guard = one.lock("a").await.expect("the lock");
-        // A longer lease that no client renews, granted later.
+        // The reference is a longer lease that is granted later and that no client renews.
         let reference = server.grant(RENEWED * 5 / 4);
         while server.has_lease(&reference) {
             let free = other.try_lock("a").await.expect("a response");

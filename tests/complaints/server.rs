@@ -21,13 +21,13 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 /// a busy machine may run seldom.
 pub(crate) const ENDING: Duration = Duration::from_secs(4);
 
-/// Time to live of a lease that is renewed while a test waits for longer than it.
+/// Time to live of a lease that a client renews. The test waits for longer than this time.
 pub(crate) const RENEWED: Duration = Duration::from_secs(8);
 
 /// Time to live that does not expire during a test.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
 
-/// A server with one member. It ends when this is dropped.
+/// A server with one member. The server ends when this value is dropped.
 pub(crate) struct Server {
     child: Killed,
     etcd: Option<Etcd>,
@@ -42,7 +42,8 @@ pub(crate) fn servers() -> Vec<Server> {
     std::iter::once(Server::tenure()).chain(etcd).collect()
 }
 
-/// Runs a test at all [`servers`] concurrently: most of its time is the end of a lease.
+/// Runs a test at all [`servers`] concurrently. Most tests spend their time waiting for the end of
+/// a lease.
 pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
     let test = &test;
     std::thread::scope(|scope| {
@@ -52,7 +53,7 @@ pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
     });
 }
 
-/// Like [`at_each_server`], each with a runtime of its own.
+/// Runs a test at all [`servers`] like [`at_each_server`], with an asynchronous runtime for each.
 pub(crate) fn with_clients_at_each_server(test: impl AsyncFn(Server) + Sync) {
     at_each_server(|server| {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -190,7 +191,8 @@ impl Server {
         self.client().await.session(ttl).await.expect("a session")
     }
 
-    /// Returns `tenure` with this command and these options, and a shell script to run.
+    /// Returns the command that runs `tenure` with this subcommand and these options, and a shell
+    /// script under it.
     pub(crate) fn wrapper(&self, line: &str, script: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command
@@ -277,7 +279,7 @@ impl Wrapper {
         let _ = self.0.wait();
     }
 
-    /// Waits for the end. Returns the exit status, and the text on standard error.
+    /// Waits for the end of the process. Returns the exit status, and the text on standard error.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut status: Option<ExitStatus> = None;
         until("the end of a command", || {

@@ -12,14 +12,15 @@ with its reason, in expected.json. Status 0: there are no other differences. doc
 
 import argparse, collections, json, os, pathlib, shutil, subprocess, sys, venv
 
-# The sources stay as they are.
+# Writes no bytecode beside the sources.
 sys.dont_write_bytecode = True
 
 import patroni, servers
 from suites import SUITES, Unavailable
 
 HERE = pathlib.Path(__file__).resolve().parent
-# How often a difference is repeated. It counts only if the test fails at Tenure each time.
+# Number of times that a test with a difference is repeated. The difference counts only if the test
+# fails at Tenure each time.
 REPETITIONS = 2
 
 

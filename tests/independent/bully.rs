@@ -16,14 +16,15 @@ pub(crate) struct Site {
     size: usize,
     /// True if the user has still to request an election.
     asks: bool,
-    /// The report to the user since its request.
+    /// Last report to the user since its request.
     reported: Reported,
     phase: Phase,
     leader: Option<Term>,
-    /// The latest known announcement.
+    /// Latest announcement that the process knows.
     announced: Term,
-    /// The highest known number, and the bound on it.
+    /// Highest number that the process knows.
     number: u64,
+    /// Bound on numbers. States with a higher number are excluded.
     most: u64,
 }
 
@@ -123,7 +124,8 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Returns 0 if the process waits for answers, 1 if it waits for an announcement.
+    /// Returns 0 if the process waits for answers, 1 if it waits for an announcement, and `None` if
+    /// it waits for neither.
     pub(crate) fn awaits(&self) -> Option<usize> {
         match self.phase {
             Phase::Settled => None,

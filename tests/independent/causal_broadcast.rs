@@ -17,7 +17,7 @@ pub(crate) struct Site {
     sent: u32,
     remaining: u32,
     delivered: BTreeSet<Item>,
-    /// Items that wait for others, with what happened before them.
+    /// Received items that are not yet delivered. For each one, the items that happened before it.
     delayed: BTreeMap<Item, BTreeSet<Item>>,
 }
 

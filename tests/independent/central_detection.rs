@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::search::{Outbox, Process, Step};
 
-/// A process and the number of its request.
+/// A process, and the number of one of its requests.
 type Claim = (usize, u64);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -18,13 +18,14 @@ pub(crate) struct Site {
     me: usize,
     size: usize,
     user: User,
-    /// Number of requests so far.
+    /// Number of requests that this process has sent so far.
     requests: u64,
     completed: u64,
     status: Status,
-    /// Resource status table: the granted claim of each resource, then those that wait.
+    /// Resource status table. For each resource, the granted claim, followed by the claims that
+    /// wait.
     queues: BTreeMap<usize, Vec<Claim>>,
-    /// Number of the last request of each process that has arrived or ended here.
+    /// For each process, the number of its last request that has arrived or ended at this manager.
     last: BTreeMap<usize, u64>,
     coordinator: Coordinator,
 }
@@ -32,14 +33,14 @@ pub(crate) struct Site {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct User {
     rounds: u32,
-    /// Number of commands of this round.
+    /// Number of commands that the user has issued in this round.
     step: usize,
 }
 
 /// Process status table.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Status {
-    /// Numbers of the requests for held resources.
+    /// For each held resource, the number of the request for it.
     held: BTreeMap<usize, u64>,
     awaited: Option<(usize, u64)>,
 }
@@ -129,7 +130,8 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Handles the messages to this process, each at its place, and returns the others.
+    /// Handles the messages to this process in the order in which they were sent, and returns the
+    /// other messages.
     fn deliver(&mut self, sent: Outbox<Message>) -> Outbox<Message> {
         let mut outbox = Vec::new();
         for (to, message) in sent {
@@ -183,7 +185,7 @@ impl Site {
         }
         self.last.insert(claim.0, claim.1);
         let queue = self.queues.entry(of).or_default();
-        // The release of an older grant is late.
+        // The same process holds the resource by an older grant, whose release is late.
         let late = queue.first().filter(|holder| holder.0 == claim.0).copied();
         queue.push(claim);
         let mut sent = match late {
@@ -231,7 +233,7 @@ impl Site {
         (1..self.size).map(|peer| (peer, Message::Collect(number))).collect()
     }
 
-    /// Aborts the process of each cycle that has completed most rounds.
+    /// Aborts one process of each cycle: the one that has completed most rounds.
     fn conclude(&mut self) -> Outbox<Message> {
         let answers = std::mem::take(&mut self.coordinator.answers);
         let mut sent = Vec::new();
@@ -266,8 +268,8 @@ impl Site {
     }
 }
 
-/// The process for which `process` waits, if its status, that of the other and that of the resource
-/// agree.
+/// Returns the process for which `process` waits, if the statuses of both processes and of the
+/// resource agree on it.
 fn waits_for(answers: &BTreeMap<usize, Answer>, process: usize) -> Option<usize> {
     let (of, number) = answers[&process].status.awaited?;
     let queue = answers.values().find_map(|answer| answer.queues.get(&of))?;

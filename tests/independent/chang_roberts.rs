@@ -10,11 +10,11 @@ pub(crate) struct Site {
     next: usize,
     rank: u32,
     participant: bool,
-    /// The rank of the leader.
+    /// Rank of the leader; `None` before the announcement.
     elected: Option<u32>,
     /// True if the user has still to request an election.
     asks: bool,
-    /// The report to the user since its request.
+    /// Last report to the user since its request.
     reported: Reported,
 }
 

@@ -15,10 +15,10 @@ pub(crate) struct Site {
     forums: Vec<u64>,
     clock: u64,
     user: User,
-    /// Number and forum of the request of this process; 0 outside.
+    /// Number and forum of the request of this process; 0 if the process has no request.
     request: (u64, u64),
     lacking: Vec<bool>,
-    /// Deferred requests: numbers by process; 0 for none.
+    /// For each process, the number of its deferred request; 0 if none is deferred.
     deferred: Vec<u64>,
 }
 
@@ -97,7 +97,8 @@ impl Process for Site {
 impl Site {
     fn enter(&mut self) {
         if self.lacking.iter().all(|lacks| !lacks) {
-            // The number of a request inside decides nothing any more.
+            // The number is cleared: once a process is inside, the number of its request decides
+            // nothing.
             (self.user, self.request.0) = (User::Inside, 0);
         }
     }

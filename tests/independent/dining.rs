@@ -23,7 +23,7 @@ struct Edge {
     fork: bool,
     dirty: bool,
     token: bool,
-    /// True if this process has requested the fork and not received it.
+    /// True if this process has requested the fork and has not received it yet.
     asked: bool,
 }
 

@@ -9,10 +9,11 @@ use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Sessions that the user has still to request: the needed bottles, by edge.
+    /// Sessions that the user has still to request. For each session and edge, true if the session
+    /// needs the bottle of the edge.
     sessions: Vec<Vec<bool>>,
     user: User,
-    /// True if the philosopher at the table is hungry or eating.
+    /// State of the dining philosopher.
     dines: Dines,
     edges: Vec<Edge>,
 }

@@ -13,7 +13,8 @@ pub(crate) struct Site {
     asks: bool,
     /// True if the user waits for the return of its wave.
     waits: bool,
-    /// By initiator; `None` before the first message and after the last.
+    /// For each process, the wave that it initiated; `None` before the first message of the wave
+    /// and after its last one.
     waves: Vec<Option<Wave>>,
 }
 

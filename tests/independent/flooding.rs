@@ -18,7 +18,7 @@ pub(crate) struct Site {
     /// Number of the round: 0 before the first, and `diam` + 1 after the last.
     round: usize,
     max_uid: usize,
-    /// Ranks by sender, of this round and of the next.
+    /// Received ranks by sender, of this round and of the next.
     inbox: [BTreeMap<usize, usize>; 2],
 }
 

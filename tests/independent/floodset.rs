@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 /// Results of all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcomes {
-    /// Decisions by process, one list for each result; `None` for a process that crashed.
+    /// Results of the runs, each a list of the decisions by process; `None` for a process that
+    /// crashed.
     pub(crate) decisions: BTreeSet<Vec<Option<usize>>>,
-    /// Least number of messages that were sent, lost ones included.
+    /// Least number of messages that a run sends, including lost ones.
     pub(crate) least: u64,
-    /// Greatest number of messages.
+    /// Greatest number of messages that a run sends, including lost ones.
     pub(crate) greatest: u64,
 }
 
@@ -66,7 +67,7 @@ fn run(seen: Vec<Option<u32>>, rounds: usize, crashes: usize, messages: u64, fou
     }
 }
 
-/// Returns every list of `times` sets of receivers, as bits.
+/// Returns every list of `times` sets of receivers. The bits of a number are a set.
 fn receivers(size: usize, times: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new()];
     for _ in 0..times {

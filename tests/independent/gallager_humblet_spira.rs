@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
 
-/// Weight of no edge.
+/// Weight that stands for the absence of an edge.
 const INFINITE: u64 = u64::MAX;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub(crate) struct Site {
     leader: Option<usize>,
     /// True if the user has still to request an election.
     asks: bool,
-    /// The report to the user since its request.
+    /// Last report to the user since its request.
     reported: Reported,
 }
 

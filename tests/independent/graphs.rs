@@ -13,7 +13,8 @@ pub(crate) fn connected(size: usize) -> Vec<Graph> {
         .collect()
 }
 
-/// Returns one graph of each class of isomorphic connected graphs: 1, 1, 2, 6 and 21 for 1 to 5.
+/// Returns one graph of each class of isomorphic connected graphs. There are 1, 1, 2, 6 and 21
+/// classes for 1 to 5 vertices.
 pub(crate) fn classes(size: usize) -> Vec<Graph> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
@@ -44,7 +45,8 @@ pub(crate) fn diameter(graph: &Graph) -> usize {
     (0..graph.len()).flat_map(|from| distances(graph, from)).max().unwrap_or(0)
 }
 
-/// Returns the distance of each vertex, and the number of vertices where there is no path.
+/// Returns the distance of each vertex from `from`, or the number of vertices if no path joins
+/// them.
 fn distances(graph: &Graph, from: usize) -> Vec<usize> {
     let mut distances = vec![graph.len(); graph.len()];
     let mut reached = vec![from];

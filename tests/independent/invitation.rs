@@ -20,7 +20,7 @@ pub(crate) struct Site {
     /// The group, by number and coordinator.
     group: Group,
     known: u64,
-    /// Numbers above this are excluded.
+    /// Bound on the numbers of groups. States with a higher number are excluded.
     most: u64,
 }
 
@@ -105,7 +105,7 @@ impl Process for Site {
                 Vec::new()
             }
             (Step::Exit, State::Coordinator { others, .. }) => {
-                // The coordinator has waited for its rank.
+                // The coordinator has waited for as long as its rank demands.
                 if others.is_empty() {
                     self.wait(false);
                     return Vec::new();

@@ -15,9 +15,9 @@ pub(crate) struct Site {
     size: usize,
     requests: u32,
     clock: u64,
-    /// The request queue including the own request: time and process.
+    /// Request queue, including the request of this process: time and process of each request.
     queue: BTreeSet<(u64, usize)>,
-    /// Time of the own request, and the processes that have replied.
+    /// Time of the request of this process, and the processes that have replied to it.
     request: Option<(u64, BTreeSet<usize>)>,
     inside: bool,
 }

@@ -24,12 +24,13 @@ pub(crate) struct Site {
     clock: u64,
     entries: u64,
     claim: Option<Claim>,
-    /// The request with the own vote, and the waiting requests.
+    /// Request for which this process has voted.
     given: Option<Vote>,
+    /// Requests that wait for the vote of this process.
     waiting: BTreeSet<Vote>,
 }
 
-/// The own request, and its state at each member of the quorum.
+/// Request of this process, and its state at each member of the quorum.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Claim {
     request: Request,
@@ -155,7 +156,8 @@ impl Site {
     }
 
     /// Handles a request at the voter. A request that is displaced, or that arrives behind a
-    /// smaller one, has failed. Before a smaller request the vote is asked back.
+    /// smaller one, has failed. If the new request is smaller than the one that has the vote, the
+    /// voter asks the vote back.
     fn on_request(&mut self, request: Request, sent: &mut Outbox<Message>) {
         self.clock = self.clock.max(request.0);
         let Some(given) = self.given else {
@@ -206,7 +208,8 @@ impl Site {
         }
     }
 
-    /// Returns the votes that voters have asked back, if the own request has failed at some voter.
+    /// Returns the votes that voters have asked back, if the request of this process has failed at
+    /// some voter.
     fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
         if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {
@@ -224,7 +227,7 @@ impl Site {
         }
     }
 
-    /// Returns the state of the own waiting request at a voter.
+    /// Returns the state of this process's waiting request at a voter.
     fn vote_state(&mut self, voter: usize, request: Request) -> Option<&mut (VoteState, u32)> {
         let claim = self.claim.as_mut().filter(|it| it.request == request && !it.inside)?;
         claim.at.get_mut(self.quorum.iter().position(|it| *it == voter)?)

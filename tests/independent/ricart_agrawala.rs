@@ -8,10 +8,11 @@ use super::search::{Outbox, Process, Step};
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Remaining requests of the user.
+    /// Number of requests that the user has still to make.
     requests: u32,
     highest: u64,
-    /// The own number, and the processes without a reply; none remain in the critical section.
+    /// Number of this process's request, and the processes whose replies are missing. In the
+    /// critical section none is missing.
     claim: Option<(u64, Vec<usize>)>,
     deferred: Vec<usize>,
 }

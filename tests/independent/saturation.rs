@@ -96,7 +96,7 @@ impl Site {
 
     fn decide(&mut self, leader: usize, informed: usize) -> Outbox<Message> {
         (self.asks, self.reported, self.state) = (false, Reported::Leader, State::Done);
-        // Not needed any more.
+        // The neighbours are no longer needed.
         self.left.clear();
         self.largest = self.me;
         let others = self.neighbours.iter().filter(|peer| **peer != informed);

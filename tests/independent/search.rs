@@ -17,8 +17,8 @@ pub(crate) trait Process: Clone + Eq + Hash {
     /// Receives a message.
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Returns another step that is enabled, because a token holder or a process with a timer has a
-    /// choice.
+    /// Returns a second step that is enabled: a process that holds a token or has a timer may have
+    /// a choice.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
@@ -28,13 +28,13 @@ pub(crate) trait Process: Clone + Eq + Hash {
         None
     }
 
-    /// Returns true if states with this process are excluded, though steps to them count.
+    /// Returns true if the search excludes states with this process. Steps to such states count.
     fn exceeds_bound(&self) -> bool {
         false
     }
 }
 
-/// Receivers and messages.
+/// Messages to send, each with its receiver.
 pub(crate) type Outbox<M> = Vec<(usize, M)>;
 
 /// A step without a message.
@@ -64,7 +64,8 @@ struct State<P, M> {
     links: Vec<Vec<M>>,
 }
 
-/// Counts the reachable states and the steps to them. The start counts as the first step.
+/// Returns the number of reachable states, and the number of steps to them. The start counts as a
+/// step to the initial state.
 pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     count_with_ends(processes, order, |_| ())
 }
@@ -78,8 +79,8 @@ pub(crate) fn count_with_ends<P: Process>(
     search(processes, order, usize::MAX, on_end)
 }
 
-/// Like [`count`]. States with more than `in_flight` messages on a link are excluded, though steps
-/// to them count.
+/// Like [`count`], but excludes states with more than `in_flight` messages on a link. Steps to such
+/// states count.
 pub(crate) fn count_within<P: Process>(
     processes: Vec<P>,
     order: Delivery,
@@ -118,8 +119,8 @@ fn search<P: Process>(
     (seen.len() as u64, steps)
 }
 
-/// Least and greatest number of messages that are delivered until no step is possible. Every
-/// schedule must end, so no state may repeat.
+/// Returns the least and the greatest number of messages that are delivered until no step is
+/// possible. Every schedule must end, so no state may repeat.
 pub(crate) fn extremes<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     let links = vec![Vec::new(); processes.len() * processes.len()];
     remaining(&State { processes, links }, order, &mut HashMap::new())
@@ -180,8 +181,8 @@ fn deliveries<P: Process>(
     for (link, queue) in state.links.iter().enumerate() {
         let (from, to) = (link / size, link % size);
         for (place, message) in queue.iter().enumerate() {
-            // First in, first out: only the first message. Any order: one of each group of equal
-            // messages, which are adjacent.
+            // On a first-in, first-out link, only the first message is delivered. In any order, one
+            // of each group of equal messages is delivered: equal messages are adjacent.
             let repeats = place > 0 && (order == Delivery::Fifo || queue[place - 1] == *message);
             if repeats {
                 continue;

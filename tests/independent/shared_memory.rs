@@ -9,9 +9,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// A lock, with the mistakes that the comparison needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// `turn_first` swaps the two writes; `turn` and `flag` tell which part of the wait is kept.
+    /// `turn_first` swaps the two writes. `turn` and `flag` are true if this part of the condition
+    /// for waiting is kept.
     Peterson { turn_first: bool, turn: bool, flag: bool },
-    /// `choosing` is false if no process waits for another that is choosing. Equal tickets.
+    /// `choosing` is false if no process waits for another that is choosing. `ties` is the order of
+    /// equal tickets, and `tickets` bounds them.
     Bakery { choosing: bool, ties: Ties, tickets: u8 },
     /// `atomic` is false if the test and the set are two instructions.
     Spinlock { atomic: bool },
@@ -30,19 +32,19 @@ pub(crate) enum Ties {
 pub(crate) struct Findings {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
-    /// Fewest steps until two processes are inside.
+    /// Fewest steps until two processes are inside at the same time; `None` if that never happens.
     pub(crate) collision: Option<usize>,
     /// True if processes may try for ever while none enters.
     pub(crate) deadlock: bool,
     /// True if a process may try for ever.
     pub(crate) starvation: bool,
-    /// Most entries of one process while another waits after its doorway; `None` if more than
-    /// [`MOST`].
+    /// Most entries of one process while another one waits after its doorway; `None` if there are
+    /// more than [`MAX_COUNTED_BYPASS`].
     pub(crate) bypass: Option<u32>,
 }
 
 /// Greatest bypass that is counted.
-pub(crate) const MOST: u32 = 4;
+pub(crate) const MAX_COUNTED_BYPASS: u32 = 4;
 
 const REST: u8 = 0;
 const CRITICAL: u8 = 20;
@@ -59,7 +61,7 @@ struct Local {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Global {
     locals: Vec<Local>,
-    /// Two arrays with an element for each process, one after the other.
+    /// The registers: two arrays with an element for each process, one after the other.
     memory: Vec<u8>,
 }
 
@@ -124,7 +126,8 @@ impl Program {
         };
     }
 
-    /// Lines 1 to 4: `a` is the level, `b` the process whose flag is read, plus one.
+    /// Executes a line from 1 to 4. `a` is the level, and `b` the process whose flag is read, plus
+    /// one.
     fn peterson(self, state: &mut Global, me: usize) -> Local {
         let Program::Peterson { turn_first, turn, flag } = self else { unreachable!() };
         let n = state.locals.len();
@@ -159,7 +162,8 @@ impl Program {
         }
     }
 
-    /// Lines 1 to 6: `a` is the maximum and then the ticket, `b` the other process, plus one.
+    /// Executes a line from 1 to 6. `a` is the maximum and later the ticket, and `b` the other
+    /// process, plus one.
     fn bakery(self, state: &mut Global, me: usize) -> Local {
         let Program::Bakery { choosing, ties, .. } = self else { unreachable!() };
         let n = state.locals.len();
@@ -207,18 +211,19 @@ impl Program {
     }
 }
 
-/// Returns the first process other than `me`, plus one.
+/// Returns the index of the first process other than `me`, plus one.
 fn first(n: usize, me: usize) -> u8 {
     after(n, me, 0)
 }
 
-/// Returns the next process after the one with the number `b - 1`, plus one; 0 if none is left.
+/// Returns the index, plus one, of the first process from index `b` on other than `me`; 0 if there
+/// is none.
 fn after(n: usize, me: usize, b: u8) -> u8 {
     (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
 }
 
-/// The graph: for each state the steps as processes and numbers of states. A step out of bounds has
-/// no target.
+/// Graph of the states. For each state it has the steps, each with its process and the number of
+/// the next state. A step out of bounds has no next state.
 struct Graph {
     program: Program,
     states: Vec<Global>,
@@ -286,8 +291,9 @@ impl Graph {
         self.program.place(self.states[at].locals[process])
     }
 
-    /// Returns true if a fair run can stay in the set for ever: the greatest set from whose states
-    /// each process can, without leaving it, reach a step of its own or its rest.
+    /// Returns true if a fair run can stay in the set for ever. The function computes the greatest
+    /// subset in which, from each state, each process can reach a step of its own or its rest
+    /// without leaving the subset.
     fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
         let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
         loop {
@@ -312,7 +318,7 @@ impl Graph {
         }
     }
 
-    /// Returns the states of the set from which a goal can be reached within it.
+    /// Returns the states of `kept` from which a goal can be reached without leaving `kept`.
     fn reaching(&self, kept: &HashSet<usize>, goals: HashSet<usize>) -> HashSet<usize> {
         let mut sources: HashMap<usize, Vec<usize>> = HashMap::new();
         for at in kept {
@@ -339,7 +345,7 @@ impl Graph {
                 most = most.max(self.entries_while_waiting(waiter, rival));
             }
         }
-        (most <= MOST).then_some(most)
+        (most <= MAX_COUNTED_BYPASS).then_some(most)
     }
 
     fn entries_while_waiting(&self, waiter: usize, rival: usize) -> u32 {
@@ -353,7 +359,7 @@ impl Graph {
                 let waits = |at| self.place(at, waiter) == Place::Waiting;
                 let enters = *process == rival && self.place(to, rival) == Place::Critical;
                 let count = if enters && waits(at) { count + 1 } else { count };
-                let next = (to, if waits(to) { count.min(MOST + 1) } else { 0 });
+                let next = (to, if waits(to) { count.min(MAX_COUNTED_BYPASS + 1) } else { 0 });
                 if seen.insert(next) {
                     open.push_back(next);
                 }

@@ -1,6 +1,7 @@
-//! Dijkstra's three solutions of 1974, from every state. The legitimate states settle first; then
-//! every state all of whose successors have settled, with one move more than the slowest of them.
-//! A state that never settles lies on a cycle, leads to one, or has no successor.
+//! Dijkstra's three solutions of 1974, from every state. The search settles the legitimate states
+//! first. It then settles each state whose successors have all settled: such a state needs one move
+//! more than its slowest successor. A state that never settles lies on a cycle, leads to one, or
+//! has no successor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +15,20 @@ pub(crate) struct Figures {
     pub(crate) legitimate: usize,
     pub(crate) transitions: usize,
     pub(crate) is_closed: bool,
-    /// Greatest number of moves to a legitimate state; `None` if some state never settles.
+    /// Greatest number of moves until a legitimate state is reached; `None` if some state never
+    /// settles.
     pub(crate) moves: Option<u32>,
 }
 
-/// Returns the moves in a state, as machine and new value; the number is the modulus.
+/// Function from a state and the modulus to the possible moves: the index of a machine, and its new
+/// value.
 type Moves = fn(&[Machine], u8) -> Vec<(usize, Machine)>;
 
 /// A system: the values of each machine, and the possible moves.
 pub(crate) struct System {
     pub(crate) values: Vec<Vec<Machine>>,
     pub(crate) moves: Moves,
-    /// Number of values of a machine in the first solution.
+    /// Modulus of the values of a machine; 0 in the second solution, which needs none.
     pub(crate) modulus: u8,
 }
 
@@ -93,7 +96,7 @@ fn plain(values: u8) -> Vec<Machine> {
     (0..values).map(|value| (value, false)).collect()
 }
 
-/// The first solution: a ring of machines with `modulus` states.
+/// Returns the first solution: a ring of machines with `modulus` states each.
 pub(crate) fn k_state(machines: usize, modulus: u8) -> System {
     let moves = |state: &[Machine], modulus: u8| {
         let left = |at: usize| state[(at + state.len() - 1) % state.len()].0;
@@ -104,7 +107,8 @@ pub(crate) fn k_state(machines: usize, modulus: u8) -> System {
     System { values: vec![plain(modulus); machines], moves, modulus }
 }
 
-/// The second solution: a line of machines with x and up. The first is the bottom.
+/// Returns the second solution: a line of machines, each with the variables x and up. The first
+/// machine is the bottom.
 pub(crate) fn four_state(machines: usize) -> System {
     let both = |up: &[bool]| {
         let values = [0, 1].into_iter();
@@ -133,7 +137,8 @@ pub(crate) fn four_state(machines: usize) -> System {
     System { values, moves, modulus: 0 }
 }
 
-/// The third solution: a ring of machines with three states. The first is the bottom.
+/// Returns the third solution: a ring of machines with three states each. The first machine is the
+/// bottom.
 pub(crate) fn three_state(machines: usize) -> System {
     let moves = |state: &[Machine], _: u8| {
         let s = |at: usize| state[at % state.len()].0;

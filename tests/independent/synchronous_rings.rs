@@ -12,7 +12,7 @@ pub(crate) struct Elected {
     pub(crate) rounds: u64,
 }
 
-/// TimeSlice: `ids` are the identifiers in the order of the ring, from 1.
+/// Runs TimeSlice. `ids` are the identifiers in the order of the ring, from 1.
 pub(crate) fn time_slice(ids: &[u64]) -> Elected {
     let n = ids.len() as u64;
     let mut token: Option<(usize, usize)> = None; // its origin and its place
@@ -39,12 +39,12 @@ pub(crate) fn time_slice(ids: &[u64]) -> Elected {
     unreachable!("some phase is not silent")
 }
 
-/// Variable speeds: `ids` are the identifiers in the order of the ring. The token of identifier *v*
-/// arrives at its *h*-th process at the end of round h·2^v.
+/// Runs the election with variable speeds. `ids` are the identifiers in the order of the ring. The
+/// token of identifier *v* arrives at its *h*-th process at the end of round h·2^v.
 pub(crate) fn variable_speeds(ids: &[u64]) -> Elected {
     let size = ids.len();
     let mut smallest = ids.to_vec();
-    // Origin, hops, and whether the token still travels.
+    // Number of hops of each token, by the process that sent it; `None` if it has been discarded.
     let mut travelling: Vec<Option<u64>> = vec![Some(0); size];
     let mut tokens = 0;
     for round in 1.. {

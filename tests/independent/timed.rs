@@ -36,7 +36,7 @@ impl Bounds {
 pub(crate) struct Effects<M> {
     /// Receivers and messages.
     pub(crate) sent: Vec<(usize, M)>,
-    /// Timers that start again, with their durations in units.
+    /// Timers that start again, with their durations in units of time.
     pub(crate) started: Vec<(usize, u32)>,
     /// Timers that are disarmed.
     pub(crate) cancelled: Vec<usize>,
@@ -49,7 +49,7 @@ pub(crate) trait TimedProcess: Clone + Eq + Hash {
     /// Executes the first step, before time begins.
     fn boot(&mut self) -> Effects<Self::Message>;
 
-    /// Executes the request of the user, if one is left.
+    /// Executes the next request of the user; `None` if none is left.
     fn request(&mut self) -> Option<Effects<Self::Message>>;
 
     /// Receives a message.
@@ -150,7 +150,7 @@ impl<P: TimedProcess> State<P> {
         self.transit.sort();
     }
 
-    /// States after the end of a step, or after one unit of time.
+    /// Returns the states after the end of a step, or after one unit of time.
     fn without_input(&self, bounds: Bounds) -> Vec<Self> {
         let mut all = Vec::new();
         for at in 0..self.sites.len() {
@@ -179,7 +179,7 @@ impl<P: TimedProcess> State<P> {
         all
     }
 
-    /// States after a request, a delivery or the expiry of a timer.
+    /// Returns the states after a request, a delivery or the expiry of a timer.
     fn with_input(&self, bounds: Bounds) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |mut next: Self, at: usize, effects| {

@@ -10,9 +10,9 @@ const TIMERS: [usize; 2] = [0, 1];
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct TimedSite {
     site: Site,
-    /// T and T1, in units.
+    /// T and T1, in units of time.
     timeouts: [u32; 2],
-    /// True if the user still asks for an election.
+    /// True if the user has still to request an election.
     asks: bool,
 }
 
@@ -49,7 +49,7 @@ impl TimedProcess for TimedSite {
         self.effects(before, sent)
     }
 
-    /// A timer that fires has ended, so the next wait starts it again.
+    /// Handles the expiry of the timer. The timer has ended, so the next wait starts it again.
     fn expire(&mut self, _: usize) -> Effects<Message> {
         let sent = self.site.execute(Step::Expire);
         self.effects(None, sent)

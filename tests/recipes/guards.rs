@@ -18,7 +18,8 @@ use crate::{fenced_service, object_store};
 const WORK: &str = "total=$(cat); echo $((total + ADD)); : >$HELD; \
                     until [ -e $GO ]; do sleep 0.02; done";
 
-/// Runs a script as both holders. Returns the exit status of the first one, which was paused.
+/// Runs a script as both holders, and pauses the first one. Returns the exit status of the first
+/// one.
 #[track_caller]
 fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     let holder = |add: &str, go: &str| {

@@ -81,7 +81,8 @@ impl Language<'_> {
         Running::start(tenure)
     }
 
-    /// Asserts that a program waits for a holder, and has the higher token of the next one.
+    /// Asserts that a program waits for a holder of Tenure and then acquires the lock with a higher
+    /// token, and that a holder of Tenure waits for the program.
     #[track_caller]
     fn assert_passed_on(&self, service: &Service, holder: &str, program: &str, more: &[&str]) {
         let mut first = self.tenure(service, holder);

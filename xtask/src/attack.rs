@@ -1,13 +1,12 @@
-//! `cargo xtask attack`: runs the seeded attack tests against real processes for any number of
-//! seeds.
+//! `cargo xtask attack`: runs the tests that attack real processes, each for a range of seeds.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// A kind of attack: its package, its test program, the filter of its tests, and the number of
-/// seeds of a long run.
+/// A kind of attack: its package, its test program, the filter that selects its tests, and the
+/// number of seeds of a long run.
 struct Kind {
     name: &'static str,
     package: &'static str,
@@ -20,12 +19,12 @@ const KINDS: [Kind; 12] = [
     Kind::of("files", ["tenure", "attack", "files::"], 2_000),
     Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 15 * 10),
     Kind::of("services", ["tenure", "attack", "services::"], 100),
-    // Thirty suspensions each.
+    // With each seed, these tests suspend a process thirty times.
     Kind::of("pauses", ["tenure", "attack", "pauses::"], 34),
     Kind::of("lasting", ["tenure", "attack", "lasting::"], 2),
     Kind::of("bytes", ["tenure-runtime", "runtime", "bytes::"], 20_000),
     Kind::of("messages", ["tenure-runtime", "runtime", "invalid_messages::"], 200),
-    // These ignore the seeds.
+    // These tests ignore the seeds.
     Kind::of("floods", ["tenure", "cluster", "floods::"], 1),
     Kind::of("cuts", ["tenure", "cluster", "cuts::"], 1),
     Kind::of("offices", ["tenure", "cluster", "office::"], 1),

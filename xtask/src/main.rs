@@ -48,14 +48,14 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::main(&root()),
         ["tidy", folder] => tidy::main(Path::new(folder)),
         ["ratchet"] => tidy::lower_prose_limits(&root()),
-        ["docs", wishes @ ..] => docs::main(&root(), wishes),
+        ["docs", arguments @ ..] => docs::main(&root(), arguments),
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),
         ["proto"] => proto::main(&root(), true),
         ["proto", "--check"] => proto::main(&root(), false),
-        ["page", wishes @ ..] => page::main(&root(), wishes),
-        ["site", wishes @ ..] => site::main(&root(), wishes),
-        ["book", wishes @ ..] => book::main(&root(), wishes),
+        ["page", arguments @ ..] => page::main(&root(), arguments),
+        ["site", arguments @ ..] => site::main(&root(), arguments),
+        ["book", arguments @ ..] => book::main(&root(), arguments),
         ["attack", words @ ..] => attack::main(&root(), words),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)

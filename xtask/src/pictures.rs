@@ -1,13 +1,13 @@
 //! `cargo xtask pictures`: draws the pictures of the worked examples, from their golden runs.
 //!
-//! The test that checks the pictures also draws them, so that their list exists only once.
+//! The test that checks the pictures also draws them, so the list of pictures exists only once.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// Draws the pictures, or checks that they are current.
+/// If `writes`, draws the pictures; otherwise checks that they are current.
 ///
 /// Exits with status 1 if a picture is out of date or could not be drawn.
 pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {

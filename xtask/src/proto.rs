@@ -30,16 +30,16 @@ pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
         eprintln!("xtask proto: compilation of the protobufs failed");
         return ExitCode::from(1);
     }
-    let stale = if write { Vec::new() } else { differing(folder.path(), &generated) };
+    let stale = if write { Vec::new() } else { differing_files(folder.path(), &generated) };
     for name in &stale {
         println!("{GENERATED}/{name} is stale; run `cargo xtask proto`");
     }
     ExitCode::from(u8::from(!stale.is_empty()))
 }
 
-/// Returns the names of the files in the directory `one` that `other` lacks, or has with other
-/// contents.
-fn differing(one: &Path, other: &Path) -> Vec<String> {
+/// Returns the names of the files in the directory `one` that are missing in the directory `other`
+/// or have other contents there.
+fn differing_files(one: &Path, other: &Path) -> Vec<String> {
     let files = fs::read_dir(one).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     names.filter(|name| fs::read(one.join(name)).ok() != fs::read(other.join(name)).ok()).collect()

@@ -12,17 +12,17 @@ use tenure_core::tree::TreeError;
 
 use crate::UnknownVariant;
 
-/// The catalogue has no algorithm, variant or shape with the name, or the configuration is
-/// impossible.
+/// Reason for which the catalogue returns no configuration: a name is unknown, or the parameters
+/// are impossible together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogueError {
     /// The algorithm is unknown.
     Algorithm {
         /// The unknown name.
         name: String,
-        /// Names that the program offers in addition to the catalogue.
+        /// Names of the algorithms that the program offers in addition to the catalogue.
         own: Vec<String>,
-        /// Names that the catalogue contains.
+        /// Names of the algorithms in the catalogue.
         known: Vec<&'static str>,
     },
     /// The algorithm declares no variant with this name.
@@ -31,21 +31,21 @@ pub enum CatalogueError {
     Kind {
         /// The unknown name.
         name: String,
-        /// Names that the catalogue contains.
+        /// Names of the kinds of quorums in the catalogue.
         known: Vec<&'static str>,
     },
     /// The tree shape is unknown.
     Shape {
         /// The unknown name.
         name: String,
-        /// Names that the catalogue contains.
+        /// Names of the tree shapes in the catalogue.
         known: Vec<&'static str>,
     },
     /// No quorums of this kind exist for this number of processes.
     Quorums(QuorumError),
-    /// The listed quorums are for another number of processes than the group has.
+    /// The user has listed quorums for another number of processes than the group has.
     QuorumsSize {
-        /// Number of processes in the quorums.
+        /// Number of processes for which the quorums are listed.
         listed: u32,
         /// Number of processes in the group.
         size: u32,
@@ -67,7 +67,7 @@ pub enum CatalogueError {
         /// Name of the election.
         name: String,
     },
-    /// Parts of the group may have a leader each, so no lock can follow the leader.
+    /// The election may elect a leader in each part of the group, so no lock can follow it.
     LeaderPerGroup {
         /// Name of the election.
         name: String,
@@ -84,9 +84,10 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// Adds the names that a program offers in addition to the catalogue.
+    /// Adds `own`, the names of the algorithms that a program offers in addition to the catalogue,
+    /// to an error about an unknown algorithm. Returns other errors unchanged.
     #[must_use]
-    pub fn beside(self, own: impl IntoIterator<Item = String>) -> Self {
+    pub fn with_additional_names(self, own: impl IntoIterator<Item = String>) -> Self {
         match self {
             CatalogueError::Algorithm { name, known, .. } => {
                 CatalogueError::Algorithm { name, own: own.into_iter().collect(), known }

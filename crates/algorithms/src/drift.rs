@@ -1,7 +1,8 @@
 //! Timeouts under a known bound on the drift of clocks.
 //!
-//! A clock whose drift is at most *r* shows between 1 − *r* and 1 + *r* ticks in a real one. What
-//! the slowest clock measures as *t* ticks, the fastest measures as up to *t* (1 + *r*)/(1 − *r*).
+//! A clock whose drift is at most *r* advances by 1 − *r* to 1 + *r* ticks in a tick of real time.
+//! While the slowest clock measures *t* ticks, the fastest measures up to *t* (1 + *r*)/(1 − *r*)
+//! ticks.
 
 const MILLION: u128 = 1_000_000;
 

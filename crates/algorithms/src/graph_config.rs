@@ -11,7 +11,7 @@ use crate::variants::{Switch, Variants};
 /// Configuration of one process, for algorithms that need nothing but a graph.
 #[derive(Clone, Debug)]
 pub struct GraphConfig<S: Switch> {
-    /// The connected graph of the group: its links, or its conflicts.
+    /// The connected graph of the group. Its edges are links between processes, or conflicts.
     pub graph: Arc<Graph>,
     /// Variants that are switched on.
     pub variants: Variants<S>,

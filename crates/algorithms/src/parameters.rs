@@ -22,7 +22,7 @@ pub(crate) const RESEND: &str = "resend";
 pub struct Parameters {
     /// Number of processes.
     pub size: u32,
-    /// Rank of each process, which decides elections.
+    /// Ranks of the processes, by index. They decide elections.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the start. All other processes know of these failures.
     pub absent: ProcessSet,
@@ -30,7 +30,8 @@ pub struct Parameters {
     pub coordinator: ProcessId,
     /// Kind of quorums, unless `own_quorums` are given.
     pub quorums: Kind,
-    /// Upper bound on the number of processes inside at the same time, for a k-mutex.
+    /// For a k-mutex: upper bound on the number of processes in the critical section at the same
+    /// time.
     pub most_inside: NonZeroU32,
     /// Quorums that the user has given, instead of the kind in `quorums`. Used by Maekawa's lock.
     pub own_quorums: Option<Arc<Quorums>>,
@@ -50,13 +51,13 @@ pub struct Parameters {
     /// `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
     /// Modulus of heartbeat and renewal numbers: large in general, small for a small state space.
-    pub rounds: u64,
+    pub number_modulus: u64,
 }
 
 impl Parameters {
-    /// Returns defaults: plain ids, the first process as coordinator, grid quorums (which exist
-    /// for every number of processes), two processes inside a k-mutex, a star as the tree, no
-    /// variants, and a message delay of one unit.
+    /// Returns the default parameters for `size` processes: plain ids as ranks, the first process
+    /// as coordinator, grid quorums (which exist for every number of processes), two processes
+    /// inside a k-mutex, a star as the tree, no variants, and a message delay of one unit.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,
@@ -73,7 +74,7 @@ impl Parameters {
             delay: TICKS_PER_UNIT,
             drift_ppm: 0,
             timeouts: Vec::new(),
-            rounds: Term::NUMBERS,
+            number_modulus: Term::NUMBER_LIMIT,
         }
     }
 
@@ -86,8 +87,8 @@ impl Parameters {
         Variants::named(self.variants.iter().map(String::as_str))
     }
 
-    /// Separates the variants of a wrapper from those of the algorithm inside it. Returns the
-    /// variants of the wrapper, and parameters with all other variants for the inner algorithm.
+    /// Separates the variants of a wrapper from the variants of the algorithm inside it. Returns
+    /// the variants of the wrapper, and parameters with all other variants for the inner algorithm.
     pub(crate) fn split<S: Switch>(&self) -> (Variants<S>, Self) {
         let is = |switch: &S, name: &String| switch.declaration().name == name;
         let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
@@ -101,7 +102,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Returns an error if the given tree has another number of processes.
+    /// Returns an error if the given tree has another number of processes than the group.
     pub fn tree(&self) -> Result<Arc<Tree>, CatalogueError> {
         let Some(tree) = &self.own_tree else {
             return Ok(Arc::new(Tree::of(self.tree, self.size)));
@@ -117,8 +118,8 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Returns an error if the given quorums are for another number of processes, or if none of the
-    /// configured kind exist.
+    /// Returns an error if the given quorums are for another number of processes than the group
+    /// has, or if none of the configured kind exist.
     pub fn quorums(&self) -> Result<Arc<Quorums>, CatalogueError> {
         match &self.own_quorums {
             None => Ok(Arc::new(Quorums::of(self.quorums, self.size)?)),
@@ -135,7 +136,8 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Returns an error if the given graph has another number of processes, or is not connected.
+    /// Returns an error if the given graph has another number of processes than the group, or is
+    /// not connected.
     pub fn graph(&self) -> Result<Arc<Graph>, CatalogueError> {
         let Some(graph) = &self.graph else { return Ok(Arc::new(Graph::ring(self.size))) };
         if graph.vertices() != self.size {
@@ -153,7 +155,8 @@ impl Parameters {
     /// of a message and the longest step, in ticks, and the drift of clocks.
     ///
     /// `delay` becomes the longest time until a message is handled, as the fastest clock measures
-    /// it. A message may wait for a step of each process before its own step.
+    /// it. Before the receiver handles a message, the message may wait for one step of every
+    /// process.
     #[must_use]
     pub fn bounded(self, latency: u64, step: u64, drift_ppm: u32) -> Self {
         let steps = step.saturating_mul(u64::from(self.size) + 1);
@@ -184,14 +187,16 @@ impl Parameters {
         }
     }
 
-    /// Returns parameters for an algorithm whose messages the channel may send up to three times
-    /// more. The message delay includes the timeouts of the sender, whose clock may be the slowest.
+    /// Returns parameters for an algorithm over a reliable channel, which may send each message
+    /// again up to three times. The returned message delay therefore includes three retransmission
+    /// timeouts, measured by the slowest clock.
     pub(crate) fn with_repeats(&self) -> Self {
         let repeats = self.stretched(self.resend().max).saturating_mul(3);
         Parameters { delay: self.delay.saturating_add(repeats), ..self.clone() }
     }
 
-    /// Returns the retransmission timeout: longer than a message and its acknowledgement take.
+    /// Returns the retransmission timeout that the user has set, or three message delays: longer
+    /// than a message and its acknowledgement take.
     pub(crate) fn resend(&self) -> Delay {
         self.timeout(RESEND, Delay::ticks(3 * self.delay))
     }
@@ -203,7 +208,8 @@ pub trait Configured: Sized {
     ///
     /// # Errors
     ///
-    /// Returns an error for an undeclared variant, or for quorums that do not exist.
+    /// Returns an error for a variant that the algorithm does not declare, and for quorums, trees
+    /// or graphs that do not fit the group.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError>;
 }
 

@@ -34,14 +34,14 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     fn start(group: Group, config: &Self::Config) -> Self;
 
     /// Returns the duration of a round, which is the longest latency of a message.
-    fn length(config: &Self::Config) -> Delay;
+    fn round_duration(config: &Self::Config) -> Delay;
 
-    /// Handles a command of the local user. Sends the messages of the first round, if it starts the
-    /// algorithm.
+    /// Handles a command of the local user. If the command starts the algorithm, sends the messages
+    /// of the first round.
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<InRounds<Self>>);
 
-    /// Ends a round: changes the state according to the messages of this round, which are sorted by
-    /// sender, and sends the messages of the next round.
+    /// Ends a round: changes the state according to the messages received in this round, which are
+    /// sorted by sender, and sends the messages of the next round.
     fn end_round(
         &mut self,
         received: Vec<(ProcessId, Self::Message)>,
@@ -51,11 +51,16 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Returns true if the process takes part in no further round.
     fn has_halted(&self) -> bool;
 
-    /// Returns the card. The adapter adds its timing and its timeout.
+    /// Returns the card of the algorithm. The adapter adds the timing assumption and the timeout of
+    /// a round.
     fn card(config: &Self::Config, size: u32) -> Card;
 
-    /// Returns the number of messages that theory predicts: see [`Algorithm::expected`].
-    fn expected(config: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    /// Returns the number of messages that theory predicts: see [`Algorithm::predicted_messages`].
+    fn predicted_messages(
+        config: &Self::Config,
+        size: u32,
+        scene: WorkloadKind,
+    ) -> Option<Prediction> {
         let _ = (config, size, scene);
         None
     }
@@ -70,7 +75,7 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 pub struct InRounds<A: Rounds> {
     algorithm: A,
     length: Delay,
-    /// Messages of this round, sorted by sender.
+    /// Messages of the current round that have arrived, sorted by sender.
     received: Vec<(ProcessId, A::Message)>,
 }
 
@@ -90,7 +95,7 @@ impl<A: Rounds> Protocol for InRounds<A> {
     type Stable = ();
 
     fn boot(group: Group, config: &A::Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
-        let (algorithm, length) = (A::start(group, config), A::length(config));
+        let (algorithm, length) = (A::start(group, config), A::round_duration(config));
         fx.set_timer(Timer::Round, length);
         InRounds { algorithm, length, received: Vec::new() }
     }
@@ -120,14 +125,14 @@ impl<A: Rounds> Protocol for InRounds<A> {
 /// Name of the duration of a round on the command line.
 const ROUND: &str = "round";
 
-/// Returns the duration of a round: the one that the user has set, or the longest latency.
-pub(crate) fn length(parameters: &Parameters) -> Delay {
+/// Returns the duration of a round: the one that the user has set, or the message delay.
+pub(crate) fn round_duration(parameters: &Parameters) -> Delay {
     parameters.timeout(ROUND, Delay::ticks(parameters.delay))
 }
 
 impl<A: Rounds> Algorithm for InRounds<A> {
     fn card(config: &A::Config, size: u32) -> Card {
-        let length = A::length(config);
+        let length = A::round_duration(config);
         Card {
             timing: Timing::Rounds,
             timeouts: [Timeout::new(ROUND, "a round, as long as a message may take", length)]
@@ -136,7 +141,11 @@ impl<A: Rounds> Algorithm for InRounds<A> {
         }
     }
 
-    fn expected(config: &A::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        A::expected(config, size, scene)
+    fn predicted_messages(
+        config: &A::Config,
+        size: u32,
+        scene: WorkloadKind,
+    ) -> Option<Prediction> {
+        A::predicted_messages(config, size, scene)
     }
 }

@@ -56,8 +56,8 @@ impl<S: Switch> Variants<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error for the first variant that is switched on. It lists the variants that
-    /// another configuration offers.
+    /// Returns an error for the first variant that is switched on. The error lists `known`, the
+    /// names that are valid in this configuration.
     pub(crate) fn expect_none(
         self,
         known: impl IntoIterator<Item = &'static str>,
@@ -77,7 +77,8 @@ impl<S: Switch> Variants<S> {
     }
 }
 
-/// Returns the bits of the variants with these names, by the order of their declaration.
+/// Returns a number in which the bit of each of these variants is set. Bit *i* belongs to the
+/// variant that is declared in place *i*.
 fn bits_of(
     declared: &[Variant],
     names: &mut dyn Iterator<Item = &str>,
@@ -150,14 +151,15 @@ impl core::error::Error for UnknownVariant {}
 
 /// Returns the declaration of `fault-tolerant`: a variant that selects another algorithm, which
 /// tolerates crashes.
-pub(crate) fn tolerant(description: &'static str) -> Variant {
-    Variant { name: "fault-tolerant", description, sound: true, verdict: "", shown_by: "" }
+pub(crate) fn fault_tolerant(description: &'static str) -> Variant {
+    Variant { name: "fault-tolerant", description, sound: true, known_result: "", shown_by: "" }
 }
 
 /// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`.
 ///
-/// An optional `=> "verdict", "options of a check"` follows: the verdict of the project's checklist
-/// that the variant shows, and the options with which `tenure check` shows it.
+/// An optional `=> "result", "options"` follows: the number, in `docs/checklist.md`, of the known
+/// result that the variant demonstrates (may be empty), and the options with which `tenure check`
+/// shows it.
 macro_rules! switches {
     ($($name:ident = $text:literal, $sound:ident, $description:literal
         $(=> $verdict:literal, $shown_by:literal)?;)*) => {
@@ -176,7 +178,7 @@ macro_rules! switches {
                         name: $text,
                         description: $description,
                         sound: $crate::variants::$sound,
-                        verdict: concat!($($verdict)?),
+                        known_result: concat!($($verdict)?),
                         shown_by: concat!($($shown_by)?),
                     },)*
                 }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longest time for which a test waits for a response of the browser.
+/// Time within which the browser must respond and a condition must become true, or else the test
+/// fails.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
@@ -20,7 +21,7 @@ const LAUNCH_SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>
 /// Codes of the keys for which the browser has a default action, such as moving the focus.
 const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
 
-/// Browser with one page; dropping it closes the browser.
+/// Browser with one page. Dropping this value closes the browser.
 pub struct Tab {
     browser: Child,
     requests: ChildStdin,
@@ -86,7 +87,11 @@ impl Tab {
         Some(tab)
     }
 
-    /// Sends a command to the browser and returns its response.
+    /// Sends a command of the DevTools protocol to the browser and returns the result.
+    ///
+    /// # Panics
+    ///
+    /// If the browser returns an error or does not respond in time.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.sent += 1;
         let mut message = json!({"id": self.sent, "method": method, "params": params});
@@ -117,8 +122,13 @@ impl Tab {
         }
     }
 
-    /// Evaluates a JavaScript expression in the page, and returns its value.
-    pub fn value(&mut self, expression: &str) -> Value {
+    /// Evaluates a JavaScript expression in the page, and returns its value. If the value is a
+    /// promise, waits for its result.
+    ///
+    /// # Panics
+    ///
+    /// If the expression throws an exception.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
         let request =
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let response = self.call("Runtime.evaluate", request);
@@ -134,14 +144,19 @@ impl Tab {
     /// Opens a URL, and waits until the JavaScript expression `ready` is true.
     pub fn visit(&mut self, url: &str, ready: &str) {
         self.call("Page.navigate", json!({ "url": url }));
-        self.until(&format!("document.readyState === 'complete' && ({ready})"));
+        self.wait_until(&format!("document.readyState === 'complete' && ({ready})"));
     }
 
     /// Waits until a JavaScript expression is true.
-    pub fn until(&mut self, expression: &str) {
+    ///
+    /// # Panics
+    ///
+    /// If it does not become true in time, or if [`complaints`](Tab::complaints) is not empty while
+    /// it is false.
+    pub fn wait_until(&mut self, expression: &str) {
         let started = Instant::now();
         while started.elapsed() < RESPONSE_TIMEOUT {
-            if self.value(&format!("Boolean({expression})")) == json!(true) {
+            if self.evaluate(&format!("Boolean({expression})")) == json!(true) {
                 return;
             }
             assert_eq!(self.complaints, [""; 0], "while waiting for {expression}");
@@ -152,7 +167,7 @@ impl Tab {
 
     /// Returns the text of the first element that matches a CSS selector.
     pub fn text(&mut self, selector: &str) -> String {
-        let found = self.value(&format!("document.querySelector({selector:?}).innerText"));
+        let found = self.evaluate(&format!("document.querySelector({selector:?}).innerText"));
         found.as_str().unwrap_or_default().to_owned()
     }
 
@@ -178,16 +193,17 @@ impl Tab {
     pub fn click_during(&mut self, selector: &str, expression: &str) {
         let (x, y) = self.center(selector);
         self.mouse("mousePressed", x, y);
-        self.value(expression);
+        self.evaluate(expression);
         self.mouse("mouseReleased", x, y);
     }
 
-    /// Scrolls the first element that matches a selector into view, and returns its center.
+    /// Scrolls the first element that matches a selector into view, and returns the center of the
+    /// element in pixels.
     ///
     /// A page redraws on the scroll event, up to a frame later. This function therefore measures
     /// again every two frames, until the center stays the same.
     fn center(&mut self, selector: &str) -> (f64, f64) {
-        let place = self.value(&format!(
+        let place = self.evaluate(&format!(
             "(async () => {{ let was; for (;;) {{ \
              const found = document.querySelector({selector:?}); \
              found.scrollIntoView({{block: 'center', behavior: 'instant'}}); \
@@ -201,7 +217,7 @@ impl Tab {
         (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
     }
 
-    /// Presses and releases a key while the page's focused element has the focus.
+    /// Presses and releases a key. The focused element of the page receives the key.
     pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({"type": kind, "key": key});
@@ -219,15 +235,16 @@ impl Tab {
         }
     }
 
-    /// Sets the size of the window in pixels, and the color scheme. It also turns off animations,
-    /// so that clicks reach their target.
-    pub fn resize(&mut self, wide: u32, high: u32, look: &str) {
+    /// Sets the size of the window in pixels, and the color scheme (`light` or `dark`). Also asks
+    /// the page for reduced motion, so that clicks reach their targets.
+    pub fn resize(&mut self, width: u32, height: u32, color_scheme: &str) {
+        let mobile = width < 600;
         let size =
-            json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600});
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});
         self.call("Emulation.setDeviceMetricsOverride", size);
-        let look = json!({"name": "prefers-color-scheme", "value": look});
+        let colors = json!({"name": "prefers-color-scheme", "value": color_scheme});
         let still = json!({"name": "prefers-reduced-motion", "value": "reduce"});
-        self.call("Emulation.setEmulatedMedia", json!({"features": [look, still]}));
+        self.call("Emulation.setEmulatedMedia", json!({"features": [colors, still]}));
     }
 }
 

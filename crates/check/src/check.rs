@@ -31,7 +31,7 @@ use crate::users::user::Checkable;
 use crate::world::Layout;
 
 /// Exhaustive check of a protocol: the schedules to explore, the properties to judge, and the
-/// limits.
+/// limits of the search.
 ///
 /// ```
 /// use tenure_check::Check;
@@ -55,19 +55,19 @@ pub struct Check<P: Checkable> {
     /// Configuration of the protocol.
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
-    /// Commands of the users of an agreement service if the check follows a schedule. `None` in a
-    /// search.
+    /// Commands that the users of an agreement service issue, if the check follows a given
+    /// schedule. `None` if it searches.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) needs: MonitorNeeds,
     pub(crate) selected: Vec<SelectedProperty>,
-    /// Index of the monitor that measures bypass, and the number at which it stops counting. `None`
-    /// if bypass is not measured.
+    /// Index of the monitor that measures bypass, and the number of entries at which it stops
+    /// counting. `None` if bypass is not measured.
     pub(crate) bypass_cap: Option<(usize, u32)>,
     /// Index of the monitor that collects facts for the properties written as expressions. `None`
-    /// if they need no such facts.
+    /// if no such property needs facts.
     pub(crate) own_fold: Option<usize>,
-    /// Measure whose extremes are wanted; `None` for a check of properties.
+    /// Measure whose minimum and maximum the check determines. `None` for a check of properties.
     pub(crate) measure: Option<MeasureConfig>,
     pub(crate) stop: StopSignal,
 }
@@ -84,11 +84,11 @@ pub(crate) struct SelectedProperty {
 pub(crate) enum CheckKind {
     /// The monitor at this index checks every state.
     Always(usize),
-    /// The monitor at this index checks every state and every end of a run.
-    InTheEnd(usize),
+    /// The monitor at this index checks every state, and every state in which a run may end.
+    AlwaysAndAtEnd(usize),
     /// Checks that every waiting process is eventually served or informed.
     Progress,
-    /// Checks that some process enters again and again while processes wait for a lock.
+    /// Checks that, while processes wait for a lock, some process enters again and again.
     DeadlockFreedom,
     /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,
@@ -99,10 +99,11 @@ pub(crate) enum CheckKind {
 }
 
 impl CheckKind {
-    /// Returns the bits of the monitors and expressions that decide the property in every step.
+    /// Returns the bits of the monitors and expressions that can violate the property in a step. 0
+    /// for a property that is judged only after the search.
     pub(crate) fn step_bits(self, layout: Layout) -> u32 {
         match self {
-            CheckKind::Always(index) | CheckKind::InTheEnd(index) => 1 << index,
+            CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
             CheckKind::OwnSafety(index) => 1 << (layout.monitors + index),
             CheckKind::Progress
             | CheckKind::DeadlockFreedom
@@ -121,7 +122,8 @@ impl<P: Checkable> Check<P> {
         Check::with(size, P::Config::default())
     }
 
-    /// Creates a check of a group of `size` processes, with the defaults of [`CheckConfig::new`].
+    /// Creates a check of a group of `size` processes with this configuration of the protocol. All
+    /// other options have the defaults of [`CheckConfig::new`].
     pub fn with(size: u32, protocol: P::Config) -> Self {
         let name = kebab(type_name::<P>().rsplit("::").next().unwrap_or_default());
         Check {
@@ -139,14 +141,14 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Changes options for which [`Check`] has no method.
+    /// Lets `change` modify the whole configuration, for options that have no method of [`Check`].
     pub fn configure(mut self, change: impl FnOnce(&mut CheckConfig)) -> Self {
         change(&mut self.config);
         self
     }
 
-    /// Sets how often each user requests to enter: one number for all, one per process, or
-    /// [`Entries::Unbounded`](crate::Entries::Unbounded).
+    /// Sets how often each user requests to enter: one number for all users, one number per
+    /// process, or [`Entries::Unbounded`](crate::Entries::Unbounded).
     pub fn entries(self, entries: impl Into<EntryLimits>) -> Self {
         self.configure(|config| config.model.entries = entries.into())
     }
@@ -161,7 +163,7 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.faults.down = down.into_iter().collect())
     }
 
-    /// Sets the order in which a link may deliver its messages.
+    /// Sets the order in which each link may deliver its messages.
     pub fn channel(self, order: Order) -> Self {
         self.configure(|config| config.model.order = order)
     }
@@ -171,17 +173,17 @@ impl<P: Checkable> Check<P> {
         self.channel(Order::Fifo)
     }
 
-    /// Allows up to `max` lost messages.
+    /// Allows up to `max` lost messages per run.
     pub fn losing(self, max: u32) -> Self {
         self.configure(|config| config.faults.losses = max)
     }
 
-    /// Allows up to `max` duplicated messages.
+    /// Allows up to `max` duplicated messages per run.
     pub fn duplicating(self, max: u32) -> Self {
         self.configure(|config| config.faults.duplicates = max)
     }
 
-    /// Allows up to `max` crashes.
+    /// Allows up to `max` crashes per run.
     pub fn crashing(self, max: u32) -> Self {
         self.configure(|config| config.faults.crashes = max)
     }
@@ -199,18 +201,18 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.faults.crash_filter.during = Some(phase))
     }
 
-    /// Allows up to `max` recoveries. A process recovers with its saved state.
+    /// Allows up to `max` recoveries per run. A process recovers with its saved state.
     pub fn recovering(self, max: u32) -> Self {
         self.configure(|config| config.faults.recoveries = max)
     }
 
-    /// Allows failure detectors to suspect a live peer up to `max` times.
+    /// Allows failure detectors to suspect live peers, up to `max` times per run.
     pub fn suspecting_falsely(self, max: u32) -> Self {
         self.configure(|config| config.faults.false_suspicions = max)
     }
 
-    /// Allows the applications of all processes together to send up to `max` messages. These
-    /// messages carry causality.
+    /// Allows the applications of all processes together to send up to `max` messages. A message
+    /// makes the causal past of its sender part of that of its receiver.
     pub fn application_messages(self, max: u32) -> Self {
         self.configure(|config| config.model.application_messages = max)
     }
@@ -236,9 +238,9 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Lets all processes step together in rounds: see
-    /// [`ModelConfig::rounds`](crate::ModelConfig::rounds).
+    /// [`ModelConfig::has_rounds`](crate::ModelConfig::has_rounds).
     pub fn in_rounds(self) -> Self {
-        self.synchronous(1..=1).configure(|config| config.model.rounds = true)
+        self.synchronous(1..=1).configure(|config| config.model.has_rounds = true)
     }
 
     /// Makes each step take a whole number of units within `step` in synchronous time: see
@@ -259,23 +261,24 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.bounds.in_flight = max)
     }
 
-    /// Limits the number of states, approximately.
+    /// Limits the number of states that the search stores. The search may store a few more.
     pub fn max_states(self, max: u64) -> Self {
         self.configure(|config| config.search.limits.states = Some(max))
     }
 
-    /// Sets the number of threads. The result does not depend on it.
+    /// Sets the number of threads of the search. The result does not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         self.configure(|config| config.search.threads = Some(threads))
     }
 
-    /// Replaces the exhaustive search by the search of one member of a swarm, which stores a few
-    /// bits for each state: see [`SwarmConfig`]. No property is then reported to hold.
+    /// Replaces the exhaustive search by a swarm search: that of the member that `swarm` describes.
+    /// It stores a few bits for each state: see [`SwarmConfig`]. No property is then reported to
+    /// hold.
     pub fn swarm(self, swarm: SwarmConfig) -> Self {
         self.configure(|config| config.search.swarm = Some(swarm))
     }
 
-    /// Checks the monitor in every state.
+    /// Adds the property of this monitor. The check judges it in every state.
     pub fn always<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
@@ -285,24 +288,26 @@ impl<P: Checkable> Check<P> {
         self.select(property, CheckKind::Always(index))
     }
 
-    /// Checks the monitor in every state, and wherever a run can end or continue forever.
+    /// Adds the property of this monitor. The check judges it in every state, and again in every
+    /// state in which a run can end or stay forever.
     pub fn always_and_at_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
         let property = monitor.property();
         let index = self.judge(monitor, true);
-        self.select(property, CheckKind::InTheEnd(index))
+        self.select(property, CheckKind::AlwaysAndAtEnd(index))
     }
 
-    /// Checks that messages go only to neighbours on this ring. The check adds no states while they
-    /// do.
+    /// Checks that processes send messages only to their neighbours on this ring. The check stores
+    /// no additional states as long as this holds.
     pub fn on_ring(self, ring: Topology) -> Self {
         let links = NeighboursOnly::of(ring, self.config.size);
         self.on_links(links)
     }
 
-    /// Checks that messages go only along these links. The check adds no states while they do.
+    /// Checks that processes send messages only along these links. The check stores no additional
+    /// states as long as this holds.
     pub fn on_links(mut self, links: NeighboursOnly) -> Self {
         self.needs.links = Some(links.clone());
         self.always(links)
@@ -318,20 +323,21 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.fairness = fairness)
     }
 
-    /// Checks, under weak fairness, that every process that waits for an answer, an outcome or a
-    /// leader gets it. For a lock, see [`Check::starvation_free`] and [`Check::deadlock_free`].
+    /// Checks that every user that waits for a response, an outcome or a leader eventually gets it,
+    /// under weak fairness unless [`Check::under`] sets another. For a lock, see
+    /// [`Check::starvation_free`] and [`Check::deadlock_free`].
     pub fn progress(self) -> Self {
         self.select(Property::Progress, CheckKind::Progress)
     }
 
-    /// Checks starvation freedom of a lock (also called lockout freedom): under weak fairness, and
-    /// if every holder exits, every waiting process enters.
+    /// Checks starvation freedom of a lock (also called lockout freedom): if every holder exits,
+    /// every waiting process enters. Fairness is weak unless [`Check::under`] sets another.
     pub fn starvation_free(self) -> Self {
         self.select(Property::StarvationFreedom, CheckKind::StarvationFreedom)
     }
 
-    /// Checks deadlock freedom of a lock: under weak fairness, and if every holder exits, some
-    /// process enters again and again while processes wait.
+    /// Checks deadlock freedom of a lock: if every holder exits, some process enters again and
+    /// again while processes wait. Fairness is weak unless [`Check::under`] sets another.
     pub fn deadlock_free(self) -> Self {
         self.select(Property::DeadlockFreedom, CheckKind::DeadlockFreedom)
     }
@@ -366,28 +372,28 @@ impl<P: Checkable> Check<P> {
     /// other step. The reduction applies only if every process sends to its successor alone, links
     /// are FIFO, no faults are allowed, and time is asynchronous. Otherwise it has no effect.
     ///
-    /// Judgements do not depend on it. Neither do counterexamples, because after a violation the
-    /// search is repeated without the reduction.
+    /// Neither judgements nor counterexamples depend on the reduction, because after a violation
+    /// the search is repeated without the reduction.
     pub fn ample(self) -> Self {
-        self.configure(|config| config.search.ample = true)
+        self.configure(|config| config.search.uses_ample_sets = true)
     }
 
     /// Enables partial-order reduction by commuting deliveries.
     ///
     /// The search explores only one delivery in states in which this delivery commutes with every
-    /// later step of its receiver. It examines this during and after the search, and gives the
-    /// reduction up if it does not hold. The reduction applies only if requests are bounded, no
-    /// faults are allowed, time is asynchronous, and no property depends on the order of messages.
-    /// Otherwise it has no effect.
+    /// later step of its receiver. During and after the search, it examines whether this is true of
+    /// every delivery that it chose. If not, it gives up the reduction. The reduction applies only
+    /// if requests are bounded, no faults are allowed, time is asynchronous, and no property
+    /// depends on the order of messages. Otherwise it has no effect.
     ///
-    /// Judgements do not depend on it. Neither do counterexamples, because after a violation the
-    /// search is repeated without the reduction.
+    /// Neither judgements nor counterexamples depend on the reduction, because after a violation
+    /// the search is repeated without the reduction.
     pub fn commuting(self) -> Self {
-        self.configure(|config| config.search.commuting = true)
+        self.configure(|config| config.search.uses_commuting_deliveries = true)
     }
 
-    /// Bounds the term of every process, which `term` returns. The search prunes states with a
-    /// higher term, and the report lists the bound.
+    /// Bounds the term of every process to `max`. The function `term` returns the term of a
+    /// process. The search prunes states with a higher term, and the report lists the bound.
     pub fn term_max_by(mut self, term: fn(&P) -> u64, max: u64) -> Self {
         self.hooks.term = Some(term);
         self.configure(|config| config.bounds.term_max = Some(max))
@@ -395,7 +401,8 @@ impl<P: Checkable> Check<P> {
 }
 
 impl<P: Algorithm + Checkable> Check<P> {
-    /// Creates a check of an algorithm with this configuration.
+    /// Creates a check of an algorithm with the configuration `protocol` of the algorithm and the
+    /// configuration `config` of the check.
     pub fn for_algorithm(protocol: P::Config, config: CheckConfig) -> Self {
         let check = Self::with(config.size, protocol);
         let hooks = ProtocolHooks {
@@ -411,17 +418,18 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// shifts.
     ///
     /// A search with an unbounded number of requests needs this option. Judgements do not depend on
-    /// it. It has no effect if processes may recover, because their clocks may restart at zero.
+    /// this option. It has no effect if processes may recover, because their clocks may restart at
+    /// zero.
     pub fn rebasing(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(Shifts::new);
         self.configure(|config| config.search.shifts_timestamps = true)
     }
 
-    /// Bounds the term of every process. The search prunes states with a higher term, and the
-    /// report lists the bound.
+    /// Bounds the term of every process to `max`. The search prunes states with a higher term, and
+    /// the report lists the bound.
     ///
-    /// If processes recover, the search may be infinite without this bound. A process that learns
-    /// of a leader that it suspects starts elections with ever higher terms.
+    /// If processes recover, the search may never end without this bound. The reason is that a
+    /// process that suspects each leader starts elections with ever higher terms.
     pub fn term_max(self, max: u64) -> Self {
         self.term_max_by(P::highest_term, max)
     }
@@ -429,7 +437,7 @@ impl<P: Algorithm + Checkable> Check<P> {
 
 impl<P: Timestamped + Checkable> Check<P> {
     /// Makes every application message carry its sender's logical clock, which the receiver
-    /// observes. Disables shifting of timestamps.
+    /// observes. States that differ only by a shift of all timestamps are then not merged.
     pub fn stamping_application_messages(mut self) -> Self {
         self.hooks.stamping = Some(Stamping::new());
         self
@@ -437,8 +445,9 @@ impl<P: Timestamped + Checkable> Check<P> {
 }
 
 impl<P: Symmetric + Checkable> Check<P> {
-    /// Merges states that differ only by a permutation of the names of these processes. Such a
-    /// check may only select mutual exclusion.
+    /// Merges states that differ only by a permutation of the names of these processes. The check
+    /// must then select no property but mutual exclusion; otherwise [`Check::try_run`] returns an
+    /// error.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
         self.hooks.symmetry = Some(Symmetry::new(self.config.size, &exchanged));
@@ -451,7 +460,7 @@ where
     P: Protocol<Command = mutex::Command, Event = mutex::Event>,
 {
     /// Measures the exact bypass bound over all schedules: the greatest number of entries of one
-    /// process during one wait of another. Counts stop at `cap` to keep the search finite.
+    /// process during one wait of another. Counting stops at `cap`, so that the search is finite.
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
         let index = self.judge(BypassMonitor::new(self.config.size, cap), false);
         self.bypass_cap = Some((index, cap));
@@ -459,8 +468,7 @@ where
     }
 }
 
-/// Converts the name of a type to the spelling of names on the command line: lower case, with
-/// hyphens.
+/// Converts the name of a Rust type to the spelling of the command line: lower case, with hyphens.
 fn kebab(name: &str) -> String {
     let mut kebab = String::new();
     for letter in name.chars() {

@@ -9,15 +9,16 @@ pub use std::time::Instant;
 #[cfg(target_family = "wasm")]
 pub use HostInstant as Instant;
 
-/// Function that returns the time since any fixed moment.
+/// Function that returns the time since a fixed moment. Any moment will do.
 pub type HostClock = fn() -> Duration;
 
 static HOST_CLOCK: OnceLock<HostClock> = OnceLock::new();
 
-/// Sets the clock of [`HostInstant`]. Returns false if it is set already, and keeps it.
+/// Sets the clock of [`HostInstant`]. If a clock is already set, keeps that clock and returns
+/// false.
 ///
-/// In WebAssembly this crate reads no other clock. Without one, searches take no time and no limit
-/// on time ends them.
+/// In WebAssembly this crate reads no other clock. If the host sets none, every search appears to
+/// take no time, and no limit on time ends it.
 pub fn set_host_clock(clock: HostClock) -> bool {
     HOST_CLOCK.set(clock).is_ok()
 }
@@ -27,7 +28,8 @@ pub fn set_host_clock(clock: HostClock) -> bool {
 pub struct HostInstant(Duration);
 
 impl HostInstant {
-    /// Returns the current moment: the start of the clock if the host has set none.
+    /// Returns the current moment on the clock of the host. If the host has set no clock, time does
+    /// not pass: every call returns the same moment.
     pub fn now() -> Self {
         HostInstant(HOST_CLOCK.get().map_or(Duration::ZERO, |clock| clock()))
     }

@@ -1,6 +1,7 @@
-//! Strongly connected components of a part of a graph, without recursion.
+//! Strongly connected components of a subgraph, without recursion.
 
-/// Component of a state that is not assigned to one yet, or does not belong to the part.
+/// Component of a state that is not assigned to a component yet, or does not belong to the
+/// subgraph.
 pub(crate) const UNASSIGNED: u32 = u32::MAX;
 
 const UNVISITED: u32 = 0;
@@ -9,7 +10,7 @@ const UNVISITED: u32 = 0;
 pub(crate) trait StepGraph {
     /// A step to another state.
     type Step: Copy;
-    /// The steps from a state.
+    /// Iterator over the steps from a state.
     type Steps<'g>: Iterator<Item = Self::Step>
     where
         Self: 'g;
@@ -29,26 +30,28 @@ pub(crate) trait StepGraph {
     }
 }
 
-/// Tarjan's algorithm, without recursion. It visits a component after all components that are
+/// Tarjan's algorithm, without recursion. It finds a component after all components that are
 /// reachable from it.
 pub(crate) struct Components<'g, G: StepGraph, B, S> {
     graph: &'g G,
     belongs: B,
-    /// Returns true for a step that the analysis follows. The step leads to a state that belongs.
+    /// Returns true for a step that the analysis follows. The analysis calls it only for steps to
+    /// states of the subgraph.
     stays: S,
     /// Sequence number of the first visit of each state, from 1; [`UNVISITED`] before that.
     visited_at: Vec<u32>,
     lowest: Vec<u32>,
-    /// Component of each state. Components are numbered in the order of the visits.
+    /// Component of each state. Components are numbered in the order in which they are found.
     of: Vec<u32>,
     stack: Vec<u32>,
-    /// Open states, each with the steps that are not followed yet.
+    /// States whose visit has begun but not ended, each with those of its steps that are not
+    /// followed yet.
     calls: Vec<(u32, G::Steps<'g>)>,
     count: u32,
     clock: u32,
 }
 
-/// One component, with the component numbers of all states visited so far.
+/// One component, with the component numbers of all states that the analysis has visited so far.
 pub(crate) struct Component<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],
@@ -84,8 +87,8 @@ where
         }
     }
 
-    /// Calls `show` for every component, and returns the component of each state. Stops early if
-    /// the analysis is stopped.
+    /// Calls `show` for every component, and returns the component of each state. If the analysis
+    /// is stopped, returns early, and states without a component have [`UNASSIGNED`].
     pub(crate) fn for_each(mut self, mut show: impl FnMut(Component<'_>)) -> Vec<u32> {
         for root in 0..self.graph.state_count() as u32 {
             if self.graph.is_stopped() {

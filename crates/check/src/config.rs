@@ -1,4 +1,4 @@
-//! Configuration of a check, independent of the protocol's type.
+//! Configuration of a check, independent of the type of the protocol.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -60,19 +60,20 @@ pub struct ModelConfig {
     /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
     /// time is asynchronous.
     pub latency: Option<RangeInclusive<u32>>,
-    /// True if all processes step together in rounds of one unit of time, which is the latency.
+    /// True if all processes step together in rounds of one unit of time. The unit is also the
+    /// latency of each message.
     ///
     /// Users issue their commands as soon as they can, so all start in the same round. A process
-    /// crashes only after it has begun to send the messages of its round; any of them may then be
-    /// lost, besides the budget of losses. At the end of a round, all messages that were sent in it
-    /// arrive before any timer of their receiver fires.
-    pub rounds: bool,
+    /// crashes only after it has begun to send the messages of its round; any of these messages may
+    /// then be lost, and such a loss does not count towards [`FaultConfig::losses`]. At the end of
+    /// a round, all messages that were sent in it arrive before any timer of their receiver fires.
+    pub has_rounds: bool,
     /// Minimum and maximum duration of a step in synchronous time, in units. In asynchronous time
     /// it has no effect.
     ///
-    /// A process handles an input when it arrives. The messages of the step leave, and its timers
-    /// start, at the end of the step. The steps of a process follow one another: a step begins when
-    /// the one before has ended. A crash discards the effects of steps that have not ended.
+    /// A process handles an input when the input arrives. At the end of the step, its messages
+    /// leave and its timers start. The steps of a process follow one another: a step begins when
+    /// the previous step has ended. A crash discards the effects of steps that have not ended.
     pub step: RangeInclusive<u32>,
     /// Bound on the drift of clocks in synchronous time, in parts per million below one million.
     ///
@@ -84,26 +85,28 @@ pub struct ModelConfig {
     pub has_detectors: bool,
     /// True if live processes detect the restart of a peer by its new session, as the runtime does.
     ///
-    /// At any moment after the restart each live process receives a suspicion of that peer, and
-    /// trust again before any other input. This does not depend on its failure detector, which may
-    /// have reported the crash before, or never.
+    /// At some moment after the restart, each live process suspects that peer. It then trusts the
+    /// peer again before it receives any other input. Both happen whether or not the failure
+    /// detector of the process has reported the crash.
     pub detects_restarts: bool,
-    /// Maximum number of messages that applications exchange, at most 31. These messages carry
-    /// causality.
+    /// Maximum number of messages that the applications of all processes together send, at most 31.
+    /// These messages carry causality.
     pub application_messages: u32,
-    /// True if causality includes the messages of applications, not only those of the protocol.
+    /// True if causality includes the messages between applications, not only those of the
+    /// protocol.
     pub application_causality: bool,
-    /// Upper bound, exclusive, of the readings of a local clock, in units.
+    /// Number of values that a reading of a local clock can have: from 0 to this number minus 1, in
+    /// units.
     pub clock_readings: u32,
     /// Steps that the check takes before the search begins. Their faults and commands count towards
-    /// the limits of the configuration.
+    /// the limits of this configuration.
     pub prefix: Vec<Action>,
-    /// Card whose assumptions the check must not exceed. `None` means that the check may allow
-    /// anything.
+    /// Card whose assumptions the check must not exceed. `None` means that the check may exceed any
+    /// assumption.
     pub assumed_card: Option<Card>,
 }
 
-/// Faults that a check explores. Each number is a maximum for a run, of at most 31.
+/// Faults that a check explores. Each number is a maximum per run, and may be at most 31.
 #[derive(Clone, Debug, Default)]
 pub struct FaultConfig {
     /// Number of lost messages.
@@ -114,11 +117,11 @@ pub struct FaultConfig {
     pub crashes: u32,
     /// Processes and phases whose crashes are explored.
     pub crash_filter: CrashFilter,
-    /// Crashes explored around a save.
+    /// Points around a save at which the check explores crashes.
     pub saving: Saving,
     /// Number of recoveries. A process recovers with its saved state.
     pub recoveries: u32,
-    /// Number of suspicions of a live peer.
+    /// Number of times that a failure detector suspects a live peer.
     pub false_suspicions: u32,
     /// Processes on one side of a partition, which may occur at any moment and lasts forever.
     pub partition: Option<Vec<ProcessId>>,
@@ -134,7 +137,7 @@ pub struct BoundConfig {
     /// bound.
     pub in_flight: usize,
     /// True if the search prunes states with a full link although messages may be lost. It then
-    /// explores only losses within their budget, and so fewer states.
+    /// explores no losses but those that `losses` permits, and so fewer states.
     pub prunes_full_links: bool,
     /// Highest term of a process, for protocols with terms. The search prunes states with higher
     /// terms, and the report lists the bound. `None` means no bound.
@@ -150,13 +153,14 @@ pub struct SearchConfig {
     /// effect if the protocol defines no such shifts.
     pub shifts_timestamps: bool,
     /// True if the search uses partial-order reduction by ample sets.
-    pub ample: bool,
-    /// True if the search takes deliveries alone that commute with all later steps.
-    pub commuting: bool,
+    pub uses_ample_sets: bool,
+    /// True if the search uses partial-order reduction by commuting deliveries: it explores a
+    /// delivery alone if that delivery commutes with all later steps.
+    pub uses_commuting_deliveries: bool,
     /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
-    pub exact: bool,
-    /// Member of a swarm. The check then performs one search that stores a few bits for each state
-    /// and proves nothing. `None` means an exhaustive search.
+    pub stores_whole_states: bool,
+    /// Member of a swarm. If set, the check performs the search of this member, which stores a few
+    /// bits for each state and proves nothing. `None` means an exhaustive search.
     pub swarm: Option<SwarmConfig>,
     /// Number of threads. The result does not depend on it. `None` means one thread per core.
     pub threads: Option<usize>,
@@ -191,8 +195,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns the budget of each fault. Returns an error if a number exceeds the maximum that the
-    /// checker supports.
+    /// Returns the budget of each fault. Returns an error if a number exceeds 31, the maximum that
+    /// the checker supports.
     pub(crate) fn budget(&self) -> Result<Faults, CheckError> {
         let faults = &self.faults;
         [
@@ -211,7 +215,8 @@ impl CheckConfig {
         })
     }
 
-    /// Panics if a link holds no message, a range is empty, or rounds have an inconsistent timing.
+    /// Panics if the configuration is inconsistent: a link holds no message, a range is empty, a
+    /// clock may stand still, or the timing does not fit rounds.
     pub(crate) fn assert_consistent(&self) {
         let CheckConfig { model, bounds, .. } = self;
         assert!(bounds.in_flight > 0, "a link holds at least one message");
@@ -221,10 +226,13 @@ impl CheckConfig {
             assert!(model.drift_ppm < 1_000_000, "a drift of 1 would stop a clock");
         }
         let lasts_one_unit = model.latency == Some(1..=1) && !model.steps_take_time();
-        assert!(!model.rounds || lasts_one_unit, "a message takes one round, and a step no time");
+        assert!(
+            !model.has_rounds || lasts_one_unit,
+            "a message takes one round, and a step no time"
+        );
     }
 
-    /// Returns true if the check allows a process to be down.
+    /// Returns true if the check allows that a process is down.
     pub(crate) fn can_be_down(&self) -> bool {
         !self.faults.down.is_empty() || self.faults.crashes > 0
     }
@@ -245,7 +253,7 @@ impl Default for ModelConfig {
             single_election: false,
             order: Order::Reordered,
             latency: None,
-            rounds: false,
+            has_rounds: false,
             step: 0..=0,
             drift_ppm: 0,
             has_detectors: false,

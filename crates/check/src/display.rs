@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tenure_trace::Trace;
-use tenure_trace::diagram::{Direction, Margin, View, lay_out};
+use tenure_trace::diagram::{DiagramOptions, Direction, Margin, lay_out};
 
 use crate::report::{Bounds, Counterexample, Report};
 use crate::swarm::report::SwarmCoverage;
@@ -19,11 +19,11 @@ impl Counterexample {
 
 /// Returns the space–time diagram of a trace as text of at most `columns` columns.
 pub(crate) fn diagram(trace: &Trace, columns: usize) -> String {
-    let layout = lay_out(&trace.header, &trace.records, View::default());
+    let layout = lay_out(&trace.header, &trace.records, DiagramOptions::default());
     layout.to_text_within(Direction::Down, Margin::Number, columns)
 }
 
-/// Returns the declared bounds that pruned states as text.
+/// Returns, as text, the declared bounds because of which the search pruned states.
 pub(crate) fn bounds_in_words(bounds: Bounds) -> String {
     let in_flight = bounds.in_flight.map(|max| match max {
         1 => "1 message on a link".to_owned(),
@@ -70,8 +70,8 @@ impl fmt::Display for Report {
             self.seconds,
             self.bytes_per_state()
         )?;
-        if self.missed > 0.0 {
-            write!(f, ", a state missed with probability {:.0e}", self.missed)?;
+        if self.missed_state_probability > 0.0 {
+            write!(f, ", a state missed with probability {:.0e}", self.missed_state_probability)?;
         }
         writeln!(f)?;
         if self.is_commuting {

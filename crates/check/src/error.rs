@@ -47,18 +47,18 @@ pub enum CheckError {
     /// A number of faults or application messages is out of range.
     #[error("invalid number of faults or application messages {given}: expected at most {max}")]
     Faults {
-        /// Number that was requested.
+        /// Requested number of faults or messages.
         given: u32,
         /// Greatest number that the checker supports.
         max: u32,
     },
-    /// A step to take before the search is not possible.
+    /// The check cannot take a step that the configuration prescribes before the search.
     #[error("invalid steps before the search: {reason}")]
     InvalidPrefix {
-        /// The step, and the reason why it is not possible.
+        /// The impossible step, and the reason why it is impossible.
         reason: String,
     },
-    /// The list of entries has more or fewer elements than there are processes.
+    /// The list of numbers of requests does not have one element per process.
     #[error("invalid number of entries {given}: expected one per process, of {size}")]
     Entries {
         /// Number of elements in the list.
@@ -66,8 +66,8 @@ pub enum CheckError {
         /// Number of processes.
         size: u32,
     },
-    /// The number of requests is unbounded, which needs shifting of timestamps. The protocol
-    /// defines no shifts, or the check did not enable them.
+    /// The number of requests is unbounded, so timestamps must be shifted to keep the search
+    /// finite. The protocol defines no shifts, or the check did not enable them.
     #[error(
         "unbounded entries need shifting of timestamps, which {algorithm} does not define or the \
          check did not enable; set a number of entries"
@@ -76,15 +76,15 @@ pub enum CheckError {
         /// Name of the algorithm.
         algorithm: String,
     },
-    /// The number of requests is unbounded, which needs shifting of timestamps. Recoveries and
-    /// stamped application messages exclude shifting.
+    /// The number of requests is unbounded, so timestamps must be shifted to keep the search
+    /// finite. Recoveries and application messages that carry a clock exclude shifts.
     #[error(
         "unbounded entries need shifting of timestamps, which recoveries and stamped application \
          messages exclude; set a number of entries"
     )]
     UnshiftedTimestamps,
-    /// A property depends on process names, but symmetry reduction merges states with different
-    /// names.
+    /// A property depends on the names of processes, but symmetry reduction merges states that
+    /// differ in these names.
     #[error("invalid property for symmetric processes: expected mutual exclusion only")]
     AsymmetricProperty,
     /// A handler panicked. A protocol must never do that.
@@ -92,7 +92,7 @@ pub enum CheckError {
     Panicked {
         /// Message of the panic.
         message: String,
-        /// Shortest run that panics, in its last step.
+        /// Shortest run whose last step panics.
         run: RunDescription,
     },
     /// The check allows more than the card of the algorithm assumes.
@@ -100,7 +100,7 @@ pub enum CheckError {
     UnmetAssumption {
         /// Name of the algorithm.
         algorithm: String,
-        /// The assumption, and the option by which the check exceeds it.
+        /// The assumption of the card, and the option by which the check exceeds it.
         weakness: UnmetAssumption,
     },
     /// A property about the order of requests needs bounded requests, because the checker counts

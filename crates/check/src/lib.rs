@@ -41,7 +41,7 @@ pub use error::CheckError;
 pub use explain::description::{RunDescription, StepDescription};
 pub use limits::{Limit, Limits, MemoryReader, Progress};
 pub use liveness::Fairness;
-pub use measure::report::{Ends, Extreme, MeasureReport, Value};
+pub use measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
 pub use measure::{Measure, MeasureConfig};
 pub use reduce::symmetry::{Renaming, Symmetric};
 pub use report::{Bounds, BypassBound, Counterexample, Report, SaveError, ViolationKind};

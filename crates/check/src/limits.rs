@@ -10,37 +10,40 @@ use serde::Serialize;
 
 use crate::clock::Instant;
 
-/// Maximum number of states. Ids have 32 bits, and the tables do not fill equally.
+/// Maximum number of states of a search. State ids have 32 bits. The maximum is below 2³² because
+/// the tables that share these ids fill unequally.
 const MAX_STATES: u64 = 7 << 29;
 
-/// Function that returns the memory of the process in bytes, or `None` if it is unknown.
+/// Function that returns the memory of the operating-system process in bytes, or `None` if it is
+/// unknown.
 pub type MemoryReader = fn() -> Option<u64>;
 
-/// Signal that stops the threads of a check: either the search alone, or also the analysis of
-/// liveness. The caller's flag raises it, or the [`Watchdog`] when a limit is reached.
+/// Signal that stops the threads of a check: either the search alone, or the search and the
+/// analysis of liveness. The caller raises it by a flag. The [`Watchdog`] raises it when a limit is
+/// reached.
 ///
-/// The threads read it for each world, and for each step of the analysis. A reading costs one
-/// memory access.
+/// The threads read the signal for each world, and for each step of the analysis. A reading costs
+/// one memory access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`StopStage`] reached; 0 for none.
     stage: Arc<AtomicU8>,
-    /// Limits that the readers of the signal compare themselves, if no thread can watch them.
+    /// Limits that the readers of the signal check themselves, on targets without threads.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
-    pub(crate) script: Option<Arc<tests::Script>>,
+    pub(crate) script: Option<Arc<tests::ScriptedClock>>,
 }
 
 /// Scope of a stop, and the limit that causes it, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum StopStage {
-    /// Stops the search only, so that the analysis of liveness has its share of the time.
+    /// The search stops, so that the analysis of liveness gets the rest of the time.
     SearchTime = 1,
-    /// Stops everything: the time limit is reached.
+    /// Search and analysis stop: the time limit is reached.
     Time,
-    /// Stops everything: the memory limit is reached.
+    /// Search and analysis stop: the memory limit is reached.
     Memory,
 }
 
@@ -49,7 +52,8 @@ impl StopSignal {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
-    /// Returns a signal that the caller's flag raises. No limit is reached yet.
+    /// Returns a copy of this signal in its initial state: no limit has been reached. The caller
+    /// raises the copy by `flag`.
     pub(crate) fn reset(&self, flag: Option<Arc<AtomicBool>>) -> Self {
         let mut signal = self.clone();
         (signal.flag, signal.stage) = (flag, Arc::default());
@@ -77,20 +81,21 @@ impl StopSignal {
         self.is_stopped_by_caller() || self.stage.load(Ordering::Relaxed) >= stage as u8
     }
 
-    /// Returns true if everything must stop. An unfinished analysis proves nothing about liveness.
+    /// Returns true if search and analysis must stop. An unfinished analysis proves nothing about
+    /// liveness.
     #[inline]
     pub(crate) fn is_raised(&self) -> bool {
         self.is_past(StopStage::Time)
     }
 
-    /// Returns true if the search must stop. Its states may be analysed unless everything must
-    /// stop.
+    /// Returns true if the search must stop. If [`StopSignal::is_raised`] returns false, the
+    /// analysis may still use the states that the search has found.
     #[inline]
     pub(crate) fn ends_search(&self) -> bool {
         self.is_past(StopStage::SearchTime)
     }
 
-    /// Returns the limit that stopped the search or the whole check, if any.
+    /// Returns the limit that stopped the search, or the search and the analysis, if any.
     pub(crate) fn limit(&self) -> Option<Limit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
@@ -111,8 +116,9 @@ struct WatchedLimits {
 }
 
 impl WatchedLimits {
-    /// Raises the signal for each limit that is reached. Returns the time until the next
-    /// comparison, or `None` if no limit is left.
+    /// Compares the elapsed time and the memory with the limits, and raises the signal for each
+    /// limit that is reached. Returns the time until the next comparison, or `None` if no limit is
+    /// left.
     fn compare(&self, stop: &StopSignal) -> Option<Duration> {
         let elapsed = self.started.elapsed();
         let taken = self.memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
@@ -131,7 +137,7 @@ impl WatchedLimits {
     }
 }
 
-/// Limits that are compared at every [`POLL_READINGS`]th reading of a signal.
+/// Limits that readers of a signal compare themselves, at every [`POLL_READINGS`]th reading.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
@@ -150,14 +156,14 @@ impl PolledLimits {
 }
 
 /// A thread that watches the time and the memory of a check and raises its [`StopSignal`]. Dropping
-/// the watchdog ends the thread. On targets without threads, the readers of the signal compare the
-/// limits themselves.
+/// the watchdog ends the thread. On targets without threads there is none: the readers of the
+/// signal compare the limits.
 pub(crate) struct Watchdog {
     ended: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Interval at which the watchdog reads the memory of the process.
+/// Interval at which the watchdog reads the memory of the operating-system process.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
@@ -207,30 +213,30 @@ impl Drop for Watchdog {
 /// Limits of a check. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Approximate number of states.
+    /// Approximate number of states that the search may store.
     pub states: Option<u64>,
-    /// Memory of the search and the analysis of liveness together, in bytes.
+    /// Memory that the search and the analysis of liveness may use together, in bytes.
     pub bytes: Option<u64>,
-    /// Time of the search and the analysis of liveness together.
+    /// Time that the search and the analysis of liveness may take together.
     pub time: Option<Duration>,
-    /// Function that returns the memory of the process. The larger of this number and the search's
-    /// own account counts towards `bytes`. The search's account lacks the allocator's overhead. Use
-    /// `None` if other parts of the process allocate memory.
+    /// Function that returns the memory of the operating-system process. The larger of this number
+    /// and the search's estimate of its own memory is compared with `bytes`. The estimate lacks the
+    /// allocator's overhead. Use `None` if other parts of the process allocate memory.
     pub memory_reader: Option<MemoryReader>,
 }
 
-/// Share of the time limit that the search may use if an analysis of liveness follows, in percent.
+/// Percentage of the time limit that the search may use if an analysis of liveness follows.
 const SEARCH_SHARE: u32 = 60;
 
 /// Limit that stopped a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// Limit on the number of states.
+    /// Maximum number of states of a search.
     States,
-    /// Limit on memory.
+    /// Maximum memory of a check.
     Memory,
-    /// Limit on time.
+    /// Maximum time of a check.
     Time,
     /// The caller stopped the check.
     Stopped,
@@ -250,14 +256,14 @@ impl Limit {
 
 impl Limits {
     /// Returns the time limit of the search. If `analyses`, an analysis of liveness follows, and
-    /// the search gets only its share.
+    /// the search may use only [`SEARCH_SHARE`] percent of the time limit.
     pub(crate) fn search_time(self, analyses: bool) -> Option<Duration> {
         let share = if analyses { SEARCH_SHARE } else { 100 };
         self.time.map(|time| time * share / 100)
     }
 
-    /// Returns the limit that a search with this many states and bytes has reached, or would reach
-    /// if it allocated `more` bytes. `None` if it may continue.
+    /// Returns the limit that a search with `states` states has reached, or would reach if it
+    /// allocated `more` bytes in addition to `bytes`. `None` if it may continue.
     pub(crate) fn reached(self, states: u64, bytes: usize, more: usize) -> Option<Limit> {
         let held = self.memory_reader.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
         let held = held + more as u64;
@@ -270,7 +276,8 @@ impl Limits {
         }
     }
 
-    /// Returns the limit that a search on one thread has reached, if any. A flag stops it, too.
+    /// Returns the limit that a search on one thread has reached, if any. [`Limit::Stopped`] if the
+    /// caller has set `stop_flag`.
     pub(crate) fn reached_since(
         self,
         started: Instant,
@@ -293,9 +300,9 @@ impl Limits {
 pub struct Progress {
     /// Number of distinct states seen.
     pub states: u64,
-    /// Number of steps of the runs that the search currently extends.
+    /// Number of steps from an initial state to the states that the search currently expands.
     pub depth: u32,
-    /// Number of states at this depth, which wait to be expanded.
+    /// Number of states at this depth that are still to be expanded.
     pub waiting: u64,
     /// Memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
@@ -322,15 +329,16 @@ mod tests {
     use crate::check::Check;
     use crate::report::Report;
 
-    /// A clock that counts the readings of the signal, and raises it at a given reading.
+    /// A counter of the readings of a signal, in place of a clock. It raises the signal at a given
+    /// reading.
     #[derive(Debug)]
-    pub(crate) struct Script {
+    pub(crate) struct ScriptedClock {
         readings: AtomicU64,
         raise_at: u64,
         stage: StopStage,
     }
 
-    impl Script {
+    impl ScriptedClock {
         pub(super) fn read(&self, stop: &StopSignal) {
             if self.readings.fetch_add(1, Ordering::Relaxed) >= self.raise_at {
                 stop.raise(self.stage);
@@ -341,7 +349,7 @@ mod tests {
     /// Runs a check that a limit stops at reading `raise_at` of the signal. Returns the report and
     /// the total number of readings.
     fn limited_at(raise_at: u64, stage: StopStage) -> (Report, u64) {
-        let script = Arc::new(Script { readings: AtomicU64::new(0), raise_at, stage });
+        let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
         check.stop.script = Some(Arc::clone(&script));
         let check = check.always(MutualExclusion::new()).deadlock_free().starvation_free();
@@ -349,7 +357,7 @@ mod tests {
     }
 
     /// The search and the analysis read the stop signal at least once for each world. So a check
-    /// stops after a few more readings when a limit raises the signal.
+    /// stops after a few more readings once the signal is raised.
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
         const LATE: u64 = 40;
@@ -366,8 +374,8 @@ mod tests {
         }
     }
 
-    /// The analysis includes the states that the search found within its share of the time.
-    /// Unexplored states prove nothing.
+    /// The analysis includes the states that the search found before its time limit. Unexplored
+    /// states prove nothing.
     #[test]
     fn early_stop_never_reports_a_violation() {
         let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);

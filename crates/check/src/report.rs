@@ -24,11 +24,13 @@ pub struct Report {
     pub properties: Vec<(Property, Judgement)>,
     /// Number of distinct states, including the initial ones.
     pub states: u64,
-    /// Number of successors that the search generated, plus the number of initial states.
+    /// Number of successors that the search generated, repetitions included, plus the number of
+    /// initial states.
     pub transitions: u64,
     /// Greatest distance of a state from an initial state.
     pub depth: u32,
-    /// True if a reduction was in effect, so that fewer states were explored.
+    /// True if a reduction was in effect, so that the search explored fewer states. A reduction
+    /// merges states by shifts of timestamps or by symmetry, or omits orders of steps.
     pub reduced: bool,
     /// True if the search took deliveries alone that commute with all later steps: see
     /// [`Check::commuting`](crate::Check::commuting).
@@ -37,7 +39,7 @@ pub struct Report {
     pub seconds: f64,
     /// A shortest counterexample for each violated property.
     pub counterexamples: Vec<Counterexample>,
-    /// Declared bounds that pruned states.
+    /// Declared bounds because of which the search pruned states.
     pub bounds: Bounds,
     /// True if any process was ever in a term. Otherwise a bound on terms has no effect.
     pub has_terms: bool,
@@ -45,14 +47,15 @@ pub struct Report {
     pub limit: Option<Limit>,
     /// Fairness under which liveness was judged. `None` if only safety was judged.
     pub fairness: Option<Fairness>,
-    /// Probability that the search missed a state because of equal fingerprints. 0 if it stores
-    /// whole states.
-    pub missed: f64,
+    /// Probability that the search missed a state because its fingerprint equals that of another
+    /// state. 0 if the search stores whole states.
+    pub missed_state_probability: f64,
     /// Exact bypass bound, if the check measured it.
     pub bypass: Option<BypassBound>,
     /// Peak memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
-    /// Coverage, if the search was one of a swarm. Then no property is reported to hold.
+    /// Coverage of a swarm search; `None` for an exhaustive search. A swarm search reports no
+    /// property to hold.
     pub swarm: Option<SwarmCoverage>,
 }
 
@@ -61,22 +64,25 @@ pub struct Report {
 pub struct BypassBound {
     /// Greatest number of entries of one process during one wait of another.
     pub max: u32,
-    /// True if counting stopped at the cap, so that the true bound may be greater than `max`.
+    /// True if counting stopped at the cap of the check, so that the true bound may be greater than
+    /// `max`.
     pub at_least: bool,
     /// A shortest run that reaches the bound.
     pub run: RunDescription,
 }
 
-/// Declared bounds that pruned states. `None` for a bound that pruned none.
+/// Declared bounds because of which a search pruned states. A field is `None` if its bound pruned
+/// no state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bounds {
     /// Maximum number of messages in flight per link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
-    /// Highest term of a process. States with later terms were not explored.
+    /// Highest term of a process. The search did not explore states with higher terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_max: Option<u64>,
-    /// Highest ticket of a process, of a lock in shared memory whose tickets grow without bound.
+    /// Highest ticket of a process. Only locks in shared memory whose tickets grow without bound
+    /// have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ticket_max: Option<u64>,
 }
@@ -108,17 +114,18 @@ pub struct Counterexample {
 pub enum ViolationKind {
     /// The last step of the run violates the property.
     Step,
-    /// After the run, two or more waiting processes can never be served.
+    /// After the run, two or more waiting processes can never be served, or no process can ever
+    /// enter again.
     Deadlock,
     /// After the run, one waiting process can never be served.
     Blocked,
-    /// The end of the run repeats forever: a process waits forever, although other steps would
-    /// serve it.
+    /// The last steps of the run can repeat forever: a process then waits forever, although other
+    /// steps would serve it.
     Starvation,
-    /// The end of the run repeats forever: processes wait and none enters, although other steps
-    /// would let one enter.
+    /// The last steps of the run can repeat forever: processes then wait and none enters, although
+    /// other steps would let one enter.
     Livelock,
-    /// The run may end in a state that must not last, or stay there forever.
+    /// The run may end, or stay forever, in its last state, although the property excludes this.
     End,
 }
 
@@ -137,12 +144,12 @@ impl ViolationKind {
 }
 
 impl Counterexample {
-    /// Returns the number of steps, without those in which only time passes.
+    /// Returns the number of steps. Those in which only time passes do not count.
     pub fn length(&self) -> usize {
         self.run.length()
     }
 
-    /// Returns the steps as text.
+    /// Returns a text for each step.
     pub fn steps(&self) -> Vec<String> {
         self.run.steps()
     }
@@ -151,14 +158,14 @@ impl Counterexample {
     ///
     /// # Errors
     ///
-    /// Returns a [`SaveError`]. The file may exist then, with a part of the trace.
+    /// Returns a [`SaveError`]. After an error, the file may exist and contain a part of the trace.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
         save_trace(&self.trace, path)
     }
 }
 
 /// Returns the judgement of a property after a search.
-pub(crate) fn judged(is_violated: bool, limit: Option<Limit>) -> Judgement {
+pub(crate) fn judgement(is_violated: bool, limit: Option<Limit>) -> Judgement {
     match limit {
         _ if is_violated => Judgement::Violated,
         Some(_) => Judgement::Incomplete,
@@ -205,8 +212,9 @@ impl Report {
         }
     }
 
-    /// Combines this report with the report of another check of the same group. The properties of
-    /// `other` follow those of this report.
+    /// Combines this report with the report of another check of the same group. Adds the numbers of
+    /// states and transitions and the durations. The properties of `other` follow those of this
+    /// report.
     #[must_use]
     pub fn and(mut self, other: Report) -> Self {
         self.properties.extend(other.properties);
@@ -223,7 +231,7 @@ impl Report {
         self.has_terms |= other.has_terms;
         self.limit = self.limit.or(other.limit);
         self.fairness = self.fairness.or(other.fairness);
-        self.missed += other.missed;
+        self.missed_state_probability += other.missed_state_probability;
         self.bypass = self.bypass.or(other.bypass);
         self.bytes = self.bytes.max(other.bytes);
         self.swarm = self.swarm.or(other.swarm);
@@ -235,27 +243,28 @@ impl Report {
         self.judgement() == Judgement::Holds
     }
 
-    /// Returns the judgement of a property.
+    /// Returns the judgement of the property with this name.
     ///
     /// # Panics
     ///
     /// Panics if the property was not selected.
-    pub fn of(&self, property: &str) -> Judgement {
+    pub fn judgement_of(&self, property: &str) -> Judgement {
         let found = self.properties.iter().find(|(selected, _)| selected.name() == property);
         found.unwrap_or_else(|| panic!("property {property} was not selected")).1
     }
 
-    /// Returns the counterexample to a property, if it is violated.
+    /// Returns the counterexample to the property with this name, if it is violated.
     pub fn counterexample(&self, property: &str) -> Option<&Counterexample> {
         self.counterexamples.iter().find(|found| found.property.name() == property)
     }
 
-    /// Returns the shortest counterexample, if any property is violated.
+    /// Returns the shortest counterexample. `None` if no property is violated.
     pub fn shortest(&self) -> Option<&Counterexample> {
         self.counterexamples.iter().min_by_key(|found| found.length())
     }
 
-    /// Panics with the report as its message unless every property holds, for use in tests.
+    /// Panics unless every property holds. The message of the panic is this report. For use in
+    /// tests.
     ///
     /// # Panics
     ///

@@ -25,7 +25,7 @@ use crate::model::intern::Interner;
 use crate::model::processes::Processes;
 use crate::own::fold::ServiceFold;
 use crate::own::{self, OwnProperties};
-use crate::report::{Bounds, BypassBound, Report, judged};
+use crate::report::{Bounds, BypassBound, Report, judgement};
 use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
 use crate::users::entries::EntryLimits;
@@ -39,17 +39,17 @@ use tenure_trace::ScriptRunner;
 use tenure_trace::property::{ServiceFacts, Tracked};
 
 impl<P: Checkable> Check<P> {
-    /// Runs the check.
+    /// Runs the check and returns its report.
     ///
     /// # Panics
     ///
     /// Panics if the configuration is invalid or a handler panics. [`Check::try_run`] returns an
-    /// error instead.
+    /// error instead, in most cases.
     pub fn run(self) -> Report {
         self.try_run().unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// Runs the check.
+    /// Runs the check and returns its report.
     ///
     /// # Errors
     ///
@@ -57,20 +57,21 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Panics
     ///
-    /// Panics if links hold no message, or if the least latency or duration exceeds the greatest.
+    /// Panics if links hold no message, if the least latency or duration exceeds the greatest, if a
+    /// clock may drift by a million parts per million, or if the timing does not fit rounds.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         self.select_own();
         let (processes, rules) = self.assemble()?;
         let reduced = match self.config.search.swarm {
-            Some(swarm) => Some(self.swarmed(swarm, &processes, Arc::clone(&rules))?),
+            Some(swarm) => Some(self.run_swarm_member(swarm, &processes, Arc::clone(&rules))?),
             None => self
-                .reduced(&processes, &rules)
-                .or_else(|| self.with_commuting_deliveries(&processes, &rules)),
+                .run_with_ample_sets(&processes, &rules)
+                .or_else(|| self.run_with_commuting_deliveries(&processes, &rules)),
         };
         let mut report = match reduced {
             Some(report) => report,
-            None => self.explored(&processes, rules)?,
+            None => self.search_and_report(&processes, rules)?,
         };
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)
@@ -95,25 +96,29 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Runs the check with the ample-set reduction. Returns `None` if the reduction does not apply,
-    /// or after an error or a violation. The check then runs without it, because there may be a
-    /// shorter run.
-    fn reduced(&mut self, processes: &Processes<P>, rules: &Arc<Rules>) -> Option<Report> {
+    /// or after an error or a violation. The caller must then run the check without it, because
+    /// there may be a shorter counterexample.
+    fn run_with_ample_sets(
+        &mut self,
+        processes: &Processes<P>,
+        rules: &Arc<Rules>,
+    ) -> Option<Report> {
         let is_visible = self.bypass_cap.is_some() || !self.config.own.is_empty();
-        if !self.config.search.ample || !rules.allow_ample() || is_visible {
+        if !self.config.search.uses_ample_sets || !rules.allow_ample() || is_visible {
             return None;
         }
         let started = Instant::now();
         let reduced = Arc::new(Rules { ample: true, ..Rules::clone(rules) });
-        let report = self.explored(processes, reduced).ok()?;
+        let report = self.search_and_report(processes, reduced).ok()?;
         if let Some(max) = &mut self.config.search.limits.time {
             *max = max.saturating_sub(started.elapsed());
         }
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
     }
 
-    /// Returns the initial worlds with their fingerprints, and the rules with the first steps that
-    /// the configuration prescribes.
-    pub(crate) fn begin(
+    /// Returns the initial worlds with their fingerprints, and `rules` extended by the steps that
+    /// the configuration prescribes before the search.
+    pub(crate) fn initial_worlds_and_rules(
         &self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
@@ -128,27 +133,28 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Searches under these rules and returns the report.
-    fn explored(
+    fn search_and_report(
         &mut self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
         let (started, analyses) = (Instant::now(), self.analyses_liveness());
-        let (mut finished, _watchdog) = self.searched(processes, rules, started, analyses)?;
-        finished.refuse_panic()?;
+        let (mut finished, _watchdog) = self.run_search(processes, rules, started, analyses)?;
+        finished.ensure_no_panic()?;
         Ok(self.report(&mut finished))
     }
 
-    /// Performs the search of a check that began at `started`. If `keeps_edges`, an analysis of the
-    /// graph follows. Also returns the watchdog of the search and the analysis.
-    pub(crate) fn searched<'p>(
+    /// Performs the search of a check that began at `started`. If `keeps_edges`, the search stores
+    /// its steps for an analysis of the graph. Also returns the watchdog of the search and the
+    /// analysis.
+    pub(crate) fn run_search<'p>(
         &mut self,
         processes: &'p Processes<P>,
         rules: Arc<Rules>,
         started: Instant,
         keeps_edges: bool,
     ) -> Result<(FinishedSearch<'p, P>, Option<Watchdog>), CheckError> {
-        let (first, rules) = self.begin(processes, rules)?;
+        let (first, rules) = self.initial_worlds_and_rules(processes, rules)?;
         let search = &self.config.search;
         self.stop = self.stop.reset(search.stop_flag.clone());
         let watchdog = Watchdog::start(search.limits, &self.stop, started, keeps_edges);
@@ -157,8 +163,8 @@ impl<P: Checkable> Check<P> {
         Ok((FinishedSearch { processes, rules, explored }, watchdog))
     }
 
-    /// Returns `rules` with the steps to take before the search. They start in the first initial
-    /// world.
+    /// Returns `rules` extended by the steps to take before the search. The first of them is taken
+    /// in the first initial world.
     fn forced_steps(
         &self,
         processes: &Processes<P>,
@@ -218,7 +224,7 @@ impl<P: Checkable> Check<P> {
             layout,
             order: model.order,
             timed,
-            rounds: model.rounds,
+            rounds: model.has_rounds,
             budget,
             partition_side: side.fold(0, |side, process| side | 1 << process.0),
             has_mute_crashes: faults.saving == Saving::BeforeRelease,
@@ -230,7 +236,7 @@ impl<P: Checkable> Check<P> {
             commuting: None,
             renamings,
             has_term_bound,
-            stamped: can_shift_timestamps,
+            has_shift_functions: can_shift_timestamps,
             drops_when_full: self.config.drops_when_full(),
             forced_steps: HashMap::new(),
             weighs: false,
@@ -241,8 +247,8 @@ impl<P: Checkable> Check<P> {
         Ok((processes, rules))
     }
 
-    /// Returns the layout of a world. Returns an error if a world has too few marks for all
-    /// monitors.
+    /// Returns the layout of a world. Returns an error if there are more monitors than a world has
+    /// marks for.
     fn layout(&self) -> Result<Layout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
@@ -251,7 +257,7 @@ impl<P: Checkable> Check<P> {
             application: model.application_messages > 0,
             monitors: self.monitors.len(),
             own: if self.measure.is_some() { 0 } else { self.config.own.len() },
-            sessions: model.detects_restarts,
+            detects_restarts: model.detects_restarts,
             has_election: *service == Service::Office,
         };
         let monitors = layout.monitors + layout.own;
@@ -262,8 +268,8 @@ impl<P: Checkable> Check<P> {
         Ok(layout)
     }
 
-    /// Returns true if the check permits shifts of timestamps, provided that the protocol defines
-    /// them.
+    /// Returns true if the check may merge states that differ by a shift of timestamps, provided
+    /// that the protocol defines shifts.
     fn shifts_timestamps(&self) -> bool {
         let CheckConfig { faults, search, .. } = &self.config;
         search.shifts_timestamps
@@ -319,16 +325,16 @@ impl<P: Checkable> Check<P> {
         Ok(Workload { entries, initiators, single_election, size, service, schedule })
     }
 
-    /// Returns true if a property is judged under an assumption of fairness.
+    /// Returns true if a selected property is judged under an assumption of fairness.
     fn judges_liveness(&self) -> bool {
         let is_safety = |kind| {
-            use CheckKind::{Always, InTheEnd, OwnSafety};
-            matches!(kind, Always(_) | InTheEnd(_) | OwnSafety(_))
+            use CheckKind::{Always, AlwaysAndAtEnd, OwnSafety};
+            matches!(kind, Always(_) | AlwaysAndAtEnd(_) | OwnSafety(_))
         };
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
-    /// Returns true if the graph is analysed after the search.
+    /// Returns true if a selected property needs an analysis of the graph after the search.
     fn analyses_liveness(&self) -> bool {
         let is_safety = |kind| matches!(kind, CheckKind::Always(_) | CheckKind::OwnSafety(_));
         self.selected.iter().any(|selected| !is_safety(selected.kind))
@@ -353,7 +359,7 @@ impl<P: Checkable> Check<P> {
         Report { properties: holds.collect(), ..report }
     }
 
-    /// Returns a report with the figures of a search, and no judgement yet.
+    /// Returns a report with the figures of a search, and without judgements.
     fn empty_report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
         let states = finished.explored.states();
         let hooks = &finished.processes.hooks;
@@ -373,7 +379,11 @@ impl<P: Checkable> Check<P> {
             has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
             limit: finished.explored.ended.limit(),
             fairness: self.judges_liveness().then_some(self.config.fairness),
-            missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
+            missed_state_probability: if self.config.search.stores_whole_states {
+                0.0
+            } else {
+                missed_state_probability(states)
+            },
             bypass: self.bypass_bound(finished),
             bytes: finished.explored.bytes_peak,
             ..Report::default()
@@ -394,7 +404,7 @@ impl<P: Checkable> Check<P> {
                 found = finished.judge(selected, None);
                 report.limit = self.stop.limit();
             }
-            let judgement = judged(found.is_some(), report.limit);
+            let judgement = judgement(found.is_some(), report.limit);
             report.properties.push((selected.property, judgement));
             report.counterexamples.extend(found);
         }

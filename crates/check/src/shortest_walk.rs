@@ -8,8 +8,8 @@ use crate::model::fingerprint::BuildFoldHasher;
 /// Returns the steps of a shortest walk from `first` whose last step satisfies `is_goal`. `None` if
 /// there is no such walk.
 ///
-/// `steps` returns the steps from a node, each with the next node. The search does not continue
-/// behind a step without a next node, and ends if `steps` returns `None`.
+/// `steps` returns the steps from a node, each with the node to which it leads. A step without such
+/// a node can only be the last one. If `steps` returns `None`, so does this function.
 pub(crate) fn shortest_walk<N, S, I>(
     first: N,
     mut steps: impl FnMut(N) -> Option<I>,

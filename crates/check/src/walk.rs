@@ -1,4 +1,5 @@
-//! Walk over all reachable states without reductions, for comparisons with a model of the code.
+//! Walk over all reachable states without reductions, to compare the code of an algorithm with a
+//! separate model of it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,10 +19,11 @@ use crate::world::rules::Rules;
 /// State of all processes and all messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalState {
-    /// State of each process as a tree of values. `None` for a process that is down.
+    /// For each process, by index: its state as a tree of values. `None` for a process that is
+    /// down.
     pub processes: Vec<Option<Arc<Value>>>,
-    /// Messages in flight, by link. The messages of a link are in the order of sending if the link
-    /// keeps it.
+    /// Messages in flight. They are grouped by link; the messages of a link are in the order of
+    /// sending if the link keeps this order.
     pub messages: Vec<MessageInFlight>,
 }
 
@@ -50,12 +52,13 @@ pub struct WalkedStep<'a> {
     pub process: Option<u32>,
 }
 
-/// Receives the states and steps of a walk. Each state is handed over once.
+/// Receiver of the states and steps of a walk. The walk hands over each state once.
 pub trait WalkObserver {
-    /// Receives an initial state, which has the next number. The walk ends on a break.
+    /// Receives an initial state. Its number is the number of states received before it. The walk
+    /// ends if this method returns a break.
     fn on_initial_state(&mut self, state: &GlobalState) -> ControlFlow<()>;
 
-    /// Receives a step. The walk ends on a break.
+    /// Receives a step. The walk ends if this method returns a break.
     fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()>;
 }
 
@@ -64,17 +67,18 @@ pub trait WalkObserver {
 pub struct WalkReport {
     /// Number of reached states.
     pub states: u64,
-    /// Number of steps between them.
+    /// Number of steps between reached states.
     pub steps: u64,
-    /// True if every reachable state was visited. False if the observer ended the walk, a bound
-    /// was exceeded, or the maximum number of states was reached.
+    /// True if the walk visited every reachable state. False if the observer ended the walk, a
+    /// bound was exceeded, or the maximum number of states was reached.
     pub is_complete: bool,
 }
 
 impl<P: Checkable> Check<P> {
     /// Walks over all reachable states, breadth first, and hands each state and each step to the
-    /// observer. No reduction is applied, so equal states under other names or with shifted
-    /// timestamps are visited apart. At most `max_states` states are expanded.
+    /// observer. No reduction is applied: two states that differ only by process names or by a
+    /// shift of timestamps count as two. The walk ends incomplete when it has reached more than
+    /// `max_states` states.
     ///
     /// # Errors
     ///
@@ -92,7 +96,7 @@ impl<P: Checkable> Check<P> {
         self.hooks.symmetry = None;
         let (processes, rules) = self.assemble()?;
         assert!(!rules.timed, "a walk needs asynchronous time");
-        let (first, rules) = self.begin(&processes, rules)?;
+        let (first, rules) = self.initial_worlds_and_rules(&processes, rules)?;
         let first = first.into_iter().map(|(world, _)| world).collect();
         Ok(Walk::new(rules, max_states).run(first, observer))
     }
@@ -101,13 +105,14 @@ impl<P: Checkable> Check<P> {
 /// A walk in progress.
 struct Walk {
     rules: Arc<Rules>,
-    /// Numbers of the visited states.
+    /// Number of each visited state.
     visited: HashMap<Vec<u32>, usize>,
     report: WalkReport,
     max_states: u64,
-    /// State trees by the id of the local state.
+    /// For each local state, by id: its tree once it is computed. The inner `None` is the tree of a
+    /// process that is down.
     states: Vec<Option<Option<Arc<Value>>>>,
-    /// Message trees by the id of the message.
+    /// For each message, by id: its tree once it is computed.
     messages: Vec<Option<Arc<Value>>>,
 }
 
@@ -155,7 +160,7 @@ impl Walk {
         self.report
     }
 
-    /// Returns the number of a state. If the state is new, counts it and returns true, too.
+    /// Returns the number of a state, and true if the state is new. Numbers a new state.
     fn number(&mut self, world: Vec<u32>) -> (usize, bool) {
         let next = self.visited.len();
         match self.visited.entry(world) {
@@ -180,7 +185,7 @@ impl Walk {
         let mut exceeded = false;
         worker.successors(WorldRef { world, fingerprint: 0 }, &mut |successor| {
             exceeded |= successor.result.exceeded.is_some() || successor.result.dropped;
-            // The state beyond a bound is cut: it may lack a message.
+            // A state beyond a bound is not visited, because it may lack a message.
             if successor.result.exceeded.is_some() {
                 return;
             }

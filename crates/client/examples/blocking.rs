@@ -1,8 +1,9 @@
 //! A job that runs at one host at a time, without an asynchronous runtime.
 //!
 //! The job has ten steps. Before each step it compares the clock with the deadline of its lock, so
-//! that it stops in time if the service cannot be reached. The fencing token belongs to every write
-//! of the job: a resource rejects a token that is lower than the largest one it has seen.
+//! that it stops in time if the service cannot be reached. A real job passes its fencing token to
+//! the resource with every write: the resource rejects a token that is lower than the largest one
+//! it has seen.
 //!
 //! ```sh
 //! tenure serve --data-dir /tmp/tenure &

@@ -17,10 +17,10 @@ pub(crate) trait AsyncByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
 
-/// Number of bytes that are kept from the start of the stream.
-const PREFIX: usize = 16;
+/// Number of bytes from the start of a stream that [`ReceiveStats`] keeps.
+const PREFIX_BYTES: usize = 16;
 
-/// Statistics on received bytes.
+/// Statistics on the bytes that one stream has received.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveStats {
     /// Number of finished reads. The read that finds the end of the stream counts as well.
@@ -45,7 +45,7 @@ impl ReceiveStats {
     fn record(&self, bytes: &[u8]) {
         self.reads.fetch_add(1, Ordering::Relaxed);
         if !bytes.is_empty() && self.first.get().is_none() {
-            let _ = self.first.set(bytes[..bytes.len().min(PREFIX)].to_vec());
+            let _ = self.first.set(bytes[..bytes.len().min(PREFIX_BYTES)].to_vec());
             self.arrived.notify_waiters();
         }
     }

@@ -14,7 +14,7 @@ use crate::transport::endpoint::Endpoint;
 use crate::watch::key_changes::KeyChanges;
 use crate::watch::queue_changes::QueueChanges;
 
-/// Longest time in which the first connection must be established.
+/// Time within which a member must accept the first connection, or [`Client::connect`] fails.
 const INITIAL_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
@@ -63,31 +63,34 @@ impl Client {
 
     /// Starts a session. When the session ends, all its locks and leaderships end.
     ///
-    /// A background task renews the session. It ends at the latest `ttl` after the last successful
-    /// renewal. `ttl` is rounded down to whole seconds, and the service may choose a longer one.
+    /// A background task renews the session. The session ends at the latest one TTL after the last
+    /// successful renewal. The TTL is `ttl`, rounded down to whole seconds, at least one, or longer
+    /// if the service chooses so; [`Session::ttl`] returns it.
     ///
-    /// If the future is dropped, the service may have granted a lease without keys. It expires
+    /// If the future is dropped, the service may have granted a lease. It has no keys, and expires
     /// after the TTL.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
+    /// [`ClientError::Rejected`] if the service rejects the request.
     pub async fn session(&self, ttl: Duration) -> Result<Session, ClientError> {
         Session::start(self.channel.clone(), ttl).await
     }
 
-    /// Watches the queue of a lock or an election, from a revision of the store on. The first
-    /// revision is 1.
+    /// Returns a receiver of the changes in the queue of a lock or an election, beginning with
+    /// those in the revision `from` of the store. The first revision is 1.
     pub fn changes(&self, name: &str, from: u64) -> QueueChanges {
         QueueChanges::new(self.channel.clone(), name, from)
     }
 
-    /// Watches one key, from a revision of the store on. The first revision is 1.
+    /// Returns a receiver of the changes of a key, beginning with those in the revision `from` of
+    /// the store. The first revision is 1.
     pub fn key_changes(&self, key: &[u8], from: u64) -> KeyChanges {
         KeyChanges::new(self.channel.clone(), key, from)
     }
 
-    /// Observes the leader of an election.
+    /// Returns an observer of the leader of an election. Sends no request.
     pub fn observe(&self, name: &str) -> Observer {
         Observer::new(self.channel.clone(), name)
     }

@@ -28,8 +28,8 @@ pub(crate) fn now() -> Instant {
 pub(crate) struct SuspendWatch(watch::Sender<()>);
 
 impl SuspendWatch {
-    /// Starts a task that detects suspensions. The task ends when all other references are dropped.
-    /// Must be called in a tokio runtime.
+    /// Starts a task that detects suspensions. The task ends when all references to the result are
+    /// dropped. Must be called in a tokio runtime.
     pub(crate) fn start() -> Arc<SuspendWatch> {
         let watch = Arc::new(SuspendWatch::default());
         tokio::spawn(detect_suspensions(Arc::downgrade(&watch)));
@@ -46,7 +46,7 @@ impl SuspendWatch {
             }
             tokio::select! {
                 () = sleep(left) => {}
-                // `self` owns the sender, so this does not fail.
+                // `self` owns the sender of the channel, so the wait does not fail.
                 _ = resumed.changed() => {}
             }
         }

@@ -30,15 +30,15 @@ pub enum ClientError {
     /// The service rejected the request, which had no effect.
     #[error("refused: {message}")]
     Rejected {
-        /// Status code of gRPC.
+        /// Status code of gRPC with which the service responded.
         code: Code,
-        /// Message of the service.
+        /// Message with which the service explains the rejection.
         message: String,
     },
     /// No candidate with this identity waits in the election. The request had no effect.
     #[error("no candidate '{identity}' waits in this election")]
     UnknownCandidate {
-        /// Identity in the request.
+        /// Identity that the request names.
         identity: String,
     },
     /// Waiting for a lock would close a cycle of sessions that wait for each other. The session has
@@ -65,7 +65,7 @@ pub enum ClientError {
     InvalidPermits {
         /// Number of permits that the caller requested.
         requested: u32,
-        /// Largest number that can be requested.
+        /// Largest number of permits that can be requested.
         permits: u32,
     },
     /// The expected number of participants have entered the barrier already, without the caller.

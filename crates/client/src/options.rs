@@ -15,20 +15,21 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Authenticates as this user.
+    /// Sets the user as which the client authenticates. By default, the client does not
+    /// authenticate.
     #[must_use]
     pub fn user(self, user: User) -> ConnectOptions {
         ConnectOptions { user: Some(user), ..self }
     }
 
-    /// Uses these certificates. Endpoints with `https` require them.
+    /// Sets the certificates for TLS connections. Endpoints with `https` require them.
     #[must_use]
     pub fn certificates(self, certificates: Certificates) -> ConnectOptions {
         ConnectOptions { certificates: Some(certificates), ..self }
     }
 
-    /// Stays connected to any member instead of moving to the leader. Each request then takes two
-    /// more messages, between that member and the leader.
+    /// Makes the client stay connected to any member instead of moving to the leader. A request to
+    /// a member that does not lead takes two more messages, between that member and the leader.
     ///
     /// Use this for clients that send few requests, and to spread many clients over the members.
     #[must_use]

@@ -20,7 +20,7 @@ pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc
     rpc::TxnRequest { compare, success, failure }
 }
 
-/// Reads the newest two keys of a queue.
+/// Returns an operation that reads the newest two keys of a queue.
 pub(crate) fn newest(name: &str) -> rpc::RequestOp {
     op(Request::RequestRange(rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) }))
 }
@@ -46,7 +46,7 @@ pub(crate) struct QueueRange<'a> {
     pub(crate) name: &'a str,
     /// Upper bound on the revision in which a key was created; 0 for no bound.
     pub(crate) max_revision: u64,
-    /// Upper bound on the number of keys.
+    /// Upper bound on the number of keys in the response.
     pub(crate) limit: i64,
 }
 
@@ -90,13 +90,14 @@ pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
-/// Returns a request that deletes keys. Each key has the fencing token of its lock, or 0.
+/// Returns a request that deletes keys. Each key is paired with the fencing token of the lock that
+/// it holds, or with 0.
 pub(crate) fn delete_all(keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     with_deletions(&rpc::TxnRequest::default(), keys)
 }
 
-/// Adds deletions to the beginning of both branches of a transaction. Each key has the fencing
-/// token of its lock.
+/// Adds deletions to the beginning of both branches of a transaction. Each key is paired with the
+/// fencing token of the lock that it holds, or with 0.
 pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
     let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
     let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
@@ -106,8 +107,8 @@ pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rp
     rpc::TxnRequest { compare, success: with(&txn.success), failure }
 }
 
-/// Returns a request that reads the oldest keys of a queue, among those created in the revision
-/// `from` or later.
+/// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
+/// the revision `from` or later.
 pub(crate) fn oldest(name: &str, from: u64, limit: i64) -> rpc::RangeRequest {
     let min_create_revision = signed(from);
     rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
@@ -123,7 +124,8 @@ pub(crate) fn is_in_queue(name: &str, key: &[u8]) -> bool {
     rest.is_some_and(|segment| !segment.contains(&b'/'))
 }
 
-/// Returns the range of all keys that begin with a name and a slash. The end is exclusive.
+/// Returns the first key and the exclusive end of the range of all keys that begin with a name and
+/// a slash.
 pub(crate) fn queue_range(name: &str) -> (Vec<u8>, Vec<u8>) {
     (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
 }
@@ -151,8 +153,9 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
 ///
 /// # Errors
 ///
-/// The response contains `limit` keys, and all of them belong to other locks. The error is the
-/// oldest revision in which one of them was created. The caller must read older keys then.
+/// If the response contains `limit` keys besides the caller's, and all of them belong to other
+/// locks. The error is the oldest revision in which one of them was created. The caller must read
+/// older keys then.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],
@@ -175,7 +178,8 @@ pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec
     queue_view(response, key, "", i64::MAX).unwrap_or(none)
 }
 
-/// Returns a range of the keys of a queue without their values, in the order of their creation.
+/// Returns a request that reads the keys of a queue without their values, in ascending or
+/// descending order of their creation.
 pub(crate) fn keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
     rpc::RangeRequest { keys_only: true, ..queue(name, order) }
 }
@@ -225,7 +229,7 @@ pub(crate) fn unsigned(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(0)
 }
 
-/// Converts a revision to a number of the protocol.
+/// Converts a revision to a signed number, as the protocol encodes it.
 pub(crate) fn signed(revision: u64) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }

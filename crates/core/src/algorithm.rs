@@ -1,4 +1,4 @@
-//! Declarations of an algorithm in addition to its behaviour.
+//! Declarations that an algorithm makes in addition to its behaviour: its card and its timestamps.
 
 use alloc::sync::Arc;
 
@@ -7,13 +7,14 @@ use crate::protocol::Protocol;
 use crate::rank::Rank;
 use crate::theory::{Prediction, WorkloadKind};
 
-/// A protocol that declares its assumptions, and how to shift its unbounded numbers.
+/// A protocol that declares its assumptions, and the way to shift its timestamps.
 ///
 /// # Timestamps
 ///
-/// Many algorithms behave the same when all their timestamps are shifted by the same amount. A
-/// checker that subtracts the smallest timestamp in the world from all of them obtains a finite
-/// graph even if requests repeat endlessly. The default implementations declare nothing. A checker
+/// Many algorithms behave the same when all their timestamps are shifted by the same amount. The
+/// *world* is the state of all processes, all messages in flight and all saved state. A checker
+/// that subtracts the smallest timestamp in the world from all timestamps obtains a finite state
+/// graph, even if requests repeat endlessly. The default implementations declare nothing. A checker
 /// may leave states as they are, so correctness never depends on shifting. An implementation obeys
 /// these rules:
 ///
@@ -27,41 +28,45 @@ pub trait Algorithm: Protocol {
     /// Returns the card of this algorithm under `config` in a group of `size` processes.
     fn card(config: &Self::Config, size: u32) -> Card;
 
-    /// Returns the number of messages that theory predicts for the workload `scene`, under `config`
-    /// in a group of `size`. The run has no faults and no variants. Returns `None` if there is no
-    /// formula.
-    fn expected(config: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    /// Returns the number of messages that theory predicts, per entry or per election. `scene` is
+    /// the kind of workload in a group of `size` processes under `config`. The prediction is for a
+    /// run without faults and variants. Returns `None` if there is no formula.
+    fn predicted_messages(
+        config: &Self::Config,
+        size: u32,
+        scene: WorkloadKind,
+    ) -> Option<Prediction> {
         let _ = (config, size, scene);
         None
     }
 
     /// Returns `config` with other ranks: `ranks[i]` is the rank of process *i*. Elections in which
     /// the largest rank wins override this method; the default returns `config` unchanged.
-    fn ranked(config: &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
+    fn with_ranks(config: &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
         let _ = ranks;
         config.clone()
     }
 
     /// Returns the highest term number in the state, or 0 if the state has no terms. Terms cannot
-    /// be shifted. A checker bounds them instead: it does not search beyond a term that the user
+    /// be shifted. A checker bounds them instead: it does not search beyond the term that its user
     /// declares.
     fn highest_term(&self) -> u64 {
         0
     }
 
-    /// Returns true if timestamps can be shifted.
+    /// Returns true if the timestamps of this algorithm can be shifted under `config`.
     fn can_shift_timestamps(config: &Self::Config) -> bool {
         let _ = config;
         false
     }
 
-    /// Sets the logical clock to a fixed value, if it influences nothing but the timestamps of
-    /// later requests. A checker calls it for a process whose user makes no further request, while
-    /// every user makes at most one. The clock may be a part of messages to processes that have
-    /// requested.
+    /// Sets the logical clock to a fixed value, if only the timestamps of later requests of this
+    /// process depend on the clock. A checker calls this method if every user makes at most one
+    /// request and the user of this process makes no further one. Messages to processes that have
+    /// requested may still contain the clock.
     fn forget_clock(&mut self) {}
 
-    /// Returns the smallest timestamp in the state, if it has one.
+    /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.
     fn smallest_timestamp(&self) -> Option<u64> {
         None
     }
@@ -72,7 +77,7 @@ pub trait Algorithm: Protocol {
         let _ = by;
     }
 
-    /// Returns the smallest timestamp in a message, if it has one.
+    /// Returns the smallest timestamp in `message`, or `None` if the message has no timestamps.
     fn smallest_message_timestamp(config: &Self::Config, message: &Self::Message) -> Option<u64> {
         let _ = (config, message);
         None
@@ -83,7 +88,8 @@ pub trait Algorithm: Protocol {
         let _ = (config, message, by);
     }
 
-    /// Returns the smallest timestamp in saved state, if it has one.
+    /// Returns the smallest timestamp in saved state, or `None` if the saved state has no
+    /// timestamps.
     fn smallest_stable_timestamp(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
         let _ = (config, stable);
         None

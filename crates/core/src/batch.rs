@@ -7,7 +7,7 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// Source of choices and clock readings. Each engine has its own.
+/// Source of choices and clock readings for the steps of processes. Each engine has its own.
 pub trait Environment {
     /// Returns a number below `bound`, which is at least 1.
     fn choose(&mut self, bound: u32) -> u32;
@@ -35,7 +35,7 @@ impl Environment for ConstantEnvironment {
 /// A change to the set of armed timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimerChange<T> {
-    /// Arms the timer and replaces an armed one of the same name.
+    /// Arms the timer with this delay. Replaces an armed timer of the same name.
     Set(T, Delay),
     /// Disarms the timer.
     Cancel(T),
@@ -84,8 +84,8 @@ impl<P: Protocol, E: Default> Default for Batch<P, E> {
 }
 
 impl<P: Protocol, E: Environment> Batch<P, E> {
-    /// Returns the sink that a step writes to. It has the same type in every engine, so an
-    /// algorithm is compiled once however many engines step it.
+    /// Returns the sink that a step writes its effects to. The sink has the same type in every
+    /// engine, so an algorithm is compiled once however many engines step it.
     pub fn effects(&mut self) -> StepEffects<'_, P> {
         let Batch { messages, timers, events, environment } = self;
         StepEffects { messages, timers, events, environment }

@@ -1,4 +1,4 @@
-//! Contract of agreement among generals of whom some lie.
+//! Contract of algorithms for Byzantine agreement, in which some of the generals lie.
 //!
 //! L. Lamport, R. Shostak and M. Pease, *The Byzantine generals problem*, ACM TOPLAS 4(3), 1982.
 //! One general commands and the others are its lieutenants. Messages are oral: a message that is
@@ -14,15 +14,15 @@ use core::hash::Hash;
 use crate::card::Variant;
 use crate::process::{Group, ProcessId};
 
-/// The commanding general. The others are its lieutenants.
+/// Process that is the commanding general. The others are its lieutenants.
 pub const COMMANDER: ProcessId = ProcessId(0);
 
 /// Order of the commander.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Plan {
-    /// The default: of a tie, and of a message that is missing.
+    /// Retreat, the default: a general assumes this order for a missing message and after a tie.
     Retreat,
-    /// The other order.
+    /// Attack: a general obeys this order only if more than half of the reports contain it.
     Attack,
 }
 
@@ -54,31 +54,33 @@ pub struct OralMessage {
     pub plan: Plan,
 }
 
-/// Messages with their receivers.
+/// Messages to send, each with its receiver.
 pub type Outgoing = Vec<(ProcessId, OralMessage)>;
 
 /// One general that follows the algorithm.
 ///
-/// A liar follows it too, but sends any order in place of the right one. A general that sends
-/// nothing is a liar that sends the default.
+/// A liar follows the algorithm too, but sends any order in place of the right one. A general that
+/// sends nothing is a liar that sends the default order.
 pub trait General: Clone + fmt::Debug + Eq + Hash {
     /// Configuration, which is the same for all generals.
     type Config;
 
-    /// Creates a general of the group.
+    /// Creates the general `group.me()` in its initial state: it has received no message.
     fn boot(group: Group, config: &Self::Config) -> Self;
 
-    /// Issues an order, at the commander. Returns its messages.
+    /// Issues the order `plan` and returns the messages of the commander. Only the commander may
+    /// call this method.
     fn command(&mut self, plan: Plan) -> Outgoing;
 
-    /// Receives a message. Returns the messages that the general sends in turn.
+    /// Receives a message, and returns the messages that the general sends in response.
     fn receive(&mut self, message: OralMessage) -> Outgoing;
 
-    /// Returns the order that the general obeys, or `None` before it has all messages.
-    fn obeys(&self) -> Option<Plan>;
+    /// Returns the order that the general has decided to obey, or `None` before it has all
+    /// messages.
+    fn decision(&self) -> Option<Plan>;
 }
 
-/// The claims of an algorithm for generals.
+/// Card of an algorithm for Byzantine agreement: its source, assumptions, costs and variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct GeneralsCard {
@@ -90,12 +92,15 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions, in words.
     pub assumes: &'static str,
-    /// Fewest generals for the number of liars of the card.
+    /// Minimum number of generals at which the algorithm tolerates the number of liars for which
+    /// the card was made.
     pub least_generals: u32,
-    /// Number of messages in a formula of n generals and m liars.
+    /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
+    /// liars.
     pub messages: &'static str,
-    /// The same number for the sizes of the card.
-    pub count: u64,
+    /// Total number of messages in the group for which the card was made.
+    #[cfg_attr(feature = "serde", serde(rename = "count"))]
+    pub message_count: u64,
     /// Variants that the algorithm declares.
     pub variants: Vec<Variant>,
 }

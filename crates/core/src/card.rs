@@ -17,7 +17,7 @@ use crate::time::Delay;
 /// Assumptions, tolerated faults, costs and promises of an algorithm.
 ///
 /// Engines reject an environment weaker than the card. The tables of the documentation and of
-/// `tenure list`, and the matrix of tests, are derived from it.
+/// `tenure list`, and the matrix of tests, are derived from the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Card {
@@ -31,9 +31,9 @@ pub struct Card {
     pub paper: &'static str,
     /// Rule by which the algorithm decides, such as a token or a quorum.
     pub strategy: Strategy,
-    /// Weakest timing model that the algorithm needs.
+    /// Weakest timing model in which the algorithm keeps its promises.
     pub timing: Timing,
-    /// Weakest channel order that the algorithm needs.
+    /// Weakest channel order with which the algorithm keeps its promises.
     pub order: Order,
     /// Faults that the algorithm survives.
     pub faults: Faults,
@@ -53,10 +53,12 @@ pub struct Card {
     pub theory: Option<Theory>,
     /// Properties promised while the assumptions hold.
     pub promises: Vec<Property>,
-    /// Additional properties promised while timers keep time: clock rates differ by no more than
-    /// `drift_ppm`, and no process is paused. They are not promised where timers fire at any time.
-    pub clocked: Vec<Property>,
-    /// Tolerated drift of clock rates for `clocked`, in parts per million.
+    /// Additional properties that the algorithm promises while timers keep time: clock rates differ
+    /// by no more than `drift_ppm`, and no process is paused. The algorithm does not promise them
+    /// if timers may fire at any time.
+    #[cfg_attr(feature = "serde", serde(rename = "clocked"))]
+    pub timed_promises: Vec<Property>,
+    /// Drift of clock rates up to which `timed_promises` hold, in parts per million.
     pub drift_ppm: u32,
     /// Timeouts that a user may configure.
     pub timeouts: Vec<Timeout>,
@@ -68,7 +70,8 @@ impl Card {
     /// Creates the card of a lock with the defaults that most locks share. Channels reorder, timing
     /// is asynchronous, and links are complete. The strategy is [`Strategy::Permission`], no faults
     /// are tolerated, and there is no failure detector. The card promises mutual exclusion,
-    /// starvation freedom and fencing. An algorithm overrides the fields that differ, and the cost.
+    /// starvation freedom and fencing. The card of an algorithm overrides the fields that differ,
+    /// and the cost.
     pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             name: name.into(),
@@ -90,7 +93,7 @@ impl Card {
                 Property::StarvationFreedom,
                 Property::Fencing,
             ],
-            clocked: Vec::new(),
+            timed_promises: Vec::new(),
             drift_ppm: 0,
             timeouts: Vec::new(),
             variants: Vec::new(),
@@ -128,19 +131,19 @@ impl Card {
     }
 
     /// Adds promises to the card.
-    pub fn promising(mut self, more: impl IntoIterator<Item = Property>) -> Self {
+    pub fn with_promises(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
         self
     }
 
-    /// Returns all promises. They include the cost if a run can be checked against it, and the
-    /// topology if it is a ring or a graph.
+    /// Returns all promises that hold at this drift of clock rates. They include the cost if a run
+    /// can be checked against it, and the topology if it is a ring or a configured graph.
     ///
-    /// `drift_ppm` is the drift of clock rates in parts per million; `None` if timers may fire at
-    /// any time.
-    pub fn promised(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
+    /// `drift_ppm` is in parts per million. `None` means that timers may fire at any time. The
+    /// timed promises are included only if `drift_ppm` is at most [`Card::drift_ppm`].
+    pub fn all_promises(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
-        let clocked = self.clocked.iter().filter(move |_| keep_time);
+        let clocked = self.timed_promises.iter().filter(move |_| keep_time);
         let cost = self.messages.is_checkable().then_some(Property::Cost);
         let links = self.has_judged_links().then_some(Property::Topology);
         self.promises.iter().chain(clocked).copied().chain(cost).chain(links)
@@ -152,7 +155,8 @@ impl Card {
         Card { topology: Topology::Graph, graph: Some(graph), ..self }
     }
 
-    /// Returns true if a monitor can judge the links: on a ring, and on a configured graph.
+    /// Returns true if a monitor can judge the links that messages use: on a ring, and on a
+    /// configured graph.
     pub fn has_judged_links(&self) -> bool {
         self.topology.is_ring() || self.graph.is_some()
     }
@@ -178,11 +182,15 @@ impl Card {
     }
 
     /// Returns true if every entry to the critical section carries a fencing token.
-    pub fn fenced(&self) -> bool {
-        self.promises.iter().chain(&self.clocked).any(|promise| *promise == Property::Fencing)
+    pub fn is_fenced(&self) -> bool {
+        self.promises
+            .iter()
+            .chain(&self.timed_promises)
+            .any(|promise| *promise == Property::Fencing)
     }
 
-    /// Returns the promised bound on bypass, if there is one.
+    /// Returns the bound on bypass that the card promises: the number of entries of one other
+    /// process while a process waits. Returns `None` if the card promises no bound.
     pub fn most_bypass(&self) -> Option<u32> {
         self.promises.iter().find_map(|promise| match promise {
             Property::Bypass(most) => *most,
@@ -190,8 +198,8 @@ impl Card {
         })
     }
 
-    /// Fills in this card's *k* if the property is [`Property::AtMost`]. Returns any other property
-    /// unchanged.
+    /// Returns [`Property::AtMost`] with this card's *k* if `property` is `AtMost`. Returns any
+    /// other property unchanged.
     pub fn with_own_k(&self, property: Property) -> Property {
         match property {
             Property::AtMost(_) => Property::AtMost(self.most_inside()),
@@ -272,8 +280,8 @@ impl Service {
         }
     }
 
-    /// Returns the layer whose messages count towards the cost on the card, or `None` if the
-    /// service has no such layer.
+    /// Returns the layer whose messages count towards the cost on the card of an algorithm. Returns
+    /// `None` if the service has no such layer.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -307,9 +315,9 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Timing {
-    /// No bound on delay, step or drift; every message arrives eventually.
+    /// No bound on message delays, step durations or clock drift; every message arrives eventually.
     Asynchronous,
-    /// Bounds hold from some time on.
+    /// Bounds on delay, step and drift hold from some unknown time on.
     Partial,
     /// Known bounds on delay, step and drift.
     Synchronous,
@@ -325,7 +333,7 @@ pub enum Timing {
 pub enum Order {
     /// Messages may arrive in any order.
     Reordered,
-    /// Each link is first in, first out.
+    /// Each link delivers messages in the order in which they were sent (first in, first out).
     Fifo,
 }
 
@@ -339,7 +347,7 @@ pub struct Faults {
     pub max_lost: u32,
     /// True if messages may be duplicated.
     pub duplication: bool,
-    /// True if processes may be down from the start, and the others know it.
+    /// True if processes may be down from the start, provided that the others know which ones.
     pub absence: bool,
     /// Ways in which processes may crash.
     pub crashes: Crashes,
@@ -348,7 +356,7 @@ pub struct Faults {
     /// True if the algorithm makes progress only while a majority of the processes is up. A
     /// minority waits.
     pub majority: bool,
-    /// All tolerated faults in one sentence, for error messages.
+    /// All faults that the algorithm tolerates, in one sentence, for error messages.
     pub description: &'static str,
 }
 
@@ -402,7 +410,7 @@ pub enum Crashes {
     None,
     /// Processes may crash and stay down.
     Stop,
-    /// Processes may crash and recover with their saved state.
+    /// Processes may crash, and recover with their saved state.
     Recovery,
 }
 
@@ -426,7 +434,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Returns true if process numbers alone determine the links.
+    /// Returns true if the topology is a ring, on which process numbers alone determine the links.
     pub const fn is_ring(self) -> bool {
         matches!(self, Topology::UnidirectionalRing | Topology::BidirectionalRing)
     }
@@ -449,9 +457,9 @@ impl Topology {
 pub enum Detection {
     /// No failure detector.
     None,
-    /// A detector that makes only finitely many mistakes.
+    /// A detector that makes only finitely many false reports.
     EventuallyPerfect,
-    /// A detector without mistakes.
+    /// A detector that makes no false reports.
     Perfect,
 }
 
@@ -473,7 +481,8 @@ impl Knowledge {
     /// Processes have no names and know the group size.
     pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
 
-    /// Returns the terms of the literature that apply: `uniform` or `non-uniform`, and `anonymous`.
+    /// Returns the terms of the literature for this knowledge: `uniform` or `non-uniform`, and
+    /// `anonymous` for processes without names.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
@@ -488,7 +497,7 @@ pub struct Timeout {
     pub name: &'static str,
     /// Description of the period that the timeout limits.
     pub description: &'static str,
-    /// Value in this configuration, by the process's own clock.
+    /// Value in the configuration of the card, measured by the process's own clock.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub delay: Delay,
 }
@@ -506,13 +515,15 @@ impl Timeout {
 pub struct Variant {
     /// Name on the command line.
     pub name: &'static str,
-    /// Difference between the variant and the unchanged algorithm, in words.
+    /// Difference between the variant and the unchanged algorithm, in one sentence.
     pub description: &'static str,
-    /// True if the promises still hold; false for a mistake that is kept as a demonstration.
+    /// True if the promises of the card hold for the variant. False for a known mistake that is
+    /// kept as a demonstration.
     pub sound: bool,
-    /// Verdict that the variant demonstrates, by its number in the list of known results, such as
-    /// 7-L2. Empty if there is none.
-    pub verdict: &'static str,
+    /// Result that the variant demonstrates, by its number in the list of known results
+    /// (`docs/checklist.md`), such as 7-L2. Empty if there is none.
+    #[cfg_attr(feature = "serde", serde(rename = "verdict"))]
+    pub known_result: &'static str,
     /// Command-line options of `tenure check` that demonstrate the variant. If they begin with the
     /// word `simulate`, the rest are options of `tenure simulate` instead. Empty if there is no
     /// demonstration.

@@ -38,7 +38,7 @@ impl LamportClock {
 pub struct Timestamp {
     /// Lamport clock at the time of the request.
     pub clock: u64,
-    /// Process that made the request; breaks ties.
+    /// Process that made the request. It decides between equal clock values.
     pub process: ProcessId,
 }
 
@@ -69,14 +69,14 @@ pub enum Causality {
 
 /// A vector clock: the number of events of each process in the causal past.
 ///
-/// Engines and traces keep vector clocks. Of the algorithms, causal broadcast does.
+/// Engines and traces keep vector clocks. Causal broadcast is the only algorithm that does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct VectorClock(Vec<u64>);
 
 impl VectorClock {
-    /// Creates the clock of a group of `size` processes before the first event.
+    /// Creates the vector clock of a group of `size` processes in which no event has occurred.
     pub fn new(size: u32) -> Self {
         VectorClock(alloc::vec![0; size as usize])
     }
@@ -100,13 +100,13 @@ impl VectorClock {
         self.0.get(process.index()).copied().unwrap_or(0)
     }
 
-    /// Returns the number of events of each process in the causal past. The index is the process
-    /// number from 0.
+    /// Returns the number of events of each process in the causal past, indexed by process number
+    /// from 0.
     pub fn counts(&self) -> &[u64] {
         &self.0
     }
 
-    /// Returns the relation of the event with this clock to the event with `other`.
+    /// Returns the relation between the event with this clock and the event with the clock `other`.
     pub fn causality(&self, other: &VectorClock) -> Causality {
         let places = self.0.len().max(other.0.len());
         let at = |clock: &VectorClock, i: usize| clock.0.get(i).copied().unwrap_or(0);

@@ -9,36 +9,36 @@ use crate::theory::{Precision, Prediction, Quantity};
 /// Unit of work to which a [`Cost`] refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
-pub enum Per {
+pub enum CostUnit {
     /// One entry to the critical section.
     Entry,
     /// One election, from its start to the announcement of the leader.
     Election,
     /// One agreement: a decision, or an item that all processes deliver.
     Agreement,
-    /// One message of the protocol that the algorithm carries, such as a message of a reliable
-    /// channel's user.
+    /// One message of the protocol that the algorithm carries. For example, a reliable channel
+    /// carries the messages of another algorithm.
     Message,
     /// One period of a timer.
     Period,
 }
 
-impl Per {
-    /// Returns the layer whose messages count towards one such unit. `None` if no run is checked
-    /// against a cost in this unit.
+impl CostUnit {
+    /// Returns the layer whose messages count towards a cost in this unit. Returns `None` if no run
+    /// is checked against such a cost.
     pub const fn layer(self) -> Option<Layer> {
         match self {
-            Per::Entry => Some(Layer::Mutex),
-            Per::Election => Some(Layer::Election),
-            Per::Agreement | Per::Message | Per::Period => None,
+            CostUnit::Entry => Some(Layer::Mutex),
+            CostUnit::Election => Some(Layer::Election),
+            CostUnit::Agreement | CostUnit::Message | CostUnit::Period => None,
         }
     }
 
-    /// Formats a number of units in words, such as `3 entries`.
+    /// Formats `times` of these units in words, such as `3 entries`.
     fn times(self, times: u64) -> String {
         match (self, times) {
-            (Per::Election, 1) => "an election".into(),
-            (Per::Election, times) => format!("{times} elections"),
+            (CostUnit::Election, 1) => "an election".into(),
+            (CostUnit::Election, times) => format!("{times} elections"),
             (_, 1) => "one entry".into(),
             (_, times) => format!("{times} entries"),
         }
@@ -50,73 +50,76 @@ impl Per {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cost {
     /// Unit of work that the bounds refer to.
-    pub per: Per,
+    pub per: CostUnit,
     /// Number of messages as a formula in *N*, for display.
     pub formula: &'static str,
     /// Lower bound on messages per unit.
     pub least: u64,
     /// Upper bound on messages per unit; `None` if there is no bound.
     pub most: Option<u64>,
-    /// True if the bounds cover all messages. If false, the formula has further terms after a
-    /// comma, which the bounds leave out.
+    /// True if the bounds cover all messages. If false, the formula names further messages after a
+    /// comma, and the bounds exclude them.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub whole: bool,
+    pub is_complete: bool,
 }
 
 impl Cost {
     /// Creates a cost per entry.
     pub const fn per_entry(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Entry, formula, least, most, whole: true }
+        Cost { per: CostUnit::Entry, formula, least, most, is_complete: true }
     }
 
     /// Creates a cost per election.
     pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Election, formula, least, most, whole: true }
+        Cost { per: CostUnit::Election, formula, least, most, is_complete: true }
     }
 
     /// Creates a cost per agreement.
     pub const fn per_agreement(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Agreement, formula, least, most, whole: true }
+        Cost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
     }
 
-    /// Marks the cost as incomplete: there are more messages than the bounds cover.
-    pub const fn in_part(self) -> Self {
-        Cost { whole: false, ..self }
+    /// Marks the cost as incomplete: an algorithm sends more messages than the bounds cover.
+    pub const fn incomplete(self) -> Self {
+        Cost { is_complete: false, ..self }
     }
 
-    /// Returns true if a run can be checked against the cost: it is complete and has a bound.
+    /// Returns true if a run can be checked against the cost: the cost is complete, has a bound,
+    /// and its unit has a layer of messages.
     pub const fn is_checkable(&self) -> bool {
-        self.whole && self.per.layer().is_some() && (self.least > 0 || self.most.is_some())
+        self.is_complete && self.per.layer().is_some() && (self.least > 0 || self.most.is_some())
     }
 
-    /// Returns the number of messages, if it is constant.
+    /// Returns the number of messages per unit if it is constant, or `None` if it varies.
     pub fn exactly(&self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// Sets the cost to 0 in a group of one process.
+    /// Replaces the bounds by 0 if `size` is 1, because a process alone sends no messages.
     pub const fn zero_if_alone(self, size: u32) -> Self {
         if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
     }
 }
 
-/// Upper and lower limits for the cost of a run: the card's cost and the prediction of theory.
+/// Limits on the number of messages in a run, from the card and from the prediction of theory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CostBound {
     /// Cost according to the card.
     pub cost: Cost,
-    /// Number of messages that theory predicts for such a run; `None` if there is no formula.
-    pub expected: Option<Prediction>,
+    /// Number of messages that theory predicts for the workload of the run; `None` if there is no
+    /// formula.
+    pub prediction: Option<Prediction>,
 }
 
 impl CostBound {
-    /// Compares the messages of a run with the limits. Returns an error message if `sent` messages
-    /// contradict them. `times` entries or elections are complete, and `started` have begun,
-    /// including the complete ones.
+    /// Compares the number of messages of a run with the limits. Returns an error message if `sent`
+    /// messages contradict them, or `None` if they do not. `times` is the number of entries or
+    /// elections that are complete. `started` is the number that have begun, including the complete
+    /// ones.
     pub fn objection(&self, sent: u64, times: u64, started: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {
-            Per::Election => "for each election",
+            CostUnit::Election => "for each election",
             _ => "for each entry",
         };
         let measured = format!("{sent} messages for {}", per.times(started));
@@ -130,7 +133,7 @@ impl CostBound {
         if u128::from(sent) < u128::from(least) * u128::from(times) {
             return Some(format!("{measured}: the card says {formula}, at least {least} {each}"));
         }
-        let expected = self.expected.filter(|expected| expected.excludes(sent, times))?;
+        let expected = self.prediction.filter(|it| it.excludes(sent, times))?;
         let Quantity { numerator, denominator, .. } = expected.messages;
         let words = expected.precision.words();
         let figure = match denominator {
@@ -143,7 +146,7 @@ impl CostBound {
 
 impl Prediction {
     /// Returns true if `sent` messages for `times` entries or elections contradict the prediction.
-    /// False for a mean, from which a single run may differ.
+    /// Returns false for a mean, because a single run may differ from it.
     pub fn excludes(&self, sent: u64, times: u64) -> bool {
         let Quantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn checks_run_against_card_and_theory() {
         let cost = Cost::per_entry("2(N−1)", 4, Some(8));
-        let price = CostBound { cost, expected: Some(Prediction::new(Precision::Exact, 6)) };
+        let price = CostBound { cost, prediction: Some(Prediction::new(Precision::Exact, 6)) };
         assert_eq!(price.objection(12, 2, 2), None);
         let description =
             |sent, times, started| price.objection(sent, times, started).unwrap_or_default();
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn compares_fractions_exactly_and_ignores_means() {
-        let shared = Prediction::shared(Precision::Exact, 12, 5);
+        let shared = Prediction::fraction(Precision::Exact, 12, 5);
         assert!(!shared.excludes(24, 10) && shared.excludes(23, 10) && shared.excludes(25, 10));
         assert!(!Prediction::harmonic(5, 5, 5).excludes(1000, 1));
         assert!(Prediction::new(Precision::Least, 5).excludes(4, 1));

@@ -24,9 +24,9 @@ pub type Edge = (ProcessId, ProcessId, u64);
 /// Every edge has a weight of at least 1, which is 1 unless stated otherwise.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Graph {
-    /// Neighbours of each vertex, ascending.
+    /// Neighbours of each vertex, in ascending order.
     neighbours: Vec<Vec<ProcessId>>,
-    /// Weight of the edge to each neighbour, in the same order.
+    /// Weight of the edge to each neighbour, in the order of `neighbours`.
     weights: Vec<Vec<u64>>,
 }
 
@@ -142,7 +142,7 @@ impl Graph {
         self.weight(one, other).is_some()
     }
 
-    /// Returns all edges, each once and with the smaller end first, in ascending order.
+    /// Returns all edges in ascending order. Each edge occurs once, with its smaller vertex first.
     pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         let all = self.neighbours.iter().zip(&self.weights).enumerate();
         all.flat_map(|(place, (neighbours, weights))| {
@@ -181,12 +181,12 @@ impl Graph {
         Tree::with_edges(self.vertices(), self.edges().map(|(one, other, _)| (one, other)))
     }
 
-    /// Returns the number of edges on a shortest path from `source` to each vertex: `None` for a
-    /// vertex without such a path.
+    /// Returns the number of edges on a shortest path from `source` to each vertex. The entry is
+    /// `None` for a vertex that no path joins with `source`.
     ///
     /// # Panics
     ///
-    /// If the graph does not contain the vertex.
+    /// If the graph does not contain `source`.
     pub fn distances(&self, source: ProcessId) -> Vec<Option<u32>> {
         let mut distances = vec![None; self.neighbours.len()];
         distances[source.index()] = Some(0);
@@ -238,13 +238,13 @@ impl Graph {
         })
     }
 
-    /// Returns, for each vertex, the smallest total weight of a path to `target` and the fewest
-    /// edges of a path with that weight. `None` for a vertex without a path. This is Dijkstra's
-    /// algorithm (1959).
+    /// Returns, for each vertex, the smallest total weight of a path from it to `target`, and the
+    /// fewest edges of a path with that weight. The entry is `None` for a vertex without a path to
+    /// `target`. This is Dijkstra's algorithm (1959).
     ///
     /// # Panics
     ///
-    /// If the graph does not contain the vertex.
+    /// If the graph does not contain `target`.
     pub fn costs(&self, target: ProcessId) -> Vec<Option<(u64, u32)>> {
         let mut costs: Vec<Option<(u64, u32)>> = vec![None; self.neighbours.len()];
         costs[target.index()] = Some((0, 0));
@@ -280,8 +280,8 @@ impl Graph {
     }
 
     /// Returns a path from `source` to `target`. Each step goes from a vertex to its smallest
-    /// neighbour for which `nearer` returns `Some`. Returns `None` if a vertex has no such
-    /// neighbour.
+    /// neighbour for which `nearer(vertex, neighbour)` returns `Some`. Returns `None` if a vertex
+    /// on the path has no such neighbour.
     fn descend(
         &self,
         source: ProcessId,

@@ -30,8 +30,9 @@ pub struct Label {
 }
 
 impl Label {
-    /// Returns true if this is a heartbeat of any layer. A heartbeat only shows that its sender is
-    /// alive, as the next one does. Therefore only the last of several queued heartbeats is needed.
+    /// Returns true if the message is a heartbeat, in whatever layer. A heartbeat only shows that
+    /// its sender is alive, as the next one does. Therefore only the last of several queued
+    /// heartbeats is needed.
     pub fn is_heartbeat(self) -> bool {
         matches!(self.kind, "heartbeat" | "heartbeat-response")
     }

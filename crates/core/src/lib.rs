@@ -56,7 +56,7 @@ pub use card::{
     Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
-pub use cost::{Cost, CostBound, Per};
+pub use cost::{Cost, CostBound, CostUnit};
 pub use dyn_effects::DynEffects;
 pub use graph::{Graph, GraphError};
 pub use label::{Label, Labelled, Layer};

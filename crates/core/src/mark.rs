@@ -1,28 +1,29 @@
 //! Marks for the fields of messages, for code that inspects values of any type.
 //!
 //! A runner that receives messages does not know their types, and yet must not trust every value.
-//! The number of a term must fit a fence, and a list by process has one element for each process.
-//! Fields declare this with `#[serde(serialize_with = …)]`. Formats do not see a mark, because a
-//! newtype is written as its content. A [`serde::Serializer`] that reads the newtype's name sees
-//! it.
+//! For example, the number of a term must fit a fence, and a list that is indexed by process must
+//! have one element for each process. Fields declare this with `#[serde(serialize_with = …)]`. A
+//! mark is the name of a serialized newtype. Formats do not see it, because they write a newtype as
+//! its content. Only a [`serde::Serializer`] that reads the name of a newtype sees the mark.
 //!
 //! Numbers without a mark grow only by counting: clocks, requests, entries.
 
 use serde::{Serialize, Serializer};
 
-/// A term number, which is packed into fences: below [`Term::NUMBERS`](crate::Term::NUMBERS).
+/// Mark of a term number, which is packed into fences and is below
+/// [`Term::NUMBER_LIMIT`](crate::Term::NUMBER_LIMIT).
 pub const TERM_NUMBER: &str = "TermNumber";
 
-/// A term that is packed into one number.
+/// Mark of a term that is packed into one number, as by [`Term::packed`](crate::Term::packed).
 pub const PACKED: &str = "Packed";
 
-/// A value without constraints: user data, and ranks of an election.
+/// Mark of a value without constraints, such as user data or a rank of an election.
 pub const ANY: &str = "Any";
 
-/// A list with one element for each process of the group.
+/// Mark of a list with one element for each process of the group.
 pub const BY_PROCESS: &str = "ByProcess";
 
-/// A list of any length, such as the entries of a log. Its elements are checked as usual.
+/// Mark of a list of any length, such as the entries of a log. The elements are checked as usual.
 pub const OF_ANY_LENGTH: &str = "OfAnyLength";
 
 /// Serializes a number with the mark [`TERM_NUMBER`].

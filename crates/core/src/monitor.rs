@@ -13,8 +13,8 @@ use crate::service::{election, mutex};
 /// Result of a monitor: an error if the property is violated.
 pub type MonitorResult = Result<(), Violation>;
 
-/// A property of runs: an automaton over the commands and events of users. It never reads the
-/// private state of an algorithm.
+/// A property of runs, as an automaton over the commands and events of users. The automaton never
+/// reads the private state of an algorithm.
 ///
 /// Therefore the same monitor judges a simulation, every state of the checker, and a trace of real
 /// nodes. `C` and `E` are the commands and events of a service.
@@ -22,8 +22,8 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// Returns the property that the monitor judges.
     fn property(&self) -> Property;
 
-    /// Processes the observation `seen` at the process `at`. Returns an error if it violates the
-    /// property; from then on the state of the monitor is unspecified.
+    /// Processes the observation `seen` at the process `at`. Returns an error if the observation
+    /// violates the property. After an error the state of the monitor is unspecified.
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult;
 
     /// Returns an error if the final state of a run violates the property. Most properties are
@@ -32,7 +32,8 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
         Ok(())
     }
 
-    /// Returns a number, such as the bypass so far. A checker reports its maximum over all runs.
+    /// Returns the quantity that the monitor measures, such as the bypass so far. Returns 0 if the
+    /// monitor measures none. A checker reports the maximum of the quantity over all runs.
     fn measure(&self) -> u64 {
         0
     }

@@ -28,9 +28,9 @@ use crate::service::{agreement, mutex};
 pub enum Judgement {
     /// No violation: in this run, or in every run within the bounds of a check.
     Holds,
-    /// At least one run violates the property.
+    /// Violated: at least one run violates the property.
     Violated,
-    /// Not decided: a run or a search was cut short, or ended too soon.
+    /// Not decided: a run or a search ended before it could show a violation or rule it out.
     Incomplete,
 }
 
@@ -91,22 +91,23 @@ impl Finding {
 pub struct MonitorRun<M> {
     monitor: M,
     violation: Option<FirstViolation>,
-    /// Judgement at the end of the run; `None` before the end.
+    /// Judgement at the end of the run. `None` before [`MonitorRun::end`], and if the property was
+    /// violated earlier.
     ending: Option<Judgement>,
 }
 
 impl<M> MonitorRun<M> {
-    /// Creates the run of a monitor before the first observation.
+    /// Creates the run of `monitor`, which has seen no observation yet.
     pub const fn new(monitor: M) -> Self {
         MonitorRun { monitor, violation: None, ending: None }
     }
 
-    /// Returns the monitor, whose state may be changed.
+    /// Returns the monitor, for a caller that changes its state.
     pub const fn monitor(&mut self) -> &mut M {
         &mut self.monitor
     }
 
-    /// Processes one observation; ignored after a violation.
+    /// Processes one observation. Has no effect after a violation.
     pub fn observe<C, E>(&mut self, time: u64, at: ProcessId, seen: Observation<'_, C, E>)
     where
         M: Monitor<C, E>,
@@ -140,7 +141,8 @@ impl<M> MonitorRun<M> {
         });
     }
 
-    /// Returns the current finding.
+    /// Returns the finding so far. Before the end of the run, a property without a violation counts
+    /// as [`Judgement::Incomplete`] if only the end decides it, or else as [`Judgement::Holds`].
     pub fn finding<C, E>(&self) -> Finding
     where
         M: Monitor<C, E>,
@@ -163,46 +165,51 @@ pub struct MonitorConfig {
     pub size: u32,
     /// Number of processes that may be inside the critical section at the same time.
     pub most_inside: u32,
-    /// Graph whose neighbours must not be inside at the same time; `None` for any other lock.
+    /// Graph whose neighbours must not be inside the critical section at the same time. `None` for
+    /// a lock in which not only neighbours exclude each other.
     pub conflicts: Option<Arc<Graph>>,
     /// True if entries carry fences.
     pub fenced: bool,
     /// True if mutual exclusion is also judged strictly, so that a crash does not end an entry.
     pub strict: bool,
-    /// Bounds on bypass to judge, each as a number of entries of one other process during a wait.
+    /// Bounds on bypass to judge. Each is a number of entries of one process while another waits.
     pub bypass_bounds: Vec<u32>,
     /// True if requests carry vector clocks.
     pub clocks: bool,
-    /// Rank of each process; empty if ranks equal process numbers, `None` if unknown.
+    /// Rank of each process. Empty if the rank of each process equals its number; `None` if ranks
+    /// are not known.
     pub ranks: Option<Arc<[Rank]>>,
-    /// True if the smallest rank must lead, and not the largest.
+    /// True if the process with the smallest rank must lead, and not the one with the largest rank.
     pub smallest_leads: bool,
-    /// True if groups with different leaders may exist side by side, and are judged one by one.
+    /// True if groups with different leaders may exist side by side. Each group is then judged
+    /// alone.
     pub groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// Graph of the links; `None` if it is not known.
+    /// Graph of the links between processes; `None` if it is not known.
     pub graph: Option<Arc<Graph>>,
 }
 
 /// The monitors of mutual exclusion.
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
-    /// Monitors of mutual exclusion, of a lock that admits several processes at the same time, and
-    /// of strict mutual exclusion.
+    /// Monitors of mutual exclusion: the plain one, one that admits several processes if the lock
+    /// does, and the strict one if it is configured.
     exclusion: Vec<MonitorRun<MutualExclusion>>,
-    /// Monitor of a lock in which only neighbours exclude each other; `None` for any other lock.
+    /// Monitor of a lock in which only neighbours exclude each other. `None` if the lock is of
+    /// another kind.
     local: Option<MonitorRun<LocalMutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
-    /// Monitors for the two vector clocks of a request; empty without clocks.
+    /// Monitors of the order of entries, one for each of the two vector clocks of a request. Empty
+    /// if requests carry no clocks.
     order: Vec<MonitorRun<Order>>,
     bypass: BypassMeter,
-    /// Bounds on bypass, each with its first violation.
+    /// Bounds on bypass to judge, each with the first violation of the bound.
     bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 
 impl MutexMonitorSet {
-    /// Creates the monitors before the first observation.
+    /// Creates the monitors in their initial states: they have seen no observation.
     pub fn new(config: &MonitorConfig) -> Self {
         let most = config.most_inside;
         let admits_several = most > 1 && config.conflicts.is_none();
@@ -261,7 +268,7 @@ impl MutexMonitorSet {
         &self.bypass
     }
 
-    /// Returns the current findings.
+    /// Returns the findings so far, one for each judged property.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.exclusion.iter().map(MonitorRun::finding).collect();
         findings.extend(self.local.as_ref().map(MonitorRun::finding));
@@ -297,16 +304,16 @@ pub struct ElectionMonitorSet {
     validity: Option<MonitorRun<Validity>>,
     uniqueness: MonitorRun<Uniqueness>,
     irrevocability: MonitorRun<Irrevocability>,
-    /// Monitors of all leaders, and of the leaders of each term.
+    /// Monitor of two leaders in any terms, and monitor of two leaders under one term number.
     one_leader: [MonitorRun<OneLeader>; 2],
-    /// Monitor of the groups of an election; `None` if they are not judged.
+    /// Monitor of the groups of an election; `None` if groups are not judged.
     per_group: Option<MonitorRun<OneLeaderPerGroup>>,
     fresh: MonitorRun<FreshTerms>,
     steady: MonitorRun<SteadyLeader>,
 }
 
 impl ElectionMonitorSet {
-    /// Creates the monitors before the first observation.
+    /// Creates the monitors in their initial states: they have seen no observation.
     pub fn new(config: &MonitorConfig) -> Self {
         let MonitorConfig { size, ranks, down, smallest_leads, .. } = config;
         let validity = |ranks: &Arc<[Rank]>| {
@@ -325,7 +332,8 @@ impl ElectionMonitorSet {
         }
     }
 
-    /// Records a suspicion. It may cause another election, and users do not observe it.
+    /// Records that a process was suspected, which permits another election. Users do not observe
+    /// suspicions, so the engine must report them here.
     pub fn allow_new_election(&mut self) {
         self.irrevocability.monitor().start_epoch();
     }
@@ -363,7 +371,7 @@ impl ElectionMonitorSet {
         }
     }
 
-    /// Returns the current findings.
+    /// Returns the findings so far, one for each monitor.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::from([self.agreement.finding()]);
         findings.extend(self.validity.as_ref().map(MonitorRun::finding));
@@ -380,7 +388,8 @@ impl ElectionMonitorSet {
 pub struct AgreementMonitorSet(Vec<MonitorRun<AgreementMonitor>>);
 
 impl AgreementMonitorSet {
-    /// Creates the monitors before the first observation; none for any other service.
+    /// Creates the monitors of an agreement service in their initial states. There are none if
+    /// `service` is another service.
     pub fn new(service: Service, config: &MonitorConfig) -> Self {
         let monitors = AgreementMonitor::all(service, config.size, &config.down);
         let graph = config.graph.as_deref();
@@ -404,7 +413,7 @@ impl AgreementMonitorSet {
         self.0.iter_mut().for_each(|run| run.end(time, calm));
     }
 
-    /// Returns the current findings.
+    /// Returns the findings so far, one for each monitor.
     pub fn findings(&self) -> Vec<Finding> {
         self.0.iter().map(MonitorRun::finding).collect()
     }

@@ -73,10 +73,11 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state after the current save, or after the last one. `None` before the first save.
+    /// Stable state that is durable after the current save, or after the last save if none is in
+    /// progress. `None` before the first save.
     written: Option<P::Stable>,
-    /// Complete state that a runner is rewriting, with all changes since. `None` if no rewrite is
-    /// in progress.
+    /// Complete state that a runner is rewriting, with all changes since the rewrite began. `None`
+    /// if no rewrite is in progress.
     rewriting: Option<P::Stable>,
     /// Change that must be saved before the effects of the last step may leave.
     unsaved: Option<P::Stable>,
@@ -100,7 +101,7 @@ struct QueuedEffects<P: Protocol> {
 }
 
 /// A save in progress, returned by [`Node::begin_save`]. At most one exists at a time.
-#[must_use = "what a save covers leaves only when it is declared done"]
+#[must_use = "messages covered by a save are sent only after the save is declared done"]
 #[derive(Debug, PartialEq, Eq)]
 pub struct PendingSave<S> {
     change: S,
@@ -114,13 +115,14 @@ impl<S> PendingSave<S> {
     }
 
     /// Returns true if nothing was saved before, so that the change is the complete state.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete_state(&self) -> bool {
         self.whole
     }
 }
 
 impl<P: Protocol, E: Environment> Node<P, E> {
-    /// Boots a process with the state that its previous life saved, if there was one.
+    /// Boots a process. `stable` is the state that the process saved before a crash, if there was
+    /// one.
     ///
     /// Booting has effects too (a timer, a greeting). They are pending: the first call must be
     /// [`Node::pending`].
@@ -178,15 +180,16 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         &self.process
     }
 
-    /// Returns the stable state that the current save writes, or the last one written.
+    /// Returns the stable state that the current save writes. Returns the last state written if no
+    /// save is in progress, and `None` before the first save.
     pub fn written(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
-    /// Returns a state that may replace everything saved so far. `None` before the first save, and
-    /// during a rewrite, from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]. Changes in that
-    /// time apply to the rewritten state as well, and may omit parts that only the rewritten state
-    /// contains.
+    /// Returns a state that may replace everything saved so far. Returns `None` before the first
+    /// save, and during a rewrite, from [`Node::begin_rewrite`] to [`Node::finish_rewrite`].
+    /// Changes during a rewrite also apply to the rewritten state, and may omit parts that only
+    /// this state contains.
     pub fn replacement(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
@@ -213,7 +216,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(PendingSave { change, whole })
     }
 
-    /// Returns true if a rewrite with [`Node::begin_rewrite`] makes the saved state shorter.
+    /// Returns true if the saved state lacks a change whose save was deferred, and no rewrite is in
+    /// progress. A rewrite with [`Node::begin_rewrite`] saves this change.
     pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
@@ -246,7 +250,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     pub fn release(&mut self) -> Option<ReleasedEffects<'_, P>> {
         self.releasable = self.releasable.checked_sub(1)?;
         self.saving = self.saving.map(|covered| covered - 1);
-        let queued = self.queued.pop_front().expect("whatever is releasable was queued back");
+        let queued = self.queued.pop_front().expect("a releasable step is queued");
         self.free_buffers.push(queued);
         let QueuedEffects { messages, timers, events } = self.free_buffers.last_mut()?;
         Some(ReleasedEffects {
@@ -266,7 +270,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             return None;
         }
         match &self.written {
-            Some(written) if P::DEFERS_SAVES => self.process.urgent(written),
+            Some(written) if P::DEFERS_SAVES => self.process.urgent_change(written),
             Some(written) => self.process.unsaved(written),
             None => Some(self.process.stable()),
         }
@@ -289,11 +293,11 @@ impl<P: Protocol, E> Node<P, E> {
                 .iter()
                 .chain(&self.rewriting)
                 .all(|it| self.whole(it) == self.process.stable()),
-            "what was saved and what changed since make the stable state"
+            "the saved state plus later changes must equal the stable state"
         );
     }
 
-    /// Returns the complete stable state of the process: `saved` with all changes since, including
+    /// Returns the complete stable state of the process: `saved` with all later changes, including
     /// those whose save may be deferred.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
@@ -312,15 +316,15 @@ pub struct Step<'a, P: Protocol, E = ConstantEnvironment> {
 }
 
 impl<'a, P: Protocol, E> Step<'a, P, E> {
-    /// Returns the change that must be durable before the effects may leave; `None` if nothing
-    /// changed. The first change is the complete stable state, and each later change is relative to
-    /// the saved state.
+    /// Returns the change that must be durable before the effects may leave, or `None` if there is
+    /// none. The first change is the complete stable state. Each later change is relative to the
+    /// saved state.
     pub fn unsaved(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }
 
-    /// Returns true if the effects may leave immediately: there is nothing to save, and no earlier
-    /// step is queued.
+    /// Returns true if the effects of the step may leave immediately: there is nothing to save, no
+    /// earlier step is queued, and no save is in progress.
     pub fn can_release(&self) -> bool {
         self.node.unsaved.is_none() && self.node.queued.is_empty() && self.node.saving.is_none()
     }
@@ -335,11 +339,11 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &mut self.node.batch.environment
     }
 
-    /// Declares that [`Step::unsaved`] is durable, and returns the effects.
+    /// Declares that [`Step::unsaved`] is durable, and returns the effects of the step.
     ///
     /// # Panics
     ///
-    /// If an earlier step is queued: its effects come first.
+    /// If an earlier step is queued: its effects must leave first.
     pub fn mark_saved(self) -> ReleasedEffects<'a, P> {
         let node = self.node;
         assert!(
@@ -372,7 +376,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         self.node.batch.messages.extract_if(.., |(_, message)| !P::requires_save(message))
     }
 
-    /// Queues the effects. [`Node::release`] returns them after a save that covers them.
+    /// Queues the effects of the step. [`Node::release`] returns them after a save that covers the
+    /// step.
     pub fn queue_effects(self) {
         let node = self.node;
         node.unsaved = None;

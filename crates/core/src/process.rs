@@ -10,12 +10,12 @@ use crate::process_set::ProcessSet;
 pub struct ProcessId(pub u32);
 
 impl ProcessId {
-    /// Returns the index in a vector of processes.
+    /// Returns the index of this process in a vector with one element for each process.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Returns the process at an index in a vector.
+    /// Returns the process at an index in a vector with one element for each process.
     ///
     /// # Panics
     ///
@@ -87,12 +87,12 @@ impl Group {
         peers
     }
 
-    /// Returns the next process clockwise on the ring of ids.
+    /// Returns the next process clockwise on the ring of ids. The first process follows the last.
     pub const fn successor(self) -> ProcessId {
         ProcessId(if self.me.0 + 1 == self.size { 0 } else { self.me.0 + 1 })
     }
 
-    /// Returns the previous process on the ring of ids.
+    /// Returns the previous process on the ring of ids. The last process precedes the first.
     pub const fn predecessor(self) -> ProcessId {
         ProcessId(if self.me.0 == 0 { self.size - 1 } else { self.me.0 - 1 })
     }

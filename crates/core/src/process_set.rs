@@ -10,7 +10,8 @@ use crate::process::ProcessId;
 const INLINE_WORDS: usize = 2;
 const BITS: usize = u64::BITS as usize;
 
-/// A set of processes: a bitset, inline up to 128 processes and on the heap above.
+/// A set of processes. It is a bitset, which is stored inline if all members have numbers below 128
+/// (from 0), and on the heap otherwise.
 ///
 /// The representation is canonical: equal sets are equal values with equal hashes, whatever
 /// operations produced them.
@@ -43,8 +44,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. It is not canonical until the last
-    /// word of the memory has a member.
+    /// Creates an empty set with memory for `size` processes. Its representation is not canonical
+    /// before a process is added whose bit lies in the last word of the memory.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {
@@ -53,7 +54,7 @@ impl ProcessSet {
         ProcessSet(Words::Heap(alloc::vec![0; words].into_boxed_slice()))
     }
 
-    /// Adds a process. Returns true if it is new.
+    /// Adds a process. Returns true if the process was not a member before.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
         let (word, bit) = place(process);

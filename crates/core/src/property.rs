@@ -1,13 +1,14 @@
-//! The properties of runs, with everything that Tenure knows about each.
+//! The properties of runs: their names and descriptions, the services that they apply to, and the
+//! needs of their monitors.
 
 use core::cmp::Ordering;
 use core::fmt;
 
 use crate::card::Service;
 
-/// Defines the properties. Each line has the services to which the property applies, its name on
-/// the command line and in reports, and its description. [`Property::ALL`] has the default of a
-/// parameter.
+/// Defines the properties. For each property, a line states the services to which the property
+/// applies, its name on the command line and in reports, and its description. The value after `=`
+/// is the parameter that the property has in [`Property::ALL`].
 macro_rules! properties {
     ($($(#[$doc:meta])* $Name:ident $(($Parameter:ty = $default:expr))?
         [$($Service:ident)*] $name:literal: $description:literal;)+) => {
@@ -34,7 +35,7 @@ macro_rules! properties {
                 }
             }
 
-            /// Returns the description, one line.
+            /// Returns the description of the property, in one line.
             pub const fn description(self) -> &'static str {
                 match self {
                     $(Property::$Name { .. } => $description,)+
@@ -59,7 +60,7 @@ macro_rules! properties {
 properties! {
     /// At most one process is inside the critical section. A crash ends an entry.
     MutualExclusion [Mutex Office] "mutual-exclusion": "At most one inside";
-    /// At most this many processes are inside the critical section.
+    /// At most the given number of processes are inside the critical section.
     AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
     /// No two neighbours in the graph of the lock are inside together. A crash ends an entry.
     LocalMutualExclusion [Mutex Office] "local-mutual-exclusion":
@@ -67,9 +68,8 @@ properties! {
     /// At most one process is inside. A process that crashes inside stays inside until it recovers.
     MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
-    /// While processes wait for the critical section, some process enters again and again, though
-    /// not necessarily every one of them. Schedules are weakly fair, and every process inside
-    /// leaves.
+    /// While processes wait for the critical section, some process enters again and again. A single
+    /// process may wait for ever. Schedules are weakly fair, and every process inside leaves.
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
@@ -96,9 +96,10 @@ properties! {
     /// Like [`Property::Order`], but *before* includes the application's messages.
     OrderWithMessages [Mutex Office] "order-with-messages":
         "Like order, counting the application's messages too";
-    /// Bounded bypass: one process enters at most this often while another waits. With `None` the
-    /// bypass is only measured, and the property is never violated. Waiting begins with the
-    /// request, and in shared memory with the end of the doorway. This is not a liveness property.
+    /// Bounded bypass: while a process waits, each other process enters at most the given number of
+    /// times. With `None` the bypass is only measured, and the property is never violated. Waiting
+    /// begins with the request, and in shared memory with the end of the doorway. This is not a
+    /// liveness property.
     Bypass(Option<u32> = None) [Mutex Office] "bounded-bypass":
         "Measure how often one process enters while another waits; bounded-bypass=2: judge that \
          it is no more than twice";
@@ -113,7 +114,7 @@ properties! {
         "The largest live rank leads; a decision was proposed";
     /// Eventually exactly one process leads, unless no process believes in a leader.
     Uniqueness [Election Office] "uniqueness": "Exactly one process leads in the end";
-    /// Without terms, no process changes its leader within one election.
+    /// In an election without terms, no process changes its leader.
     Irrevocability [Election Office] "irrevocability":
         "No process changes its leader in one election";
     /// No two processes lead at the same time, whatever their term numbers.
@@ -190,7 +191,7 @@ properties! {
     LogMatching [Log] "log-matching": "Logs with a common entry are equal up to it";
     /// A leader's log contains every entry that was committed in an earlier term.
     LeaderCompleteness [Log] "leader-completeness": "A leader has every entry committed before";
-    /// All processes apply the same entries of a log, in its order.
+    /// All processes apply the same entries of a log, in the order of the log.
     StateMachineSafety [Log] "state-machine-safety":
         "All processes apply the same entries in one order";
     /// A read observes everything that any process had observed before the read was issued.
@@ -198,7 +199,7 @@ properties! {
         "A read sees everything known before it was issued";
     /// An appended entry is committed at most once, and a declined one never.
     AtMostOnce [Log] "at-most-once": "An entry is committed at most once, a declined one never";
-    /// The protected resource accepts no fence below one that it has seen.
+    /// The protected resource accepts no fence that is lower than one it has seen.
     FencedAccess [Other] "fenced-access":
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
@@ -243,13 +244,13 @@ pub enum ReportCondition {
 }
 
 impl Property {
-    /// Returns the property of [`Property::ALL`] with this name.
+    /// Returns the property in [`Property::ALL`] whose name is `name`.
     pub fn from_name(name: &str) -> Option<Property> {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// Returns true if only the end of a run decides the property, although a step may violate it
-    /// earlier.
+    /// Returns true if a run can have the property only once it has ended. A step may violate the
+    /// property earlier.
     pub const fn is_decided_at_end(self) -> bool {
         matches!(
             self,
@@ -346,7 +347,8 @@ impl PartialOrd for Property {
     }
 }
 
-/// Serializes as the name; the *k* of a k-mutex is in the title of its card.
+/// Serializes a property as its name. The name omits the *k* of [`Property::AtMost`], which is in
+/// the title of the card.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Property {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -15,7 +15,7 @@ use crate::wrap::Wrap;
 /// Types that can be sent in a frame or written to disk.
 ///
 /// With the feature `serde` the trait requires serialization, otherwise nothing. Every type that
-/// qualifies implements it.
+/// meets the requirement implements the trait.
 #[cfg(feature = "serde")]
 pub trait Wire: serde::Serialize + serde::de::DeserializeOwned {}
 #[cfg(feature = "serde")]
@@ -24,7 +24,7 @@ impl<T: serde::Serialize + serde::de::DeserializeOwned> Wire for T {}
 /// Types that can be sent in a frame or written to disk.
 ///
 /// With the feature `serde` the trait requires serialization, otherwise nothing. Every type that
-/// qualifies implements it.
+/// meets the requirement implements the trait.
 #[cfg(not(feature = "serde"))]
 pub trait Wire {}
 #[cfg(not(feature = "serde"))]
@@ -34,8 +34,8 @@ impl<T> Wire for T {}
 ///
 /// The value *is* the local state, and the handlers are the textbook's *upon … do*. A handler
 /// changes the state and requests everything else through [`Effects`]. Equal states with equal
-/// inputs and equal choices behave identically. This lets a simulator replay a run, a checker
-/// recognise a state that it has seen, and a reader trust both.
+/// inputs and equal choices behave identically. Therefore a simulator can replay a run, and a
+/// checker can recognise a state that it has seen.
 ///
 /// # Contract
 ///
@@ -96,12 +96,12 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// not wait until the snapshot is durable: after a crash the saved entries yield the same
     /// state. A runner writes deferred changes in the background, and later changes apply to either
     /// version. A runner calls this only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
-    fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+    fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
 
-    /// True if [`Protocol::unsaved`] can differ from [`Protocol::urgent`]. If false, a runner skips
-    /// the extra comparison with the saved state.
+    /// True if [`Protocol::unsaved`] and [`Protocol::urgent_change`] can return different changes.
+    /// If false, a runner skips the extra comparison with the saved state.
     const DEFERS_SAVES: bool = false;
 
     /// Applies a change to the saved state.
@@ -172,7 +172,7 @@ pub enum TimerRole {
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. It is armed at the end
     /// of the step that sets it, even if the other effects of that step wait for the disk.
-    Paces,
+    PacesHeartbeats,
 }
 
 /// One input of a process: the unit of atomicity everywhere in Tenure.
@@ -238,9 +238,9 @@ pub trait Effects<P: Protocol> {
         }
     }
 
-    /// Runs a handler of a child protocol `Q` inside this one. `message` and `timer` wrap the
-    /// child's messages and timers, which pass through. Returns the result of `run` and the child's
-    /// events.
+    /// Runs the handler `run` of a child protocol `Q` inside this protocol. `message` and `timer`
+    /// wrap the child's messages and timers, which become effects of this protocol. Returns the
+    /// result of `run` and the child's events.
     fn lift<Q: Protocol, R, M, T>(
         &mut self,
         message: M,
@@ -257,8 +257,9 @@ pub trait Effects<P: Protocol> {
         (result, child.into_events())
     }
 
-    /// Returns the effects of a child protocol `Q` inside this one, for a child whose events this
-    /// protocol only translates. `event` maps each event to one of this protocol, or to none.
+    /// Returns the effects sink for a child protocol `Q` inside this one, for a child whose events
+    /// this protocol only translates. `message` and `timer` wrap the child's messages and timers.
+    /// `event` maps each event of the child to an event of this protocol, or to `None`.
     fn wrap<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

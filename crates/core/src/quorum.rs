@@ -16,22 +16,23 @@ use crate::process_set::ProcessSet;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorums {
     kind: Option<Kind>,
-    /// Quorum of each process.
+    /// Quorum of each process, in the order of processes.
     sets: Vec<ProcessSet>,
-    /// All quorums, if they were listed one by one; empty for a construction.
+    /// All quorums, if the caller listed them one by one. Empty if a [`Kind`] constructs them.
     listed: Vec<ProcessSet>,
 }
 
-/// Construction of a quorum system.
+/// Construction of a quorum system from the number of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Two processes each, for three processes.
+    /// Each quorum is a pair of processes, in a group of three.
     Pairs,
-    /// Lines of a finite projective plane: K(K−1)+1 processes, K in each.
+    /// Each quorum is a line of a finite projective plane of K(K−1)+1 processes, with K processes
+    /// on each line.
     Plane,
-    /// Row and column of a rectangle, filled row by row.
+    /// The row and the column of a process in a rectangle that is filled row by row.
     Grid,
-    /// Majorities: each process and the ⌊N/2⌋ processes after it on the ring.
+    /// Each quorum is a majority: a process and the ⌊N/2⌋ processes after it on the ring.
     Majority,
     /// A path from the root of a binary tree to a leaf.
     Tree,
@@ -54,8 +55,8 @@ impl Quorums {
     ///
     /// # Errors
     ///
-    /// [`QuorumError`] for an empty group, or if no such system exists. Pairs need three processes.
-    /// A plane needs K(K−1)+1 processes with K−1 a prime (or 2 with K = 2).
+    /// [`QuorumError`] for an empty group, or if `kind` has no quorum system of this size. Pairs
+    /// need three processes. A plane needs K(K−1)+1 processes, where K−1 is a prime, or K is 2.
     pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
         if size == 0 {
             return Err(QuorumError("a group of no processes has no quorums".into()));
@@ -68,7 +69,7 @@ impl Quorums {
             Kind::Tree => tree(size),
         };
         let quorums = Quorums { kind: Some(kind), sets, listed: Vec::new() };
-        assert!(quorums.intersect(), "any two quorums have a member in common");
+        assert!(quorums.is_intersecting(), "any two quorums have a member in common");
         Ok(quorums)
     }
 
@@ -77,7 +78,7 @@ impl Quorums {
         &self.sets[process.index()]
     }
 
-    /// Creates the quorum system of these quorums for `size` processes: the quorum of a process is
+    /// Creates a quorum system for `size` processes from these quorums. The quorum of a process is
     /// the first one that contains it.
     ///
     /// # Errors
@@ -106,15 +107,16 @@ impl Quorums {
         Ok(Quorums { kind: None, sets, listed: quorums.to_vec() })
     }
 
-    /// Returns the quorums that were listed one by one, in their order; none for a construction.
+    /// Returns the quorums that the caller listed one by one, in their order. Returns none if a
+    /// [`Kind`] constructs the quorums.
     pub fn listed(&self) -> &[ProcessSet] {
         &self.listed
     }
 
     /// Returns a quorum for `process` that has no member in `avoided`, or `None` if there is none.
-    /// Of listed quorums it is the first, preferably one that contains `process`. For a
-    /// construction, see [`Kind::quorum`].
-    pub fn avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
+    /// If the quorums were listed, it is the first of those that contain `process`, or else the
+    /// first of all. For a construction, see [`Kind::quorum`].
+    pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         if let Some(kind) = self.kind {
             return kind.quorum(self.size(), process, avoided);
         }
@@ -122,14 +124,15 @@ impl Quorums {
         available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
     }
 
-    /// Returns the greatest number of processes such that without any of them one of the listed
-    /// quorums is left. `None` for a construction.
+    /// Returns the number of crashes that the listed quorums tolerate: the largest *f* such that,
+    /// whichever *f* processes crash, one quorum has only live members. Returns `None` for a
+    /// construction.
     pub fn tolerated_crashes(&self) -> Option<u32> {
         let crashed = (1..).find(|most| blocks(&self.listed, *most, &mut ProcessSet::new()));
         crashed.filter(|_| self.kind.is_none()).map(|crashed| crashed - 1)
     }
 
-    /// Returns the construction, or `None` for quorums that were listed one by one.
+    /// Returns the construction of the quorums, or `None` if they were listed one by one.
     pub fn kind(&self) -> Option<Kind> {
         self.kind
     }
@@ -140,7 +143,7 @@ impl Quorums {
     }
 
     /// Returns true if any two quorums intersect.
-    pub fn intersect(&self) -> bool {
+    pub fn is_intersecting(&self) -> bool {
         self.sets.iter().all(|one| self.sets.iter().all(|other| one.intersects(other)))
     }
 
@@ -152,7 +155,8 @@ impl Quorums {
     }
 }
 
-/// Returns true if at most `most` more processes besides `chosen` intersect all quorums.
+/// Returns true if there are at most `most` processes that, together with `chosen`, have a member
+/// in every quorum. Changes `chosen` during the search, and restores it.
 fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
     let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
     most > 0
@@ -164,10 +168,11 @@ fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
         })
 }
 
-/// Largest process in a text.
+/// Largest process number that a text may contain.
 const MAX_PROCESS: u32 = 1 << 20;
 
-/// Parses quorums such as `1,2/2,3/1,3`. The greatest number is the number of processes.
+/// Parses quorums such as `1,2/2,3/1,3`. The greatest number in the text is the number of
+/// processes.
 impl FromStr for Quorums {
     type Err = QuorumError;
 
@@ -213,8 +218,9 @@ impl Kind {
     }
 }
 
-/// Returns a quorum of the tree below `node`, in the binary heap of `size` processes. It avoids the
-/// members of `avoided`, and its path goes through `wanted` if possible.
+/// Returns a quorum of the subtree below `node`, in the binary heap of `size` processes. The quorum
+/// avoids the members of `avoided`. Its path goes through `wanted` if possible. Returns `None` if
+/// there is no such quorum.
 fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
     let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
     let mut children: Vec<u32> = children.collect();
@@ -250,8 +256,8 @@ fn pairs(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
 }
 
 /// Returns the lines of a projective plane. The seven-point plane uses the numbering of the
-/// literature's example. Other planes are the lines `a·x + b·y + c·z = 0` over a prime field,
-/// assigned so that each process lies on its own line.
+/// literature's example. The lines of other planes are `a·x + b·y + c·z = 0` over a prime field.
+/// Each process is assigned a line that contains it.
 fn plane(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     if size == 7 {
         let lines: [[u32; 3]; 7] =
@@ -325,8 +331,8 @@ fn is_prime(number: u32) -> bool {
     number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d))
 }
 
-/// Returns row and column of each process. A last row that is not full borrows its missing columns
-/// from the row above, so that columns still intersect every row.
+/// Returns the quorum of each process: its row and its column. A last row that is not full borrows
+/// its missing columns from the row above, so that columns still intersect every row.
 fn grid(size: u32) -> Vec<ProcessSet> {
     let width = (1..=size).find(|w| w * w >= size).unwrap_or(1);
     let cell = |row: u32, column: u32| {
@@ -346,8 +352,8 @@ fn majority(size: u32) -> Vec<ProcessSet> {
     (0..size).map(|i| set((0..=size / 2).map(|step| (i + step) % size))).collect()
 }
 
-/// Returns, in the binary heap of the ids, the path from each process up to the root and down to a
-/// leaf by first children.
+/// Returns the quorum of each process in the binary heap of the ids: the path from the process up
+/// to the root, and the path of first children down to a leaf.
 fn tree(size: u32) -> Vec<ProcessSet> {
     (0..size)
         .map(|process| {
@@ -401,7 +407,8 @@ mod tests {
         }
     }
 
-    /// Returns the quorum of each process for each set of avoided processes.
+    /// Returns the quorum of each process for each set of avoided processes: the process, the set,
+    /// and the quorum, if there is one.
     fn coterie(kind: Kind, size: u32) -> Vec<(ProcessId, ProcessSet, Option<ProcessSet>)> {
         let subset = |bits: u32| set((0..size).filter(move |i| bits & (1 << i) != 0));
         let all = (0..1_u32 << size).flat_map(|bits| (0..size).map(move |i| (bits, ProcessId(i))));
@@ -425,12 +432,12 @@ mod tests {
                     let Some(quorum) = quorum else { continue };
                     assert!(!quorum.intersects(&avoided), "{kind:?} {size}: {quorum:?}");
                 }
-                assert!(all_of(kind, &family(kind, size)).intersect(), "{kind:?} {size}");
+                assert!(all_of(kind, &family(kind, size)).is_intersecting(), "{kind:?} {size}");
             }
         }
     }
 
-    /// Returns all quorums that a kind can produce.
+    /// Returns all quorums that `kind` produces for some process and some set of avoided processes.
     fn family(kind: Kind, size: u32) -> BTreeSet<Vec<ProcessId>> {
         let given = coterie(kind, size).into_iter().filter_map(|(_, _, quorum)| quorum);
         given.map(|quorum| quorum.iter().collect()).collect()
@@ -452,15 +459,15 @@ mod tests {
         shapes.extend([1, 3, 7].map(|size| (Kind::Tree, size)));
         for (kind, size) in shapes {
             let family = all_of(kind, &family(kind, size));
-            assert!(family.intersect(), "{kind:?} {size}");
+            assert!(family.is_intersecting(), "{kind:?} {size}");
             assert!(family.is_minimal(), "{kind:?} {size}");
         }
         // A node with one child is replaced by that child alone.
         assert!(!all_of(Kind::Tree, &family(Kind::Tree, 2)).is_minimal());
     }
 
-    /// Returns all quorums of a tree (Agrawal and El Abbadi): a root and a quorum below one child,
-    /// or quorums below both.
+    /// Returns all quorums of the tree below `node` (Agrawal and El Abbadi): the node with a quorum
+    /// below one child, or the union of quorums below both children.
     fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
         let (left, right) = (2 * node + 1, 2 * node + 2);
         if left >= size {
@@ -524,7 +531,8 @@ mod tests {
         }
     }
 
-    /// A tree is blocked by a complete path to a leaf, or by a set that intersects all such paths.
+    /// Any two avoided processes leave a quorum. A complete path from the root to a leaf leaves
+    /// none.
     #[test]
     fn seven_node_tree_avoids_any_two_but_no_path() {
         for (_, avoided, quorum) in coterie(Kind::Tree, 7) {
@@ -560,7 +568,7 @@ mod tests {
         let quorums: Quorums = "1,2/2,3/1,3/1,4,2".parse().unwrap();
         assert_eq!((quorums.size(), quorums.listed().len()), (4, 4));
         let avoiding = |process, avoided: &[u32]| {
-            quorums.avoiding(ProcessId(process), &set(avoided.iter().copied()))
+            quorums.quorum_avoiding(ProcessId(process), &set(avoided.iter().copied()))
         };
         assert_eq!(avoiding(3, &[]), Some(set([0, 1, 3])), "the first with P4");
         assert_eq!(avoiding(3, &[0]), Some(set([1, 2])), "none with P4 is left");
@@ -585,6 +593,6 @@ mod tests {
     fn disjoint_sets_are_no_quorum_system() {
         let sets = vec![set([0]), set([1])];
         let apart = Quorums { kind: Some(Kind::Tree), sets, listed: Vec::new() };
-        assert!(!apart.intersect());
+        assert!(!apart.is_intersecting());
     }
 }

@@ -3,7 +3,8 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// The number that decides an election: compared by weight, then by id. The largest rank wins.
+/// The number that decides an election. Ranks are compared by weight, and equal weights by id. The
+/// largest rank wins.
 ///
 /// A rank is configuration, not a position on the ring. Plain ids have weight 0. With
 /// [`Rank::of_load`] the least loaded process wins.
@@ -24,7 +25,8 @@ impl Rank {
         Rank { weight: 0, id }
     }
 
-    /// Creates the rank `<1/load, id>`: a smaller load ranks higher, and the larger id breaks ties.
+    /// Creates the rank `<1/load, id>`: a smaller load ranks higher, and of equal loads the larger
+    /// id.
     ///
     /// The reciprocal is the integer `(2^64 − 1) / load`. It differs for any two 32-bit loads, so
     /// rounding never makes two different loads equal.

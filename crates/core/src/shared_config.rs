@@ -1,4 +1,4 @@
-//! Configuration that all states of a run share. A state contains only a pointer to it.
+//! Configuration that all states of a run share. Each state contains only a pointer to it.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};

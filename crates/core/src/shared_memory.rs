@@ -33,7 +33,8 @@ impl Register {
         Register { name, index }
     }
 
-    /// Returns the element of a shared array that belongs to a process.
+    /// Returns the element of a shared array that belongs to a process: its index is the process
+    /// number.
     pub const fn of(name: &'static str, process: ProcessId) -> Self {
         Register { name, index: process.number() }
     }
@@ -60,14 +61,14 @@ pub trait SharedMemory {
     fn test_and_set(&mut self, register: Register) -> u32;
 }
 
-/// Section of the code that a process executes.
+/// Section of its code that a process executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
     /// The process has no request.
     Remainder,
-    /// The process has a request and executes instructions that take a bounded number of steps.
-    /// Processes are served in the order in which they leave the doorway, if the lock is first
-    /// come, first served.
+    /// The process has a request and executes the doorway: instructions that take a bounded number
+    /// of steps. If the lock is first come, first served, processes are served in the order in
+    /// which they leave the doorway.
     Doorway,
     /// The process has left the doorway and waits for the critical section.
     Waiting,
@@ -89,20 +90,20 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     /// Configuration, which is the same for all processes.
     type Config;
 
-    /// Creates a process in its remainder section.
+    /// Creates the process `group.me()` in its remainder section.
     ///
     /// # Panics
     ///
     /// If the lock does not support the size of the group.
     fn boot(group: Group, config: &Self::Config) -> Self;
 
-    /// Returns the section of the next instruction.
+    /// Returns the section to which the next instruction of the process belongs.
     fn section(&self) -> Section;
 
-    /// Issues a request in the remainder section. Accesses no register.
+    /// Issues a request. The process must be in its remainder section. Accesses no register.
     fn enter(&mut self);
 
-    /// Leaves the critical section. Accesses no register.
+    /// Leaves the critical section, which the process must be inside. Accesses no register.
     fn exit(&mut self);
 
     /// Executes the next instruction, with exactly one access to `memory`. The process must be
@@ -110,7 +111,7 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     fn step(&mut self, memory: &mut impl SharedMemory);
 }
 
-/// The claims of a lock in shared memory.
+/// Card of a lock in shared memory: its source, registers, costs and promised properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SharedMemoryCard {
@@ -120,12 +121,14 @@ pub struct SharedMemoryCard {
     pub title: &'static str,
     /// Source: author, title, year.
     pub paper: &'static str,
-    /// Shared registers and their values.
+    /// Names of the shared registers and the values that they hold, in words.
     pub registers: &'static str,
-    /// Number of accesses of an entry and its exit without contention, in a formula of N.
+    /// Number of register accesses of an entry and its exit while no other process has a request,
+    /// as a formula in the number N of processes.
     pub accesses: &'static str,
-    /// The same number for the group size of the card.
-    pub uncontended: u32,
+    /// The same number of register accesses, for the group size of the card.
+    #[cfg_attr(feature = "serde", serde(rename = "uncontended"))]
+    pub uncontended_accesses: u32,
     /// Name of an array whose values grow without bound; `None` if all values are bounded.
     pub unbounded: Option<&'static str>,
     /// Promised properties for the group size of the card.

@@ -20,17 +20,18 @@ pub trait StabilizingSystem {
     /// Returns the number of machines.
     fn size(&self) -> u32;
 
-    /// Returns the number of values of each variable, at least 1. The values are the numbers below.
+    /// Returns the number of values of each variable, at least 1. The values of a variable with *n*
+    /// values are 0 to *n* − 1.
     fn domains(&self) -> Vec<u8>;
 
     /// Returns the names of the rules, each as a verb in the third person.
     fn rules(&self) -> &'static [&'static str];
 
-    /// Calls `visit` with each possible step and the state after it.
+    /// Calls `visit` with each step that is possible in `state`, and with the state after the step.
     fn for_each_step(&self, state: &[u8], visit: &mut dyn FnMut(SystemStep, &[u8]));
 
-    /// Returns true if the state is legitimate. By default exactly one step is possible in a
-    /// legitimate state: there is one privilege.
+    /// Returns true if the state is legitimate. By default a state is legitimate if exactly one
+    /// step is possible in it: there is one privilege.
     fn is_legitimate(&self, state: &[u8]) -> bool {
         let mut steps = 0;
         self.for_each_step(state, &mut |_, _| steps += 1);
@@ -38,15 +39,16 @@ pub trait StabilizingSystem {
     }
 
     /// Returns true if schedules are weakly fair: a rule that stays applicable at a machine for
-    /// ever is eventually applied. By default the daemon may ignore a machine for ever.
+    /// ever is eventually applied. The default is false: the daemon may ignore a machine for ever.
     fn is_fair(&self) -> bool {
         false
     }
 
-    /// Returns the state of a machine as text.
-    fn cell(&self, state: &[u8], machine: ProcessId) -> String;
+    /// Returns the local state of `machine` in the system state `state`, in the notation that
+    /// [`StabilizingSystem::legend`] explains.
+    fn format_machine(&self, state: &[u8], machine: ProcessId) -> String;
 
-    /// Returns an explanation of [`StabilizingSystem::cell`].
+    /// Returns an explanation of the notation of [`StabilizingSystem::format_machine`].
     fn legend(&self) -> &'static str;
 }
 
@@ -57,11 +59,11 @@ pub struct SystemStep {
     pub machine: ProcessId,
     /// Index of the rule in [`StabilizingSystem::rules`].
     pub rule: usize,
-    /// True if the step is a move, which uses a privilege. Sending and receiving are none.
+    /// True if the step is a move, which uses a privilege. False if it sends or receives a message.
     pub is_move: bool,
 }
 
-/// The claims of a self-stabilizing system.
+/// Card of a self-stabilizing system: its source, states and variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StabilizingCard {
     /// Name on the command line.
@@ -70,7 +72,7 @@ pub struct StabilizingCard {
     pub title: &'static str,
     /// Source: author, title, year.
     pub paper: &'static str,
-    /// Number of states of a machine.
+    /// Number of states of a machine, in words.
     pub states: &'static str,
     /// Declared variants.
     pub variants: Vec<Variant>,

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use crate::card::{Card, Crashes, Detection, Order, Timing};
 use crate::property::Property;
 
-/// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
-/// the weakest model that a card assumes, without faults.
+/// Conditions that a group runs under: timing, channels and faults. For the assumptions of a card
+/// without faults, see [`Card::system_model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemModel {
     /// Assumptions about time.
@@ -19,13 +19,13 @@ pub struct SystemModel {
     pub losses: Bound,
     /// True if messages may be duplicated.
     pub duplication: bool,
-    /// True if the network may be partitioned; messages between the parts are lost.
+    /// True if the network may be partitioned. Messages between the parts are lost.
     pub partition: bool,
     /// True if a process may be down from the start.
     pub down: bool,
-    /// Ways in which processes may fail during the run.
+    /// Ways in which processes may crash during the run.
     pub crashes: Crashes,
-    /// Maximum number of processes that may fail, including those that are down from the start.
+    /// Maximum number of processes that may crash or be down from the start.
     pub crashed: Bound,
     /// True if a process may recover without its saved state.
     pub amnesia: bool,
@@ -33,7 +33,7 @@ pub struct SystemModel {
     pub false_suspicion: bool,
 }
 
-/// Bound on the number of occurrences in one run.
+/// Bound on the number of times that a fault occurs in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bound {
     /// At most this many occurrences.
@@ -55,9 +55,9 @@ impl Bound {
 /// An assumption of an algorithm that the system model does not meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UnmetAssumption {
-    /// Requirement of the card.
+    /// Requirement stated on the algorithm's card.
     pub needs: &'static str,
-    /// Condition of the model that violates it.
+    /// Condition of the system model that violates the requirement.
     pub given: &'static str,
 }
 
@@ -68,7 +68,8 @@ impl fmt::Display for UnmetAssumption {
 }
 
 impl Card {
-    /// Returns the weakest model that the algorithm assumes, without faults.
+    /// Returns the weakest model that the card assumes: its timing and channel order, without
+    /// faults.
     pub fn system_model(&self) -> SystemModel {
         SystemModel {
             timing: self.timing,
@@ -88,7 +89,7 @@ impl Card {
     /// algorithm promises nothing, so a violation there is no evidence against it.
     pub fn unmet_assumptions(
         &self,
-        around: &SystemModel,
+        model: &SystemModel,
     ) -> impl Iterator<Item = UnmetAssumption> + use<> {
         let timing = match self.timing {
             Timing::Rounds => "needs synchronous rounds",
@@ -100,38 +101,38 @@ impl Card {
             ("needs channels in order", "needs a failure detector that is never wrong");
         let (survives, tolerated) = (self.faults, self.faults.description);
         let tolerates_no_crash = survives.crashes == Crashes::None;
-        let comes_back = around.crashes == Crashes::Recovery;
+        let comes_back = model.crashes == Crashes::Recovery;
         let perfect = self.detection == Detection::Perfect;
         let lost = if survives.loss { Bound::Any } else { Bound::AtMost(survives.max_lost) };
         let crashed = survives.max_crashed.map_or(Bound::Any, Bound::AtMost);
         let all = [
-            (around.timing < self.timing, timing, "the timing asked for is weaker"),
-            (around.order < self.order, order, "the channels reorder"),
-            (around.losses > lost && lost == Bound::NONE, tolerated, "messages are lost"),
-            (around.losses > lost, tolerated, "more messages may be lost"),
-            (around.duplication && !survives.duplication, tolerated, "messages are duplicated"),
+            (model.timing < self.timing, timing, "the timing asked for is weaker"),
+            (model.order < self.order, order, "the channels reorder"),
+            (model.losses > lost && lost == Bound::NONE, tolerated, "messages are lost"),
+            (model.losses > lost, tolerated, "more messages may be lost"),
+            (model.duplication && !survives.duplication, tolerated, "messages are duplicated"),
             (
-                around.down && tolerates_no_crash && !survives.absence,
+                model.down && tolerates_no_crash && !survives.absence,
                 tolerated,
                 "a process is down from the start",
             ),
-            (around.crashes > Crashes::None && tolerates_no_crash, tolerated, "a process crashes"),
-            (around.crashed > crashed, tolerated, "more processes may crash"),
-            (around.amnesia, tolerated, "a process recovers without its saved state"),
+            (model.crashes > Crashes::None && tolerates_no_crash, tolerated, "a process crashes"),
+            (model.crashed > crashed, tolerated, "more processes may crash"),
+            (model.amnesia, tolerated, "a process recovers without its saved state"),
             (comes_back && survives.crashes < Crashes::Recovery, tolerated, "a process recovers"),
-            (around.partition && !survives.loss, tolerated, "a partition loses messages"),
-            (around.false_suspicion && perfect, detector, "a live process is suspected"),
+            (model.partition && !survives.loss, tolerated, "a partition loses messages"),
+            (model.false_suspicion && perfect, detector, "a live process is suspected"),
         ];
         let lacking = all.into_iter().filter(|(lacking, ..)| *lacking);
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the card that hold in the model `around`, in which live processes
-    /// may be suspected. If the algorithm needs a perfect detector, a wrong suspicion may let two
-    /// processes enter. Mutual exclusion, fencing and order are then not promised, and the resource
-    /// must compare fencing tokens. In all other cases, every promise of the card holds.
-    pub fn promises_under(&self, around: &SystemModel) -> Vec<Property> {
-        let is_misled = around.false_suspicion && self.detection == Detection::Perfect;
+    /// Returns the promises of the card that hold in `model`, if the only assumption of the card
+    /// that `model` may break is a perfect detector. If the algorithm needs one and `model` permits
+    /// false suspicions, two processes may enter at the same time. Mutual exclusion, fencing and
+    /// order are then left out, and the resource must compare fencing tokens.
+    pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {
+        let is_misled = model.false_suspicion && self.detection == Detection::Perfect;
         let rests_on_detector = |property: &Property| {
             use Property::{Fencing, MutualExclusion, MutualExclusionStrict, Order};
             matches!(property, MutualExclusion | MutualExclusionStrict | Fencing | Order)

@@ -6,21 +6,28 @@ use crate::process::ProcessId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theory {
     /// Delay from request to entry without contention, in message hops. Empty for an election.
-    pub entry: &'static str,
-    /// Synchronisation delay. For a lock: from an exit to the next entry while a process waits. For
-    /// an election: from the start by all processes until all know the result. For an agreement:
-    /// from the request of all processes until the last one knows the result.
-    pub delay: Hops,
-    /// Maximum number of entries of one other process during a wait. Empty for an election.
+    pub entry_delay: &'static str,
+    /// Synchronisation delay, as a number of messages sent one after the other. For a lock: from an
+    /// exit to the next entry while a process waits. For an election: from the start by all
+    /// processes until all know the result. For an agreement: from the request of all processes
+    /// until the last one knows the result.
+    pub synchronisation_delay: Hops,
+    /// Maximum number of entries of one other process while a process waits, in words. Empty for an
+    /// election.
     pub bypass: &'static str,
-    /// Order in which requests are served, relative to happened-before. Empty for an election.
+    /// Order in which requests are served, relative to happened-before, in words. Empty for an
+    /// election.
     pub order: &'static str,
 }
 
 impl Theory {
-    /// Creates the theory of a lock from its entry delay, bypass and order in words.
-    pub const fn lock([entry, bypass, order]: [&'static str; 3], delay: Hops) -> Self {
-        Theory { entry, delay, bypass, order }
+    /// Creates the theory of a lock from its entry delay, bypass and order, each in words, and its
+    /// synchronisation delay.
+    pub const fn lock(
+        [entry_delay, bypass, order]: [&'static str; 3],
+        synchronisation_delay: Hops,
+    ) -> Self {
+        Theory { entry_delay, synchronisation_delay, bypass, order }
     }
 
     /// Creates the theory of an election in which all processes start at the same time. After
@@ -30,11 +37,12 @@ impl Theory {
     }
 
     /// Creates the theory of an agreement in which all processes start at the same time. After
-    /// `hops` messages in sequence, all of them know the result. `words` is this number as a
-    /// formula.
-    pub const fn agreement(words: &'static str, hops: u32) -> Self {
-        let delay = Hops { words, least: hops, most: hops, whole: true };
-        Theory { entry: "", delay, bypass: "", order: "" }
+    /// `hops` messages in sequence, all of them know the result. `formula` is the formula of
+    /// `hops`, for display.
+    pub const fn agreement(formula: &'static str, hops: u32) -> Self {
+        let synchronisation_delay =
+            Hops { formula, least: hops, most: hops, is_unconditional: true };
+        Theory { entry_delay: "", synchronisation_delay, bypass: "", order: "" }
     }
 }
 
@@ -42,43 +50,43 @@ impl Theory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hops {
     /// Number of messages as a formula, for display.
-    pub words: &'static str,
-    /// Lower bound of the number.
+    pub formula: &'static str,
+    /// Lower bound on the number of messages.
     pub least: u32,
-    /// Upper bound of the number.
+    /// Upper bound on the number of messages.
     pub most: u32,
-    /// True if the bounds hold in every run. If false, they hold only without concurrent requests
-    /// of other processes.
-    pub whole: bool,
+    /// True if the bounds hold in every run. False if they hold only while no other process
+    /// requests.
+    pub is_unconditional: bool,
 }
 
 impl Hops {
     /// Exactly one message.
-    pub const ONE: Hops = Hops { words: "1", least: 1, most: 1, whole: true };
+    pub const ONE: Hops = Hops { formula: "1", least: 1, most: 1, is_unconditional: true };
 
     /// Exactly two messages, one after the other.
-    pub const TWO: Hops = Hops { words: "2", least: 2, most: 2, whole: true };
+    pub const TWO: Hops = Hops { formula: "2", least: 2, most: 2, is_unconditional: true };
 
-    /// Creates a range from 1 hop, to the next process on the ring, to `size` hops, once round the
-    /// ring.
+    /// Creates a range of hops on a ring of `size` processes: 1 hop reaches the next process, and
+    /// `size` hops are once round the ring.
     pub const fn ring(size: u32) -> Self {
-        Hops { words: "1…N", least: 1, most: size, whole: true }
+        Hops { formula: "1…N", least: 1, most: size, is_unconditional: true }
     }
 
-    /// Creates a range from 1 hop, to a neighbour in the tree, to `diameter` hops, between the
-    /// processes that are farthest apart.
+    /// Creates a range of hops in a tree: 1 hop reaches a neighbour, and `diameter` hops reach the
+    /// farthest process.
     pub const fn tree(diameter: u32) -> Self {
-        Hops { words: "1…D", least: 1, most: diameter, whole: true }
+        Hops { formula: "1…D", least: 1, most: diameter, is_unconditional: true }
     }
 }
 
-/// Workload of a run, with the distinctions that formulas need.
+/// Kind of workload of a run, as far as formulas for the number of messages distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadKind {
-    /// One process at a time enters, drawn at random.
+    /// Processes enter one at a time. The process is drawn at random.
     OneAtATime,
     /// All processes enter equally often and may request at any time.
-    Alike,
+    AllEquallyOften,
     /// All processes start an election at the same time, with the configured ranks.
     AllStart,
     /// All processes start an election at the same time, with ranks in random order.
@@ -99,13 +107,13 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Creates a prediction of a whole number.
+    /// Creates a prediction of a whole number of messages.
     pub const fn new(precision: Precision, messages: u64) -> Self {
-        Prediction::shared(precision, messages, 1)
+        Prediction::fraction(precision, messages, 1)
     }
 
-    /// Creates a prediction of the fraction `numerator / denominator`.
-    pub const fn shared(precision: Precision, numerator: u64, denominator: u64) -> Self {
+    /// Creates a prediction of `numerator / denominator` messages.
+    pub const fn fraction(precision: Precision, numerator: u64, denominator: u64) -> Self {
         Prediction {
             precision,
             messages: Quantity { numerator, denominator, harmonic_factor: 0, harmonic_index: 0 },
@@ -113,7 +121,7 @@ impl Prediction {
     }
 
     /// Creates a prediction of a mean: `harmonic_factor` times the harmonic number 1 + 1/2 + … +
-    /// 1/`harmonic_index`, plus `more`.
+    /// 1/`harmonic_index`, plus `more` messages.
     pub const fn harmonic(harmonic_factor: u64, harmonic_index: u32, more: u64) -> Self {
         let messages =
             Quantity { numerator: more, denominator: 1, harmonic_factor, harmonic_index };
@@ -121,8 +129,8 @@ impl Prediction {
     }
 }
 
-/// `numerator / denominator + harmonic_factor · H(harmonic_index)`, with the harmonic number H. The
-/// parts are integers, so the quantity is exact.
+/// The number `numerator / denominator + harmonic_factor · H(harmonic_index)`, where H is the
+/// harmonic number. All parts are integers, so the quantity is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Quantity {
     /// Numerator of the fraction.
@@ -135,16 +143,16 @@ pub struct Quantity {
     pub harmonic_index: u32,
 }
 
-/// Meaning of a predicted number.
+/// Relation between a predicted number of messages and the number that a run sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// Every run sends exactly this number of messages.
     Exact,
-    /// Runs send this number of messages on average over their random choices.
+    /// The mean number of messages, over the random choices of runs, has this value.
     Mean,
-    /// No run sends more messages.
+    /// No run sends more messages than this number.
     Most,
-    /// No run sends fewer messages.
+    /// No run sends fewer messages than this number.
     Least,
 }
 

@@ -3,14 +3,14 @@
 use core::fmt;
 use core::ops::{Add, Sub};
 
-/// Ticks in one unit of virtual time. In the runtime a tick is a nanosecond and a unit a
-/// millisecond.
+/// Number of ticks in one unit of virtual time. In the runtime a tick is a nanosecond, so a unit is
+/// a millisecond.
 pub const TICKS_PER_UNIT: u64 = 1_000_000;
 
 /// Delay of a timer, in ticks: at least `min` and at most `max`.
 ///
-/// It is a range, so that randomised timeouts need no randomness in the algorithm. A checker may
-/// fire the timer at any time in the range.
+/// The delay is a range, so that an algorithm with randomised timeouts draws no random number. A
+/// checker may fire the timer at any time in the range.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delay {
@@ -22,7 +22,7 @@ pub struct Delay {
 
 impl Delay {
     /// Delay of zero ticks.
-    pub const NONE: Delay = Delay { min: 0, max: 0 };
+    pub const ZERO: Delay = Delay { min: 0, max: 0 };
 
     /// Creates a delay of exactly this many ticks.
     pub const fn ticks(ticks: u64) -> Self {
@@ -63,14 +63,14 @@ impl fmt::Debug for Delay {
 pub struct LocalTime(pub u64);
 
 impl LocalTime {
-    /// Start of the clock.
+    /// Reading of a clock at its start.
     pub const ZERO: LocalTime = LocalTime(0);
 }
 
 impl Sub for LocalTime {
     type Output = u64;
 
-    /// Returns the ticks since `earlier`; 0 if the clock was set back.
+    /// Returns the number of ticks since `earlier`, or 0 if the clock was set back since then.
     fn sub(self, earlier: LocalTime) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

@@ -6,15 +6,16 @@ use crate::protocol::Protocol;
 ///
 /// The protocol's clock does not see messages between users. Therefore a request can happen before
 /// another one through the application and still have the larger timestamp. To prevent this, every
-/// message of the application carries the sender's clock, and the receiver observes it before its
-/// next request. Then the order of entries respects happened-before through all messages.
+/// message of the application carries the clock of its sender. The receiver passes it to
+/// [`Timestamped::observe`] before its next request. Then the order of entries respects
+/// happened-before through all messages.
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
 pub trait Timestamped: Protocol {
     /// Returns the current clock, for a message of the application to carry.
     fn clock(&self) -> u64;
 
-    /// Advances the clock to at least `clock`, the sender's clock in a received application
-    /// message.
+    /// Advances the clock of this process to at least `clock`, which a message of the application
+    /// carried as the clock of its sender.
     fn observe(&mut self, clock: u64);
 }

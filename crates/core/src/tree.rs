@@ -11,7 +11,7 @@ use crate::process::ProcessId;
 /// A spanning tree of a group, rooted at its first process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
-    /// Parent of each process; the root is its own parent.
+    /// Parent of each process. The root is stored as its own parent.
     parents: Vec<ProcessId>,
     /// Depth of each process, in edges from the root.
     depths: Vec<u32>,
@@ -122,7 +122,7 @@ impl Tree {
         (parent != process).then_some(parent)
     }
 
-    /// Returns the number of edges between two processes.
+    /// Returns the number of edges on the path between two processes.
     pub fn distance(&self, one: ProcessId, other: ProcessId) -> u32 {
         let (mut one, mut other, mut edges) = (one, other, 0);
         while one != other {
@@ -151,8 +151,8 @@ impl Tree {
         longest
     }
 
-    /// Returns the sum of the distances of all ordered pairs. Divided by N², it is the mean
-    /// distance of two processes that are drawn independently.
+    /// Returns the sum of the distances of all ordered pairs of processes. Divided by N², it is the
+    /// mean distance of two processes that are drawn independently.
     pub fn total_distance(&self) -> u64 {
         // Each edge lies on the paths between the processes below it and all others.
         let mut below = vec![1_u64; self.parents.len()];
@@ -165,7 +165,8 @@ impl Tree {
         total
     }
 
-    /// Returns the indices of all processes except the root, each before its parent.
+    /// Returns the indices of all processes except the root, so that each process precedes its
+    /// parent.
     fn deepest_first(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (1..self.parents.len()).collect();
         places.sort_unstable_by_key(|place| core::cmp::Reverse(self.depths[*place]));

@@ -6,7 +6,8 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// The [`Effects`] of a child protocol `Q` inside `P`, which maps each effect immediately.
+/// The [`Effects`] of a child protocol `Q` inside `P`. Each effect of the child is immediately
+/// mapped to an effect of the parent.
 ///
 /// Created by [`Effects::wrap`].
 pub struct Wrap<'a, F, P, Q, M, T, E> {

@@ -9,7 +9,7 @@ use tenure_core::{Card, LockName, LockNameError, TICKS_PER_UNIT};
 use tenure_runtime::store::{OpenError, Owner};
 use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
 use tenure_runtime::{
-    Failure, Injection, Leadership, Lock, LockApplication, LockRequestReceiver, Recorder,
+    Failure, FaultInjection, Leadership, Lock, LockApplication, LockRequestReceiver, Recorder,
     RunningNode, StartError, Store,
 };
 use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Writer};
@@ -27,8 +27,8 @@ pub enum NodeError {
     /// The configuration names an unknown algorithm or variant.
     #[error(transparent)]
     Unknown(#[from] CatalogueError),
-    /// The configuration enables a variant that is a deliberate mistake, and does not allow
-    /// mistakes.
+    /// The configuration enables a variant with a deliberate mistake, and does not allow such
+    /// variants.
     #[error(transparent)]
     Mistake(#[from] MistakeError),
     /// The key files cannot be used.
@@ -114,7 +114,7 @@ impl NodeError {
 pub struct Node {
     /// The only lock of the node, or the base from which named locks are made.
     pub(crate) lock: Lock,
-    /// True if the node has many locks with names. False: it has one lock without a name.
+    /// True if the node has many locks with names. If false, it has one lock without a name.
     has_names: bool,
     /// Leader of the cluster, as this node knows it.
     pub leadership: Leadership,
@@ -149,8 +149,8 @@ impl Node {
         Node::start_with_watcher(config, from_catalogue, None)
     }
 
-    /// Like [`Node::start`], with protocols of `factory`. `watcher` receives every record of the
-    /// node, even if the node writes no trace.
+    /// Like [`Node::start`], with the protocol that `factory` returns. `watcher` receives every
+    /// record of the node, even if the node writes no trace.
     pub(crate) fn start_with_watcher(
         config: &Config,
         factory: ProtocolFactory,
@@ -201,7 +201,7 @@ impl Node {
 pub(crate) fn task_result(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
     ended.unwrap_or_else(|failed| match failed.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
-        // Cancelled: the runtime is shutting down.
+        // The task was cancelled, because the runtime is shutting down.
         Err(_) => Ok(()),
     })
 }
@@ -242,11 +242,11 @@ struct NodeResources {
     store: Store,
     session: u64,
     keyring: Option<Keyring>,
-    injection: Injection,
+    injection: FaultInjection,
 }
 
 impl NodeResources {
-    /// Opens the resources of a node. The saved state must have this schema.
+    /// Opens the resources of a node. The saved state must have the schema `schema`.
     fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
         let trust = keys::trust(&config.cluster, config.me())?;
         let keyring = match &trust {
@@ -271,27 +271,28 @@ impl NodeResources {
         let seed = config.work.as_ref().map_or(0, |work| work.seed);
         let channel = &config.channel;
         let faults = seed ^ u64::from(config.cluster.me) << 48 ^ session << 32;
-        let injection = Injection::new(channel.lose, channel.duplicate, faults);
+        let injection = FaultInjection::new(channel.lose, channel.duplicate, faults);
         Ok(NodeResources { transport, store, session, keyring, injection })
     }
 }
 
-/// Returns the limits of the transport. Its timeouts depend on the configured delay of messages.
+/// Returns the limits of the transport, with timeouts for the configured upper bound on message
+/// delays.
 fn limits(config: &Config) -> Limits {
     let plain = Limits::default();
     let connect = Duration::from_millis(config.connect_ms());
     Limits {
         connect_timeout: connect,
         silence_timeout: plain.silence_timeout.max(2 * connect),
-        // A connection needs one round trip, and the handshake two more.
+        // A TCP connection takes one round trip, and the handshake takes two more.
         handshake_timeout: plain.handshake_timeout.max(4 * connect),
-        round_trip: Duration::from_millis(2 * config.detector.message_ms),
+        max_round_trip: Duration::from_millis(2 * config.detector.message_ms),
         ..plain
     }
 }
 
 fn listen(config: &Config) -> Result<Listen, NodeError> {
-    let address = config.listen();
+    let address = config.listen_address();
     let failed = |reason: String| NodeError::Address { address: address.to_owned(), reason };
     let mut resolved = address.to_socket_addrs().map_err(|error| failed(error.to_string()))?;
     let first = resolved.next().ok_or_else(|| failed("no address found".into()))?;
@@ -303,7 +304,7 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     let header = Header {
         clock: ClockUnit::Nanosecond,
         promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
-        fenced: card.fenced(),
+        fenced: card.is_fenced(),
         most_inside: card.most_inside(),
         most_bypass: card.most_bypass(),
         seed: config.work.as_ref().map(|work| work.seed),
@@ -315,7 +316,7 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
             let failed = |error| AppendError::Io { path: trace.file.clone(), error };
             let segments = Segments::new(&trace.file, header.clone(), kib.saturating_mul(1024));
             let segments = segments.map_err(failed)?;
-            let writer = Writer::append(segments.current(), &header)?;
+            let writer = Writer::append(segments.current_path(), &header)?;
             Recorder::writing_to(writer, trace.clocks).with_segments(segments)
         }
     };

@@ -15,7 +15,7 @@ use crate::config::{
 ///
 /// let machines = ["127.0.0.1:7101", "127.0.0.1:7102", "127.0.0.1:7103"];
 /// let config = Config::builder("billing").node(1, machines).directory("state/1").build()?;
-/// assert_eq!(config.listen(), "127.0.0.1:7101");
+/// assert_eq!(config.listen_address(), "127.0.0.1:7101");
 ///
 /// let invalid = Config::builder("billing").node(4, machines).directory("state/4").build();
 /// let reason = invalid.unwrap_err().to_string();
@@ -101,9 +101,9 @@ impl Builder {
     }
 
     /// Selects a single lock without a name, instead of named locks. `mutex` is any mutual
-    /// exclusion algorithm of `tenure list` that does not depend on a leader. `election` runs
-    /// besides it. Both must be the same on all nodes.
-    pub fn one_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
+    /// exclusion algorithm of `tenure list` that does not depend on a leader. The algorithm
+    /// `election` runs beside it. Both must be the same on all nodes.
+    pub fn single_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
         self.service = Service { mutex, election, named: false, ..self.service };
         self
@@ -114,16 +114,16 @@ impl Builder {
     ///
     /// Election timeouts and leases are multiples of it. If messages take longer, elections are
     /// held without need, and locks are lost.
-    pub fn message_time(mut self, longest: Duration) -> Self {
-        self.detector.message_ms = milliseconds(longest);
+    pub fn max_message_delay(mut self, delay: Duration) -> Self {
+        self.detector.message_ms = milliseconds(delay);
         self
     }
 
-    /// Sets the heartbeat interval, and the time of silence after which a peer is suspected at
-    /// first. Both are rounded up to milliseconds. The defaults are 50 ms and 400 ms.
-    pub fn suspects(mut self, period: Duration, after: Duration) -> Self {
-        self.detector.period_ms = milliseconds(period);
-        self.detector.timeout_ms = milliseconds(after);
+    /// Sets the heartbeat interval, and the initial timeout: the time of silence after which a peer
+    /// is suspected. Both are rounded up to milliseconds. The defaults are 50 ms and 400 ms.
+    pub fn failure_detector(mut self, heartbeat_interval: Duration, timeout: Duration) -> Self {
+        self.detector.period_ms = milliseconds(heartbeat_interval);
+        self.detector.timeout_ms = milliseconds(timeout);
         self.detector.longest_ms = self.detector.longest_ms.max(self.detector.timeout_ms);
         self
     }
@@ -188,8 +188,9 @@ mod tests {
 
     #[test]
     fn durations_round_up() {
-        let builder = builder().message_time(Duration::from_micros(1));
-        let builder = builder.suspects(Duration::from_millis(5), Duration::from_micros(10_001));
+        let builder = builder().max_message_delay(Duration::from_micros(1));
+        let builder =
+            builder.failure_detector(Duration::from_millis(5), Duration::from_micros(10_001));
         let detector = builder.build().unwrap().detector;
         assert_eq!((detector.message_ms, detector.period_ms, detector.timeout_ms), (1, 5, 11));
     }
@@ -204,8 +205,11 @@ mod tests {
             (empty().node(1, ["127.0.0.1"]), "host:port"),
             (builder().listen("7101"), "cluster.listen"),
             (builder().insecure().keys("a", "b"), "has no effect"),
-            (builder().suspects(Duration::from_millis(9), Duration::from_millis(9)), "timeout_ms"),
-            (builder().message_time(Duration::MAX), "at most 86400000"),
+            (
+                builder().failure_detector(Duration::from_millis(9), Duration::from_millis(9)),
+                "timeout_ms",
+            ),
+            (builder().max_message_delay(Duration::MAX), "at most 86400000"),
         ];
         for (builder, expected) in mistakes {
             let reason = builder.build().unwrap_err().to_string();

@@ -36,7 +36,7 @@ pub struct Config {
     /// Faults to inject, and the adapter for reliable channels.
     #[serde(default)]
     pub channel: Channel,
-    /// Place of the state that survives a crash.
+    /// Directory with the state that survives a crash.
     pub store: Store,
     /// Settings of the trace; `None`: the node writes no trace.
     pub trace: Option<Trace>,
@@ -97,13 +97,14 @@ pub struct Service {
     pub named: bool,
 }
 
-/// Settings of the failure detector: heartbeats and adaptive timeouts, in milliseconds.
+/// Settings of the failure detector: the heartbeat interval and the adaptive timeout. All times are
+/// in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Detector {
     /// Heartbeat interval.
     pub period_ms: u64,
-    /// Time of silence after which a peer is suspected at first.
+    /// Initial timeout: the time of silence after which a peer is suspected.
     pub timeout_ms: u64,
     /// Increase of the timeout after each wrong suspicion.
     pub increment_ms: u64,
@@ -123,14 +124,14 @@ pub struct Channel {
     pub lose: f64,
     /// Probability that a message is sent twice: at least 0, below 1.
     pub duplicate: f64,
-    /// Longest time for connecting to a peer, in milliseconds. The default is 400, or four times
+    /// Time limit for connecting to a peer, in milliseconds. The default is 400, or four times
     /// `message_ms` if that is longer.
     ///
     /// A connection is closed if the peer confirms nothing for twice this time, at least a second.
     pub connect_ms: Option<u64>,
 }
 
-/// Place of the state that survives a crash.
+/// Directory with the state that survives a crash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
@@ -150,8 +151,8 @@ pub struct Trace {
     /// True if the trace contains the state of the process after each step that changed it.
     #[serde(default)]
     pub states: bool,
-    /// Size in KiB after which the trace continues in another file: `NAME-2`, `NAME-3` and so on.
-    /// `None`: no limit. The node deletes none of these files.
+    /// Size of a file in KiB after which the trace continues in another file: `NAME-2`, `NAME-3`
+    /// and so on. `None`: no limit. The node deletes none of these files.
     pub segment_kib: Option<u64>,
 }
 
@@ -181,7 +182,8 @@ pub struct Work {
     pub entries: Option<u64>,
     /// Duration of the workload in milliseconds. `None`: it ends after `entries` entries.
     pub duration_ms: Option<u64>,
-    /// Time between read and write in the critical section, in microseconds.
+    /// Time between the read and the write of the counter, in the critical section, in
+    /// microseconds.
     #[serde(default)]
     pub hold_us: u64,
     /// Upper bound on the random pause between entries, in microseconds.
@@ -367,12 +369,12 @@ impl Config {
     }
 
     /// Returns the address at which this node listens, as `host:port`.
-    pub fn listen(&self) -> &str {
+    pub fn listen_address(&self) -> &str {
         let own = &self.cluster.addresses[self.me().index()];
         self.cluster.listen.as_ref().unwrap_or(own)
     }
 
-    /// Returns the longest time for connecting to a peer, in milliseconds.
+    /// Returns the time limit for connecting to a peer, in milliseconds.
     pub(crate) fn connect_ms(&self) -> u64 {
         self.channel.connect_ms.unwrap_or((4 * self.detector.message_ms).max(400))
     }
@@ -437,7 +439,7 @@ impl Config {
         })
     }
 
-    /// If named locks are configured, validates that the other options permit them.
+    /// Validates that the other options permit named locks, if named locks are configured.
     fn validate_names(&self) -> Result<(), String> {
         if !self.service.named {
             return Ok(());
@@ -536,10 +538,10 @@ mod tests {
     fn configuration_round_trips_as_toml() {
         let mut config = Config::parse(GOOD).unwrap();
         assert_eq!(config.me(), ProcessId(1));
-        assert_eq!((config.listen(), config.connect_ms()), ("127.0.0.1:7102", 400));
+        assert_eq!((config.listen_address(), config.connect_ms()), ("127.0.0.1:7102", 400));
         config.cluster.listen = Some("0.0.0.0:7102".to_owned());
         config.detector.message_ms = 150;
-        assert_eq!((config.listen(), config.connect_ms()), ("0.0.0.0:7102", 600));
+        assert_eq!((config.listen_address(), config.connect_ms()), ("0.0.0.0:7102", 600));
         config.channel.fifo = true;
         config.channel.lose = 0.1;
         assert_eq!(Config::parse(&config.text()).unwrap(), config);

@@ -24,8 +24,7 @@ use crate::report::Report;
 use crate::status::{NodeInfo, Observer};
 use crate::workload::{self, WorkStats};
 
-/// A node waits for its peers for at most this time before it starts the first election without
-/// them.
+/// Longest time that a node waits for its peers before it starts the first election without them.
 const PEER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options for the reports of a node.
@@ -119,8 +118,8 @@ async fn run_until(
     ended
 }
 
-/// Ends the workload. The node then has no user of its handles and stops. A leader hands over
-/// leadership before.
+/// Ends the workload. The node then has no user of its handles, and stops. A leader first hands
+/// over leadership.
 async fn leave<W>(
     worker: JoinHandle<W>,
     task: JoinHandle<Result<(), tenure_runtime::Failure>>,
@@ -175,8 +174,9 @@ fn page(
 
 /// Starts an election once the peers are connected. A restarted node starts one by itself.
 ///
-/// The node with the highest number starts at once. The others follow in turn, each only if no
-/// leader is known by then. If all nodes started at once, each would cause an election.
+/// The node first waits for the time `turn`, and starts no election if it learns of a leader
+/// meanwhile. The time is zero for the node with the highest number, and longer for each lower
+/// number. If all nodes started at once, each would cause an election.
 async fn start_first_election(view: MeshView, mut leadership: Leadership, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {

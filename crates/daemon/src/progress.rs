@@ -23,7 +23,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) struct ProgressReporter {
     pub(crate) leadership: Leadership,
     pub(crate) live_peers: Receiver<LivePeers>,
-    /// True if the node has a workload.
+    /// True if the node runs a workload, whose progress is reported.
     pub(crate) has_work: bool,
     pub(crate) stats: WorkStats,
     pub(crate) grants: UnboundedReceiver<Fence>,

@@ -2,12 +2,12 @@
 
 use tenure_algorithms::catalogue::{self, CatalogueError, NamedVisitor, OfficeVisitor, Parameters};
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
+use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, TICKS_PER_UNIT};
 use tenure_runtime::transport::Settings;
 use tenure_runtime::{
-    Injection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, Parts, Recorder,
+    FaultInjection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, Parts, Recorder,
     RunningNode, StartError, Store, start,
 };
 use tenure_trace::Recorded;
@@ -22,10 +22,10 @@ pub struct NodeParts<'a> {
     pub(crate) application: LockApplication,
     pub(crate) requests: LockRequestReceiver,
     pub(crate) recorder: Recorder,
-    pub(crate) injection: Injection,
+    pub(crate) injection: FaultInjection,
 }
 
-/// A lock and an election protocol with its configuration, behind dynamic dispatch.
+/// Protocol of a lock and an election, with its configuration, behind dynamic dispatch.
 pub trait AnyProtocol {
     /// Returns the card of the protocol for a group of `size` processes: its assumptions, costs and
     /// properties.
@@ -95,8 +95,8 @@ impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
     /// No monitor checks named locks. The card therefore contains only the properties of the
     /// election.
     fn card(&self, size: u32) -> Card {
-        let mut card = Named::<E>::card(&self.config, size);
-        for promised in [&mut card.promises, &mut card.clocked] {
+        let mut card = NamedLocks::<E>::card(&self.config, size);
+        for promised in [&mut card.promises, &mut card.timed_promises] {
             promised.retain(|promise| promise.applies_to(Offered::Election));
         }
         card
@@ -104,7 +104,7 @@ impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
 
     fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
         let (detector, inner) = (detector(parts.config), self.config.clone());
-        parts.start::<Named<E>>(detected::Config { detector, inner })
+        parts.start::<NamedLocks<E>>(with_detector::Config { detector, inner })
     }
 }
 
@@ -119,9 +119,9 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
         if parts.config.channel.fifo {
             let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_UNIT / 2);
             let inner = fifo::Config { resend, ..fifo::Config::around(config) };
-            parts.start::<Fifo<P>>(detected::Config { detector, inner })
+            parts.start::<Fifo<P>>(with_detector::Config { detector, inner })
         } else {
-            parts.start::<P>(detected::Config { detector, inner: config })
+            parts.start::<P>(with_detector::Config { detector, inner: config })
         }
     }
 }
@@ -129,12 +129,12 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
 impl NodeParts<'_> {
     fn start<P>(
         self,
-        config: detected::Config<heartbeat::Config, P::Config>,
+        config: with_detector::Config<heartbeat::Config, P::Config>,
     ) -> Result<RunningNode, StartError>
     where
         P: Recorded<Command: LockCommand, Event: LockEvent>,
     {
-        start::<Detected<Heartbeat, P>, LockApplication>(Parts {
+        start::<WithDetector<Heartbeat, P>, LockApplication>(Parts {
             config,
             transport: self.transport,
             store: self.store,
@@ -153,7 +153,7 @@ fn detector(config: &Config) -> heartbeat::Config {
         period: Delay::units(detector.period_ms),
         timeout: Delay::units(detector.timeout_ms).max,
         increment: Delay::units(detector.increment_ms).max,
-        longest: Delay::units(detector.longest_ms).max,
+        max_timeout: Delay::units(detector.longest_ms).max,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::resource::Client;
 #[derive(Clone, Debug)]
 pub(crate) struct WorkStats {
     counts: Arc<Counts>,
-    /// Receiver of each entry's fencing token; `None` if grants are not reported.
+    /// Channel to which the fencing token of each entry is sent; `None` if grants are not reported.
     grants: Option<UnboundedSender<Fence>>,
 }
 
@@ -30,7 +30,7 @@ struct Counts {
 }
 
 impl WorkStats {
-    /// Creates counters that also report each grant, if there is a receiver of grants.
+    /// Creates counters that also send the fencing token of each entry to `grants`, if it is given.
     pub(crate) fn new(grants: Option<UnboundedSender<Fence>>) -> Self {
         WorkStats { counts: Arc::default(), grants }
     }
@@ -97,8 +97,8 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Waits for the hold time. Returns true if the lock was held all the time, or if the workload uses
-/// no lock.
+/// Waits for `microseconds`, or until the lock is lost. Returns true if the lock was held all the
+/// time, or if the workload uses no lock.
 async fn hold(guard: Option<&Guard>, microseconds: u64) -> bool {
     let Some(guard) = guard else {
         pause(microseconds).await;

@@ -12,7 +12,7 @@ use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder
 use tonic::{Status, Streaming};
 
 /// Returns the buffer sizes of a call. Buffers start small and grow: most messages have less than
-/// 200 bytes, and a waiting call keeps two buffers. Messages that are ready at the same time are
+/// 200 bytes, and each waiting call keeps two buffers. Messages that are ready at the same time are
 /// sent in one write of at most 32 KiB.
 fn buffer_settings() -> BufferSettings {
     BufferSettings::new(256, 32 << 10)

@@ -18,12 +18,12 @@ use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::check::{check_agreement, check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
-use crate::run::{Run, TraceHeader};
+use crate::run::{RunParameters, TraceHeader};
 
-/// A configured algorithm, independent of its type.
+/// A configured algorithm, behind an interface that does not depend on its type.
 pub trait AnyAlgorithm: Send + Sync {
-    /// Returns a description of the configuration. It is equal for parameters that differ only in
-    /// values that the algorithm ignores.
+    /// Returns a description of the configuration. Two descriptions are equal if the parameters
+    /// differ only in values that the algorithm ignores.
     fn configuration(&self) -> String;
 
     /// Runs a simulation.
@@ -31,10 +31,10 @@ pub trait AnyAlgorithm: Send + Sync {
     /// # Errors
     ///
     /// [`InterventionError`], as [`tenure_sim::Simulation::run_with_interventions`].
-    fn simulate(&self, run: Run<'_>) -> Result<Report, InterventionError>;
+    fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError>;
 
-    /// Checks these properties in all possible schedules. An election needs the ranks of the
-    /// processes, to check that the right leader was elected.
+    /// Checks `properties` in all possible schedules. `ranks` are the ranks of the processes, by
+    /// which the check of an election decides who must lead.
     ///
     /// # Errors
     ///
@@ -46,7 +46,8 @@ pub trait AnyAlgorithm: Send + Sync {
         ranks: &[Rank],
     ) -> Result<tenure_check::Report, CheckError>;
 
-    /// Measures the costs of the algorithm over all possible schedules.
+    /// Measures the costs that `measure` selects, such as the bypass of a lock, over all possible
+    /// schedules.
     ///
     /// # Errors
     ///
@@ -57,7 +58,8 @@ pub trait AnyAlgorithm: Send + Sync {
         measure: &MeasureConfig,
     ) -> Result<MeasureReport, CheckError>;
 
-    /// Walks over all reachable states without reductions, at most `max_states`.
+    /// Shows the reachable states and steps to `observer`, without reductions. The walk ends after
+    /// `max_states` states.
     ///
     /// # Errors
     ///
@@ -69,8 +71,8 @@ pub trait AnyAlgorithm: Send + Sync {
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError>;
 
-    /// Creates an engine that steps the algorithm, either with these settings or along a recorded
-    /// schedule.
+    /// Creates an engine that steps the algorithm: along `schedule` if there is one, or else with
+    /// `settings`.
     ///
     /// # Errors
     ///
@@ -82,7 +84,8 @@ pub trait AnyAlgorithm: Send + Sync {
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError>;
 
-    /// Extends a schedule by at most `max_steps` steps, until all messages are delivered.
+    /// Returns the schedule, extended by steps until all messages are delivered, but by at most
+    /// `max_steps` steps.
     ///
     /// # Errors
     ///
@@ -109,7 +112,7 @@ pub trait AnyAlgorithm: Send + Sync {
     fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>>;
 
     /// Executes the steps of a schedule on real nodes, which communicate over TCP on the loopback
-    /// interface. Returns the paths of the traces, which the nodes write in `directory`.
+    /// interface. Each node writes a trace in `directory`. Returns the paths of the traces.
     ///
     /// # Errors
     ///
@@ -127,13 +130,14 @@ pub(crate) fn builtin(
     name: &str,
     parameters: &Parameters,
 ) -> Result<Box<dyn AnyAlgorithm>, CatalogueError> {
-    let alone = catalogue::visit_alone(name, parameters, SimulateVisitor)?;
+    let alone = catalogue::visit_own_type(name, parameters, SimulateVisitor)?;
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates an algorithm without creating a full `Instance`, with a smaller state
-/// type.
-pub(crate) type SimulateFn = Box<dyn Fn(Run<'_>) -> Result<Report, RunError> + Send + Sync>;
+/// Function that simulates an algorithm as its own type. The state of this type is smaller than
+/// that of the type `P` of `Instance`.
+pub(crate) type SimulateFn =
+    Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 
 struct SimulateVisitor;
 

@@ -1,4 +1,4 @@
-//! Agreement among generals of whom some lie, by name. Only the checker runs it.
+//! Algorithms for Byzantine agreement, by their names. Only the checker runs them.
 
 use tenure_algorithms::byzantine::OralMessages;
 use tenure_algorithms::byzantine::oral_messages::Config;
@@ -6,7 +6,7 @@ use tenure_algorithms::{UnknownVariant, Variants};
 use tenure_check::{GeneralsConfig, Report, check_generals};
 use tenure_core::byzantine::GeneralsCard;
 
-/// Returns the names of all algorithms among generals.
+/// Returns the names of all algorithms for Byzantine agreement.
 pub fn names() -> impl Iterator<Item = &'static str> {
     [OralMessages::NAME].into_iter()
 }

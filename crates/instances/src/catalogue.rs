@@ -1,4 +1,4 @@
-//! Names of all algorithms: the built-in ones, and those that the program registers.
+//! Names of all algorithms: the built-in ones, and those that a program registers.
 
 use std::sync::OnceLock;
 
@@ -36,31 +36,31 @@ macro_rules! catalogue {
     };
 }
 
-/// An algorithm of the program, with the functions that create it.
+/// An algorithm that the program registers, with the functions that configure and run it.
 struct UserEntry {
     name: String,
     /// True for a lock, false for an election.
     is_lock: bool,
     card: fn(&Parameters) -> Result<Card, CatalogueError>,
-    expected: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
+    predicted_messages: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
     instantiate: fn(&Parameters) -> Result<Box<dyn AnyAlgorithm>, CatalogueError>,
     #[cfg(feature = "nodes")]
     office: ProtocolFactory,
 }
 
 /// A service, such as mutual exclusion, for which a program can register its own algorithm `P`.
-pub trait UserAlgorithm<P> {
+pub trait RegistrableService<P> {
     /// Adds the algorithm `P` to the algorithms of this service.
     fn register(catalogue: &mut Catalogue);
 }
 
-impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Command {
+impl<P: Mutex + Algorithm<Config: Configured>> RegistrableService<P> for mutex::Command {
     fn register(catalogue: &mut Catalogue) {
         catalogue.0.push(UserEntry {
             name: name::<P>(),
             is_lock: true,
             card: card_of::<P>,
-            expected: expected_of::<P>,
+            predicted_messages: predicted_messages_of::<P>,
             instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
                 Ok(Instance::<P>::boxed(config, None, check_lock::<P>, measure_lock::<P>))
@@ -80,13 +80,13 @@ impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Comma
     }
 }
 
-impl<P: Election + Algorithm<Config: Configured>> UserAlgorithm<P> for election::Command {
+impl<P: Election + Algorithm<Config: Configured>> RegistrableService<P> for election::Command {
     fn register(catalogue: &mut Catalogue) {
         catalogue.0.push(UserEntry {
             name: name::<P>(),
             is_lock: false,
             card: card_of::<P>,
-            expected: expected_of::<P>,
+            predicted_messages: predicted_messages_of::<P>,
             instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
                 Ok(Instance::<P>::boxed(config, None, check_election::<P>, measure_any::<P>))
@@ -115,11 +115,11 @@ fn card_of<P: Algorithm<Config: Configured>>(
     Ok(P::card(&P::Config::configured(parameters)?, parameters.size))
 }
 
-fn expected_of<P: Algorithm<Config: Configured>>(
+fn predicted_messages_of<P: Algorithm<Config: Configured>>(
     parameters: &Parameters,
     scene: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
-    Ok(P::expected(&P::Config::configured(parameters)?, parameters.size, scene))
+    Ok(P::predicted_messages(&P::Config::configured(parameters)?, parameters.size, scene))
 }
 
 static USER_ALGORITHMS: OnceLock<Catalogue> = OnceLock::new();
@@ -127,7 +127,7 @@ static USER_ALGORITHMS: OnceLock<Catalogue> = OnceLock::new();
 impl Catalogue {
     /// Adds the algorithm of type `P` to the catalogue.
     #[must_use]
-    pub fn with<P: Algorithm<Command: UserAlgorithm<P>>>(mut self) -> Self {
+    pub fn with<P: Algorithm<Command: RegistrableService<P>>>(mut self) -> Self {
         P::Command::register(&mut self);
         self
     }
@@ -137,7 +137,8 @@ impl Catalogue {
         self.0.is_empty()
     }
 
-    /// Makes the algorithms available to this crate, under the names on their cards.
+    /// Makes the algorithms of this catalogue available to the functions of this crate, under the
+    /// names on their cards.
     ///
     /// # Panics
     ///
@@ -161,7 +162,8 @@ fn find(name: &str) -> Option<&'static UserEntry> {
     user_algorithms().iter().find(|entry| entry.name == name)
 }
 
-/// Returns the names of the registered locks or elections.
+/// Returns the names of the registered locks if `locks` is true, or else of the registered
+/// elections.
 fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
     let entries = user_algorithms().iter().filter(move |entry| entry.is_lock == locks);
     entries.map(|entry| &*entry.name)
@@ -169,7 +171,7 @@ fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
 
 /// Adds the names of registered algorithms to the suggestions of an error.
 fn with_user_names(unknown: CatalogueError) -> CatalogueError {
-    unknown.beside(user_algorithms().iter().map(|entry| entry.name.clone()))
+    unknown.with_additional_names(user_algorithms().iter().map(|entry| entry.name.clone()))
 }
 
 /// Returns the names of all mutual exclusion algorithms.
@@ -182,12 +184,13 @@ pub fn elections() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::ELECTIONS.iter().copied().chain(user_names(false))
 }
 
-/// Returns the names of all other agreement algorithms.
+/// Returns the names of all algorithms for services other than locks and elections.
 pub fn agreements() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// Returns the names of all algorithms without a prefix, and the names of the compositions.
+/// Returns the names of all algorithms without a prefix such as `fifo:`, and the names of the
+/// compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     locks().chain(elections()).chain(agreements()).chain(builtin_catalogue::compositions())
 }
@@ -204,19 +207,22 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
     }
 }
 
-/// Returns the number of messages that theory predicts for an algorithm.
+/// Returns the number of messages that theory predicts for an algorithm with a workload of the kind
+/// `scene`. Returns `None` if there is no formula.
 ///
 /// # Errors
 ///
 /// [`CatalogueError`], if the name or a variant does not exist.
-pub fn expected(
+pub fn predicted_messages(
     name: &str,
     parameters: &Parameters,
     scene: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
     match find(name) {
-        Some(entry) => (entry.expected)(parameters, scene),
-        None => builtin_catalogue::expected(name, parameters, scene).map_err(with_user_names),
+        Some(entry) => (entry.predicted_messages)(parameters, scene),
+        None => {
+            builtin_catalogue::predicted_messages(name, parameters, scene).map_err(with_user_names)
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use tenure_trace::{FollowError, Schedule, Trace};
 use crate::monitors::own_monitor;
 
 /// Largest bypass that is measured. A higher count is reported as unbounded.
-const MAX_COUNTED_BYPASSES: u32 = 16;
+const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Function that measures an algorithm with a configuration of type `C`.
 pub(crate) type MeasureFn<C> =
@@ -60,14 +60,14 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::OrderWithMessages => {
                     check.application_messages(app_messages.max(1)).always(InOrder::with_messages())
                 }
-                Property::Bypass(None) => check.measuring_bypass(MAX_COUNTED_BYPASSES),
+                Property::Bypass(None) => check.measuring_bypass(MAX_COUNTED_BYPASS),
                 Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
                 Property::Progress => check.progress(),
                 Property::Topology => check.on_links(NeighboursOnly::of_card(&card, size)),
                 Property::Cost => match MessageBudget::within(&card.messages) {
-                    // Missing messages are known only at the end.
+                    // Missing messages become known only at the end of a run.
                     Some(spending) => check.always_and_at_end(spending),
                     None => check,
                 },
@@ -102,7 +102,7 @@ pub(crate) fn measure_lock<P: Mutex + Algorithm>(
 ) -> Result<MeasureReport, CheckError> {
     let check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
     let check = match measure.measure {
-        Measure::Bypass => check.measuring_bypass(MAX_COUNTED_BYPASSES),
+        Measure::Bypass => check.measuring_bypass(MAX_COUNTED_BYPASS),
         _ => check,
     };
     check.measure(measure.clone())
@@ -155,7 +155,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     check.try_run()
 }
 
-/// Checks an algorithm of any other agreement service.
+/// Checks an algorithm of any agreement service.
 pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],

@@ -1,4 +1,4 @@
-//! Implements all operations of [`AnyAlgorithm`] for one protocol type.
+//! Implementation of all operations of [`AnyAlgorithm`] for one protocol type.
 
 use std::io::Write;
 #[cfg(feature = "nodes")]
@@ -20,13 +20,13 @@ use tenure_trace::{Header, Source};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
 use crate::check::{CheckFn, MeasureFn, replay};
-use crate::run::{Run, TraceHeader, simulation, with_header};
+use crate::run::{RunParameters, TraceHeader, simulation, with_header};
 
-/// A protocol type with its configuration.
+/// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
-    /// Function that simulates the protocol with a smaller state type, instead of the usual
-    /// simulation. `None`: the usual simulation.
+    /// Function that simulates the protocol as a type whose state is smaller than that of `P`. If
+    /// it is `None`, simulations use the type `P`.
     simulate_alone: Option<SimulateFn>,
     /// Function that checks the properties of the protocol's service.
     check: CheckFn<P::Config>,
@@ -50,7 +50,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         format!("{:?}", self.config)
     }
 
-    fn simulate(&self, run: Run<'_>) -> Result<Report, InterventionError> {
+    fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError> {
         match &self.simulate_alone {
             Some(simulate) if !run.steering.is_active() => Ok(simulate(run)?),
             _ => run.execute::<P>(self.config.clone()),
@@ -93,7 +93,7 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         let simulation = simulation::<P>(self.config.clone(), settings)?;
         let simulation = with_header(simulation, header, false);
         Ok(Box::new(match schedule {
-            Some(schedule) => tenure_lab::Run::along(simulation, schedule),
+            Some(schedule) => tenure_lab::Run::from_schedule(simulation, schedule),
             None => tenure_lab::Run::new(simulation),
         }))
     }

@@ -22,9 +22,10 @@ pub use any_algorithm::AnyAlgorithm;
 #[cfg(feature = "nodes")]
 pub use catalogue::office;
 pub use catalogue::{
-    Catalogue, UserAlgorithm, agreements, algorithm, card, elections, expected, locks, names,
+    Catalogue, RegistrableService, agreements, algorithm, card, elections, locks, names,
+    predicted_messages,
 };
 pub use monitors::{
     BoxedMonitor, MonitoredService, Monitors, OwnMonitor, own_monitors, own_properties,
 };
-pub use run::{Run, Steering, TraceHeader, TraceOutput};
+pub use run::{RunParameters, Steering, TraceHeader, TraceOutput};

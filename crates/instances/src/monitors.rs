@@ -36,7 +36,8 @@ pub trait MonitoredService: Sized + 'static {
     /// Event of the service.
     type Event: 'static;
 
-    /// Converts a monitor of this service to one that judges every algorithm of the service.
+    /// Converts a monitor of this service to an [`OwnMonitor`], which judges every algorithm of the
+    /// service.
     fn own_monitor(monitor: BoxedMonitor<Self, Self::Event>) -> OwnMonitor;
 }
 
@@ -145,7 +146,7 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
                     office::Command::Mutex(command) => Some(command),
                     office::Command::Election(_) => None,
                 });
-                let seen = project(seen, command, EventViews::of_mutex);
+                let seen = project(seen, command, EventViews::as_mutex);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
             }
             OwnMonitor::Election(monitor) => {
@@ -153,7 +154,7 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
                     office::Command::Election(command) => Some(command),
                     office::Command::Mutex(_) => None,
                 });
-                let seen = project(seen, command, EventViews::of_election);
+                let seen = project(seen, command, EventViews::as_election);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
             }
         }
@@ -181,7 +182,8 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
     }
 }
 
-/// Returns an observation in terms of one service; `None` if it belongs to another service.
+/// Converts an observation of a combined service to one of a single service. Returns `None` if it
+/// belongs to another service.
 fn project<'a, C, E, D, F>(
     seen: Observation<'a, C, E>,
     command: Option<&'a D>,

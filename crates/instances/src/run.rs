@@ -12,10 +12,10 @@ use tenure_trace::Recorded;
 use crate::monitors::{OwnMonitor, own_monitors};
 
 /// Parameters of a simulated run. They do not depend on the type of the protocol.
-pub struct Run<'a> {
+pub struct RunParameters<'a> {
     /// Settings of the simulation.
     pub settings: Settings,
-    /// Interventions during the run, and a limit of its steps.
+    /// Interventions during the run, and an optional limit on the number of its steps.
     pub steering: &'a Steering,
     /// Destination of the trace. `None`: no trace is written.
     pub trace: Option<TraceOutput>,
@@ -27,7 +27,7 @@ pub struct Run<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Steering {
     /// Interventions, in the order of their steps.
-    pub steers: Vec<Intervention>,
+    pub interventions: Vec<Intervention>,
     /// Number of steps after which the run stops. `None`: no limit.
     pub max_steps: Option<u64>,
 }
@@ -35,7 +35,7 @@ pub struct Steering {
 impl Steering {
     /// Returns true if there is an intervention or a step limit.
     pub fn is_active(&self) -> bool {
-        !self.steers.is_empty() || self.max_steps.is_some()
+        !self.interventions.is_empty() || self.max_steps.is_some()
     }
 }
 
@@ -58,7 +58,7 @@ pub struct TraceHeader {
     pub options: Vec<String>,
 }
 
-impl Run<'_> {
+impl RunParameters<'_> {
     /// Runs the simulation with this configuration of the protocol.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
@@ -68,14 +68,14 @@ impl Run<'_> {
             return Ok(self.execute_unsteered::<P>(config)?);
         }
         let simulation = simulation::<P>(config, self.settings).map_err(RunError::from)?;
-        let Steering { steers, max_steps } = self.steering;
+        let Steering { interventions, max_steps } = self.steering;
         let (simulation, writer) = match self.trace {
             None => (simulation, Box::new(io::sink()) as Box<dyn Write + Send>),
             Some(TraceOutput { writer, has_states, header }) => {
                 (with_header(simulation, header, has_states), writer)
             }
         };
-        simulation.run_with_interventions(steers, *max_steps, writer, self.controls)
+        simulation.run_with_interventions(interventions, *max_steps, writer, self.controls)
     }
 
     /// Runs the simulation with this configuration, without interventions.

@@ -20,7 +20,7 @@ pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
     })
 }
 
-/// Checks the lock whose name the configuration has, with these variants.
+/// Checks the lock that `config` names, with these variants.
 ///
 /// # Errors
 ///

@@ -6,8 +6,8 @@ use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
 use tenure_sim::Distribution;
 
 use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
-use tenure_instances::applications::commit::{CommitScenario, Phases, run_transaction};
-use tenure_instances::applications::replication::{ReplicationScenario, write};
+use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
+use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
 use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 
 const MINUTE: i64 = 60_000 * TICKS_PER_UNIT.cast_signed();
@@ -79,7 +79,7 @@ fn next_leader_synchronises_remaining_clocks() {
 #[test]
 fn write_costs_one_update_and_reply_per_backup() {
     for size in 2..=6 {
-        let written = write(&ReplicationScenario::among(size)).unwrap();
+        let written = replicate_writes(&ReplicationScenario::among(size)).unwrap();
         let per_write = u64::from(size - 1);
         assert_eq!(written.acknowledged.len(), 10);
         assert_eq!(written.messages["update"], 10 * per_write);
@@ -102,7 +102,7 @@ fn failover(seed: u64) -> ReplicationScenario {
 fn acknowledged_writes_survive_primary_crash() {
     let mut later = 0;
     for seed in 1..=200 {
-        let written = write(&failover(seed)).unwrap();
+        let written = replicate_writes(&failover(seed)).unwrap();
         assert_eq!(written.served.len(), 2, "seed {seed}");
         assert_eq!(written.lost, [0; 0], "seed {seed}: {written:?}");
         later += written.acknowledged.iter().filter(|(at, ..)| *at == p(2)).count();
@@ -121,7 +121,7 @@ fn isolated(seed: u64) -> ReplicationScenario {
 #[test]
 fn deposed_primary_acknowledges_no_lost_write() {
     for seed in 1..=200 {
-        let written = write(&isolated(seed)).unwrap();
+        let written = replicate_writes(&isolated(seed)).unwrap();
         assert_eq!(written.lost, [0; 0], "seed {seed}: {written:?}");
         let by_the_second = |it: &&(ProcessId, Term, u64, u64)| it.0 == p(2);
         assert!(written.acknowledged.iter().filter(by_the_second).count() > 0, "seed {seed}");
@@ -137,7 +137,7 @@ fn early_acknowledgement_loses_writes() {
     let lost = (1..=200).filter(|seed| {
         let mut writing = isolated(*seed);
         writing.variants = Variants::none().with(primary_backup::Switch::AcknowledgeEarly);
-        !write(&writing).unwrap().lost.is_empty()
+        !replicate_writes(&writing).unwrap().lost.is_empty()
     });
     let lost = lost.count();
     assert!(lost > 20, "{lost}");
@@ -185,16 +185,18 @@ fn participants_block_until_coordinator_recovers() {
         run_transaction(&CommitScenario { crash: Some(2 * UNIT + 1), ..crashed.clone() }).unwrap();
     assert_eq!(late.decided, [Some(true); 4]);
     // A participant that guesses is not blocked.
-    let phases = Phases::Two(Variants::none().with(two_phase_commit::Switch::Guess));
-    assert_eq!(run_transaction(&CommitScenario { phases, ..crashed }).unwrap().blocked, []);
+    let protocol = CommitProtocol::Two(Variants::none().with(two_phase_commit::Switch::Guess));
+    assert_eq!(run_transaction(&CommitScenario { protocol, ..crashed }).unwrap().blocked, []);
 }
 
 /// Skeen 1981: processes that run decide as long as they suspect only crashed processes. In a
 /// partition, the two sides suspect each other and decide differently.
 #[test]
 fn three_phase_commit_survives_crash_but_splits_on_partition() {
-    let three =
-        CommitScenario { phases: Phases::Three(Variants::none()), ..CommitScenario::among(4) };
+    let three = CommitScenario {
+        protocol: CommitProtocol::Three(Variants::none()),
+        ..CommitScenario::among(4)
+    };
     let done = run_transaction(&three).unwrap();
     assert_eq!((done.decided, done.messages["ready"], done.messages["told"]), (all(true), 3, 3));
     for (crash, commits) in [(3 * UNIT / 2, false), (7 * UNIT / 2, true)] {
@@ -203,11 +205,11 @@ fn three_phase_commit_survives_crash_but_splits_on_partition() {
         assert_eq!(done.blocked, [], "{done:?}");
         assert_eq!(done.decided[1..], [Some(commits); 3], "{done:?}");
     }
-    let cut = Some(5 * UNIT / 2);
-    let done = run_transaction(&CommitScenario { cut, ..three }).unwrap();
+    let partition = Some(5 * UNIT / 2);
+    let done = run_transaction(&CommitScenario { partition, ..three }).unwrap();
     assert_eq!(done.decided, [true, false, false, false].map(Some), "{done:?}");
-    let cut = Some(3 * UNIT / 2);
-    let done = run_transaction(&CommitScenario { cut, ..CommitScenario::among(4) }).unwrap();
+    let partition = Some(3 * UNIT / 2);
+    let done = run_transaction(&CommitScenario { partition, ..CommitScenario::among(4) }).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
 }
 

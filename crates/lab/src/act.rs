@@ -6,7 +6,7 @@ use tenure_trace::{Action, ScriptCommand};
 
 use crate::run_state::{Message, RunState};
 
-/// Action that the page requests: exactly one field names the action, the other fields are its
+/// Action that the page requests. Exactly one field names the action, and the other fields are its
 /// arguments.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -20,8 +20,8 @@ pub(crate) struct ActRequest {
     recover: Option<u32>,
     fire: Option<Fire>,
     ask: Option<CommandRequest>,
-    suspect: Option<Opinion>,
-    trust: Option<Opinion>,
+    suspect: Option<SuspicionRequest>,
+    trust: Option<SuspicionRequest>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -40,7 +40,7 @@ struct CommandRequest {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Opinion {
+struct SuspicionRequest {
     process: u32,
     peer: u32,
 }
@@ -49,8 +49,8 @@ struct Opinion {
 const MAX_DELAY: f64 = 1e6;
 
 impl ActRequest {
-    /// Converts the request to an action in the current state. Returns the reason if the request is
-    /// not valid.
+    /// Converts the request to an action that is named by the messages and processes in `state`.
+    /// Returns a description of the problem if the request is not valid.
     pub(crate) fn action(&self, state: &RunState) -> Result<Action, String> {
         let mut meant = Vec::new();
         let pick = |id: u64| message(state, id).map(|message| message.pick.clone());
@@ -78,11 +78,16 @@ impl ActRequest {
         if let Some(CommandRequest { process: at, command }) = &self.ask {
             let mut words = command.split_whitespace().map(str::to_owned);
             let (at, verb) = (process(*at, state)?, words.next().unwrap_or_default());
-            meant.push(Action::Ask(ScriptCommand { verb, at, peer: None, words: words.collect() }));
+            meant.push(Action::Command(ScriptCommand {
+                verb,
+                at,
+                peer: None,
+                words: words.collect(),
+            }));
         }
         for (opinion, verdict) in [(&self.suspect, Verdict::Suspect), (&self.trust, Verdict::Trust)]
         {
-            let Some(Opinion { process: at, peer }) = opinion else { continue };
+            let Some(SuspicionRequest { process: at, peer }) = opinion else { continue };
             let (at, peer) = (process(*at, state)?, process(*peer, state)?);
             meant.push(Action::Suspicion { at, peer, verdict });
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Function that returns the time since the start of a computation.
 type ElapsedTime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Time limit of a computation that also ends when its client disconnects. Clones share the
+/// Time limit of a computation, which also ends when its client disconnects. Clones share the
 /// cancellation.
 #[derive(Clone, Default)]
 pub struct Deadline {
@@ -20,15 +20,15 @@ pub struct Deadline {
 pub(crate) struct CancelOnDrop(Deadline);
 
 impl Deadline {
-    /// Creates a deadline that expires after `limit`.
+    /// Creates a deadline that passes when `limit` has elapsed from now.
     #[cfg(not(target_family = "wasm"))]
     pub fn within(limit: Duration) -> Self {
         let started = std::time::Instant::now();
         Deadline::measured_by(move || started.elapsed(), limit)
     }
 
-    /// Creates a deadline that expires once `elapsed` returns at least `limit`. It is for hosts
-    /// that have a clock of their own.
+    /// Creates a deadline that passes once `elapsed` returns at least `limit`. It is for hosts that
+    /// have a clock of their own.
     pub fn measured_by(
         elapsed: impl Fn() -> Duration + Send + Sync + 'static,
         limit: Duration,
@@ -42,16 +42,17 @@ impl Deadline {
         CancelOnDrop(self.clone())
     }
 
-    /// Returns true if the time limit has passed. A partial result is then better than a late one.
+    /// Returns true if the time limit has passed. The caller then stops with a partial result
+    /// instead of a late one.
     pub fn is_past(&self) -> bool {
         self.limit.as_ref().is_some_and(|(elapsed, limit)| elapsed() >= *limit)
     }
 
-    /// Returns an error if the computation must stop.
+    /// Checks that the computation may continue.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the computation was cancelled, or if the time limit has passed.
+    /// The reason to stop: the client has disconnected, or the time limit has passed.
     pub fn check(&self) -> Result<(), String> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err("the client disconnected".to_owned());

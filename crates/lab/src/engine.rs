@@ -1,4 +1,4 @@
-//! Runs without their protocol's type, so that the server does not depend on the protocol.
+//! Runs of any protocol behind one interface, so that the server does not depend on the protocol.
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
@@ -18,7 +18,7 @@ pub enum Cause {
     Act(Action),
 }
 
-/// Continuation of a run after it has replayed a path.
+/// Continuation of a run after the replay of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
@@ -29,7 +29,7 @@ pub enum Advance {
     Act(Action),
 }
 
-/// A moment that the run has reached, at the end of a path.
+/// A moment that the run has reached at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReachedMoment {
     /// Transition that led to this moment.
@@ -42,7 +42,7 @@ pub struct ReachedMoment {
     pub records: u64,
 }
 
-/// Creates runs. It knows the algorithms and their options, and the lab does not.
+/// Creates runs for the lab, which itself does not know the algorithms and their options.
 pub trait RunSource: Send + Sync + 'static {
     /// Returns the descriptions of the algorithms, as JSON for the page.
     fn algorithms(&self) -> Value;
@@ -62,9 +62,9 @@ pub trait RunSource: Send + Sync + 'static {
     fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
 }
 
-/// A run that can be repeated any number of times, with what the page shows about it.
+/// A run that can be repeated any number of times, and what the page shows about it.
 pub struct LabRun {
-    /// Arguments of `tenure simulate`, or a description of the run's origin.
+    /// Arguments of `tenure simulate`, or a description of the origin of the run.
     pub words: String,
     /// Card of the algorithm.
     pub card: Card,
@@ -82,17 +82,18 @@ pub struct LabRun {
     pub engine: Box<dyn Engine>,
 }
 
-/// Executes one run again and again, each time up to some moment.
+/// Executes one run again and again, each time up to a moment of the caller's choice.
 pub trait Engine: Send + Sync {
-    /// Replays a path from the beginning, and then advances. Appends each new moment to `reached`
-    /// immediately, so that it is known even if a handler panics.
+    /// Replays `path` from the beginning of the run, and then continues as `advance` says. Appends
+    /// each new moment to `reached` immediately, so that the moment is known even if a handler
+    /// panics later.
     ///
     /// # Errors
     ///
     /// Returns an error if the path or the action is not possible, or if the deadline passes during
-    /// the replay. If it passes later, this method returns the view of the last moment that it
-    /// reached.
-    fn go(
+    /// the replay. If the deadline passes later, this method returns the view of the last moment
+    /// that it reached.
+    fn replay_and_advance(
         &self,
         path: &[Cause],
         advance: &Advance,
@@ -101,7 +102,7 @@ pub trait Engine: Send + Sync {
     ) -> Result<MomentView, String>;
 }
 
-/// View of a run at one moment.
+/// A run at one moment: its state, its report and its trace.
 pub struct MomentView {
     /// Processes, messages in flight, and the next step.
     pub(crate) state: RunState,
@@ -111,7 +112,7 @@ pub struct MomentView {
     pub(crate) trace: Vec<u8>,
 }
 
-/// Engine of a simulation. It may begin with the steps of a schedule.
+/// Engine that repeats a simulation. The simulation may begin with the steps of a schedule.
 pub struct Run<P: Protocol> {
     simulation: Simulation<P>,
     schedule: Option<Schedule>,
@@ -124,7 +125,7 @@ impl<P: Protocol> Run<P> {
     }
 
     /// Creates an engine that begins with the steps of a schedule.
-    pub fn along(simulation: Simulation<P>, schedule: Schedule) -> Self {
+    pub fn from_schedule(simulation: Simulation<P>, schedule: Schedule) -> Self {
         Run { simulation, schedule: Some(schedule) }
     }
 }
@@ -142,7 +143,7 @@ impl<P: Recorded> Run<P> {
 }
 
 impl<P: Recorded> Engine for Run<P> {
-    fn go(
+    fn replay_and_advance(
         &self,
         path: &[Cause],
         advance: &Advance,
@@ -154,7 +155,7 @@ impl<P: Recorded> Engine for Run<P> {
         for cause in path {
             deadline.check()?;
             match cause {
-                Cause::Step => taken(session.step())?,
+                Cause::Step => check_step(session.step())?,
                 Cause::Act(action) => session.intervene(action).map_err(|no| no.to_string())?,
             }
         }
@@ -167,9 +168,9 @@ impl<P: Recorded> Engine for Run<P> {
             Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
             Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
         }
-        // Only the end itself is left; taking it completes the verdicts.
+        // Only the end of the run is left. This step completes the verdicts.
         if session.next().is_none() {
-            taken(session.step())?;
+            check_step(session.step())?;
         }
         let state = RunState::at(&session);
         let report = session.finish().map_err(|error| error.to_string())?;
@@ -194,7 +195,7 @@ fn steps<P: Recorded>(
         match session.step() {
             Ok(()) => reached.push(reached_moment(session, Cause::Step, next.description)),
             Err(StepError::Ended(_)) => break,
-            Err(halt) => return taken(Err(halt)),
+            Err(halt) => return check_step(Err(halt)),
         }
         if until_event && session.event_count() > events_before {
             break;
@@ -211,8 +212,9 @@ fn reached_moment<P: Recorded>(
     ReachedMoment { cause, description, time: session.now(), records: session.records() }
 }
 
-/// Returns an error if a step of the schedule is not possible. The end of the run is not an error.
-fn taken(step: Result<(), StepError>) -> Result<(), String> {
+/// Converts the result of a step to an error if a step of the schedule was not possible. The end of
+/// the run is not an error.
+fn check_step(step: Result<(), StepError>) -> Result<(), String> {
     match step {
         Ok(()) | Err(StepError::Ended(_)) => Ok(()),
         Err(StepError::Impossible(why)) => Err(format!("the recorded run cannot continue: {why}")),

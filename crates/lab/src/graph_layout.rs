@@ -5,27 +5,29 @@ use tenure_core::{Graph, ProcessId};
 /// A position in the unit square; y grows downwards.
 pub(crate) type Point = [f64; 2];
 
-/// Upper bound on vertices that are laid out by distances, which takes time for each pair.
+/// Maximum number of vertices of a graph that is laid out by distances. This layout takes time for
+/// each pair of vertices.
 const MAX_BY_DISTANCE: u32 = 150;
 
-/// Number of iterations; the drawings hardly change after them.
+/// Number of iterations of the layout by distances. Later iterations hardly change the drawing.
 const ITERATIONS: u32 = 150;
 
 /// Arrangement of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Arrangement {
-    /// In a circle.
+    /// All vertices in a circle.
     Circle,
-    /// One vertex, the centre, in the middle of the others.
+    /// This vertex in the centre, and the others around it.
     Star(ProcessId),
-    /// Below their parents.
+    /// Each vertex below its parent.
     Tree,
-    /// At these positions.
+    /// Each vertex at its position in this list.
     Placed(Vec<Point>),
 }
 
-/// Returns the arrangement of a graph: a regular shape as it is usually drawn, any other graph by
-/// the distances of its vertices. The result depends on the graph alone.
+/// Returns the arrangement of a graph. A ring, a complete graph, a line, a tree or a grid gets the
+/// shape in which it is usually drawn. Another graph is arranged by the distances between its
+/// vertices or, if it is large, in a circle. The result depends on the graph alone.
 pub(crate) fn arrangement(graph: &Graph) -> Arrangement {
     let size = graph.vertices();
     if size < 3 || is_same(graph, &Graph::ring(size)) || is_same(graph, &Graph::complete(size)) {
@@ -54,7 +56,8 @@ fn is_same(one: &Graph, other: &Graph) -> bool {
     one.edge_count() == other.edge_count() && one.edges().all(|(a, b, _)| other.has_edge(a, b))
 }
 
-/// Returns the positions of a grid, a torus or a cube; `None` for other graphs.
+/// Returns the positions of the vertices of a grid, a torus or a cube. Returns `None` for other
+/// graphs.
 fn grid(graph: &Graph) -> Option<Vec<Point>> {
     let size = graph.vertices();
     if size == 8 && Graph::hypercube(8).is_ok_and(|cube| is_same(graph, &cube)) {
@@ -71,7 +74,8 @@ fn grid(graph: &Graph) -> Option<Vec<Point>> {
         let skew = if is_same(graph, &Graph::grid(rows, cols)) {
             0.0
         } else if is_same(graph, &Graph::torus(rows, cols)) {
-            // Skewed, because the edges that close a row would otherwise cover the others.
+            // The torus is skewed, because the edges that close a row would otherwise cover the
+            // other edges.
             0.45
         } else {
             return None;
@@ -87,8 +91,9 @@ fn grid(graph: &Graph) -> Option<Vec<Point>> {
     })
 }
 
-/// Returns positions whose distances are near to those of the graph: stress majorization (Gansner,
-/// Koren and North, 2004), one vertex at a time, from a circle on.
+/// Returns positions whose distances approximate those in the graph. The method is stress
+/// majorization (Gansner, Koren and North, 2004). It starts with a circle and moves one vertex at a
+/// time.
 fn by_distance(graph: &Graph) -> Vec<Point> {
     let size = graph.vertices();
     let distances: Vec<Vec<Option<u32>>> =
@@ -102,14 +107,15 @@ fn by_distance(graph: &Graph) -> Vec<Point> {
     let mut points: Vec<Point> = (0..size).map(on_circle).collect();
     for _ in 0..ITERATIONS {
         for at in 0..points.len() {
-            points[at] = pulled(at, &points, &distances[at]);
+            points[at] = best_position(at, &points, &distances[at]);
         }
     }
     fit(points)
 }
 
-/// Returns the position of a vertex that fits its distances from all others best.
-fn pulled(at: usize, points: &[Point], distances: &[Option<u32>]) -> Point {
+/// Returns the position of vertex `at` that fits its `distances` to the other vertices best, if
+/// these stay at their positions in `points`.
+fn best_position(at: usize, points: &[Point], distances: &[Option<u32>]) -> Point {
     let (mut sum, mut total) = ([0.0, 0.0], 0.0);
     for (other, distance) in distances.iter().enumerate() {
         let Some(wanted) = distance.filter(|_| other != at).map(f64::from) else { continue };
@@ -123,7 +129,8 @@ fn pulled(at: usize, points: &[Point], distances: &[Option<u32>]) -> Point {
     if total == 0.0 { points[at] } else { [sum[0] / total, sum[1] / total] }
 }
 
-/// Scales positions to the unit square and rounds them, so that machines agree on them.
+/// Scales positions to the unit square and rounds them, so that the result is the same on all
+/// machines.
 fn fit(points: Vec<Point>) -> Vec<Point> {
     let bounds = |axis: usize| {
         let values = points.iter().map(|point| point[axis]);

@@ -14,13 +14,13 @@ use crate::act::ActRequest;
 use crate::deadline::Deadline;
 use crate::engine::{Advance, LabRun, RunSource};
 use crate::session::{LabSession, MAX_STEPS};
-use crate::sessions::{SessionTable, locked};
+use crate::sessions::{SessionTable, lock};
 use crate::words;
 
 /// Content type of JSON.
 const JSON: &str = "application/json";
 
-/// Requested operation: it reads, or it changes a session.
+/// Operation that a request asks for: reading data, or changing a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Reads data without a change.
@@ -38,7 +38,7 @@ pub struct LabResponse {
     pub body: Vec<u8>,
 }
 
-/// Error response. The session is unchanged.
+/// Error response. The request has not changed the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabError {
     /// Status as in HTTP: 400 for an invalid request, 404 for an unknown path or session.
@@ -53,19 +53,19 @@ impl LabError {
         LabError { status: 400, message: message.into() }
     }
 
-    /// Creates an error for something that does not exist.
+    /// Creates an error for a path or session that does not exist.
     pub fn unknown(message: impl Into<String>) -> Self {
         LabError { status: 404, message: message.into() }
     }
 }
 
 impl LabResponse {
-    /// Creates a response with this JSON.
+    /// Creates a response whose body is this JSON.
     pub fn json(value: &Value) -> Self {
         LabResponse { content_type: JSON, body: value.to_string().into_bytes() }
     }
 
-    /// True if the body is JSON, and not a file.
+    /// Returns true if the body is JSON, and false if it is the content of a file.
     pub fn is_json(&self) -> bool {
         self.content_type == JSON
     }
@@ -83,15 +83,15 @@ impl Lab {
         Lab { source: Box::new(source), sessions: Mutex::default() }
     }
 
-    /// Creates a session for a run and returns its number. Clients that name no session see the
-    /// first one.
+    /// Creates a session for a run and returns its number. The first session that is created in
+    /// this way is the one that clients see if they name no session.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the lab cannot show the run.
+    /// A description of the problem if the lab cannot show the run.
     pub fn open(&self, run: LabRun, deadline: &Deadline) -> Result<u64, String> {
         let session = LabSession::new(run, deadline)?;
-        let mut sessions = locked(&self.sessions);
+        let mut sessions = lock(&self.sessions);
         let number = sessions.add(session);
         sessions.first.get_or_insert(number);
         Ok(number)
@@ -102,8 +102,8 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// [`LabError`] if the request is invalid or takes longer than the deadline permits. The
-    /// session is then unchanged.
+    /// [`LabError`] if the request is invalid, or if the deadline passes before the run has been
+    /// repeated up to the current moment. The session is then unchanged.
     pub fn handle(
         &self,
         method: Method,
@@ -126,7 +126,7 @@ impl Lab {
     }
 
     fn first(&self) -> LabResponse {
-        let first = locked(&self.sessions).first();
+        let first = lock(&self.sessions).first();
         LabResponse::json(&json!({ "first": first.map(|number| number.to_string()) }))
     }
 
@@ -143,34 +143,34 @@ impl Lab {
         };
         let session = run.and_then(|run| LabSession::new(run, deadline));
         let session = session.map_err(LabError::invalid)?;
-        let number = locked(&self.sessions).add(session);
+        let number = lock(&self.sessions).add(session);
         self.with_session(&number.to_string(), |_| Ok(()))
     }
 
     fn session(&self, id: &str) -> Result<(u64, Arc<Mutex<LabSession>>), LabError> {
         let found = id.parse().ok().and_then(|number| {
-            let session = locked(&self.sessions).find(number)?;
+            let session = lock(&self.sessions).find(number)?;
             Some((number, session))
         });
         found.ok_or_else(|| LabError::unknown(format!("session {id} does not exist")))
     }
 
-    /// Performs work on a session and responds with the view of its current moment.
+    /// Performs `work` on the session `id` and responds with the view of its current moment.
     fn with_session(
         &self,
         id: &str,
         work: impl FnOnce(&mut LabSession) -> Result<(), LabError>,
     ) -> Result<LabResponse, LabError> {
         let (number, session) = self.session(id)?;
-        let mut session = locked(&session);
+        let mut session = lock(&session);
         work(&mut session)?;
         Ok(LabResponse::json(&session.view(number)))
     }
 
-    /// Responds with a file that is created from a session.
+    /// Responds with the file `name`, which is created from the current moment of the session `id`.
     fn file(&self, id: &str, name: &str) -> Result<LabResponse, LabError> {
         let (_, session) = self.session(id)?;
-        let session = locked(&session);
+        let session = lock(&session);
         let (content_type, made) = match name {
             "trace.ndjson" => ("application/x-ndjson", session.trace()),
             "page.html" => ("text/html; charset=utf-8", session.page()),
@@ -186,7 +186,7 @@ fn unknown_path(path: &str) -> LabError {
     LabError::unknown(format!("unknown request: {path}"))
 }
 
-/// Performs an operation on a session.
+/// Performs the operation of a `POST` request on a session.
 fn change(
     session: &mut LabSession,
     operation: &str,
@@ -241,7 +241,7 @@ struct GoRequest {
     moment: usize,
 }
 
-/// Parses the requested steps.
+/// Parses the body of a request to take steps.
 fn advance(body: &Value) -> Result<Advance, LabError> {
     match parse_body(body)? {
         Steps { steps: Some(steps), until: None } if (1..=MAX_STEPS).contains(&steps) => {

@@ -1,5 +1,5 @@
 //! Layout of processes in the picture. It includes links that show the structure of an algorithm,
-//! even if they carry no messages.
+//! even if the algorithm sends no messages over them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::graph_layout::{Arrangement, arrangement};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeLayout {
     form: Form,
-    /// Process numbers of the ends of each link. In a tree, the parent comes first.
+    /// Links, each as the process numbers of its two ends. In a tree, the parent comes first.
     links: Vec<[u32; 2]>,
     /// Quorum of each process, as process numbers. Empty if the algorithm uses no quorums.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,34 +31,36 @@ pub struct NodeLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
-    /// In a circle.
+    /// All processes in a circle.
     Ring,
-    /// One process in the centre, and the others around it. It is the first end of each link.
+    /// One process in the centre, and the others around it. The process in the centre is the first
+    /// end of each link.
     Star,
     /// Each process under its parent.
     Tree,
-    /// In rows and columns.
+    /// The processes in rows and columns.
     Grid,
-    /// Each process at its position in the layout.
+    /// Each process at its position in [`NodeLayout::at`].
     Placed,
 }
 
 impl NodeLayout {
     /// Arranges all processes in a circle. Links each pair if there are at most 8 processes, so
     /// that a reader can distinguish the links.
-    pub fn joined(size: u32) -> NodeLayout {
+    pub fn circle(size: u32) -> NodeLayout {
         const MAX_LINKED: u32 = 8;
         let among = if size > MAX_LINKED { 0 } else { size };
         let pairs = |one| (one + 1..=among).map(move |other| [one, other]);
-        NodeLayout::laid(Form::Ring, (1..=among).flat_map(pairs).collect())
+        NodeLayout::of_form(Form::Ring, (1..=among).flat_map(pairs).collect())
     }
 
-    fn laid(form: Form, links: Vec<[u32; 2]>) -> NodeLayout {
+    fn of_form(form: Form, links: Vec<[u32; 2]>) -> NodeLayout {
         NodeLayout { form, links, quorums: Vec::new(), at: Vec::new(), weights: Vec::new() }
     }
 
-    /// Returns the layout for the card's topology: a ring, a star around `centre`, or the tree.
-    /// Algorithms with quorums show these. All other groups are drawn by [`NodeLayout::joined`].
+    /// Returns the layout of a group: for a topology on the card, a ring, a star around `centre`,
+    /// or `tree`; for algorithms with quorums, the layout of `quorums`. All other groups are drawn
+    /// by [`NodeLayout::circle`].
     pub fn of(
         card: &Card,
         size: u32,
@@ -69,15 +71,17 @@ impl NodeLayout {
         let all = || (0..size).map(ProcessId);
         let next = |at: ProcessId| (at, ProcessId((at.0 + 1) % size.max(1)));
         match card.topology {
-            topology if topology.is_ring() => NodeLayout::laid(Form::Ring, links(all().map(next))),
+            topology if topology.is_ring() => {
+                NodeLayout::of_form(Form::Ring, links(all().map(next)))
+            }
             Topology::Star => {
                 let others = all().filter(|at| *at != centre);
-                NodeLayout::laid(Form::Star, links(others.map(|at| (centre, at))))
+                NodeLayout::of_form(Form::Star, links(others.map(|at| (centre, at))))
             }
-            Topology::Tree => NodeLayout::laid(Form::Tree, parent_links(tree)),
+            Topology::Tree => NodeLayout::of_form(Form::Tree, parent_links(tree)),
             _ => match quorums {
                 Some(quorums) => NodeLayout::of_quorums(quorums),
-                None => NodeLayout::joined(size),
+                None => NodeLayout::circle(size),
             },
         }
     }
@@ -87,17 +91,17 @@ impl NodeLayout {
     pub fn of_graph(graph: &Graph) -> NodeLayout {
         let edges = || graph.edges().map(|(one, other, _)| (one, other));
         let laid = match arrangement(graph) {
-            Arrangement::Circle => NodeLayout::laid(Form::Ring, links(edges())),
+            Arrangement::Circle => NodeLayout::of_form(Form::Ring, links(edges())),
             Arrangement::Star(hub) => {
                 let leaves = graph.neighbours(hub).iter();
-                NodeLayout::laid(Form::Star, links(leaves.map(|leaf| (hub, *leaf))))
+                NodeLayout::of_form(Form::Star, links(leaves.map(|leaf| (hub, *leaf))))
             }
             Arrangement::Tree => {
                 let tree = graph.to_tree().expect("the graph is a tree");
-                NodeLayout::laid(Form::Tree, parent_links(&tree))
+                NodeLayout::of_form(Form::Tree, parent_links(&tree))
             }
             Arrangement::Placed(at) => {
-                NodeLayout { at, ..NodeLayout::laid(Form::Placed, links(edges())) }
+                NodeLayout { at, ..NodeLayout::of_form(Form::Placed, links(edges())) }
             }
         };
         if graph.has_unit_weights() {
@@ -108,8 +112,8 @@ impl NodeLayout {
         NodeLayout { weights: laid.links.iter().filter_map(weight).collect(), ..laid }
     }
 
-    /// Arranges the processes of an algorithm with quorums: a grid in rows and columns, path
-    /// quorums as a tree, others in a circle.
+    /// Arranges the processes of an algorithm with quorums: grid quorums in rows and columns, path
+    /// quorums as a tree, and others in a circle.
     fn of_quorums(quorums: &Quorums) -> NodeLayout {
         let all = || (0..quorums.size()).map(ProcessId);
         let quorum_of = |at: ProcessId| quorums.quorum(at).iter().map(ProcessId::number).collect();
@@ -117,12 +121,13 @@ impl NodeLayout {
         let pairs = all().flat_map(|at| peers(at).map(move |to| (at.min(to), at.max(to))));
         let pairs: BTreeSet<(ProcessId, ProcessId)> = pairs.collect();
         let laid = match quorums.kind() {
-            Some(Kind::Grid) => NodeLayout::laid(Form::Grid, links(pairs)),
-            Some(Kind::Tree) => {
-                NodeLayout::laid(Form::Tree, parent_links(&Tree::of(Shape::Heap, quorums.size())))
-            }
-            Some(Kind::Majority) => NodeLayout::joined(quorums.size()),
-            Some(Kind::Pairs | Kind::Plane) | None => NodeLayout::laid(Form::Ring, links(pairs)),
+            Some(Kind::Grid) => NodeLayout::of_form(Form::Grid, links(pairs)),
+            Some(Kind::Tree) => NodeLayout::of_form(
+                Form::Tree,
+                parent_links(&Tree::of(Shape::Heap, quorums.size())),
+            ),
+            Some(Kind::Majority) => NodeLayout::circle(quorums.size()),
+            Some(Kind::Pairs | Kind::Plane) | None => NodeLayout::of_form(Form::Ring, links(pairs)),
         };
         NodeLayout { quorums: all().map(quorum_of).collect(), ..laid }
     }
@@ -171,7 +176,7 @@ mod tests {
         assert_eq!((plane.form, &plane.quorums[0]), (Form::Ring, &vec![1, 2, 3]));
         assert!(!plane.links.contains(&[1, 6]), "neither asks the other: {:?}", plane.links);
         assert_eq!(of(Kind::Majority, 5).quorums[4], [1, 2, 5]);
-        assert_eq!(of(Kind::Pairs, 4), NodeLayout::joined(4), "there are none of four");
+        assert_eq!(of(Kind::Pairs, 4), NodeLayout::circle(4), "there are none of four");
     }
 
     #[test]

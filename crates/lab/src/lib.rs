@@ -1,9 +1,9 @@
 //! Browser laboratory: the simulator, step by step, with interventions by the user.
 //!
 //! A session is one algorithm with the options of a simulation. It has a tree of *moments*. The
-//! first is the beginning; each other one was reached from its parent by one *step*: the next step
-//! of the simulator, or an action of the user. A user who goes back to an earlier moment and acts
-//! differently creates a branch.
+//! root is the beginning of the run. Each other moment is reached from its parent by one
+//! *transition*: the next step of the simulator, or an action of the user. A user who goes back to
+//! an earlier moment and acts differently creates a branch.
 //!
 //! A history is data: the settings, the seed, and the actions with the steps after which they
 //! happened. To show a moment, the lab repeats the run from its beginning with the simulator of

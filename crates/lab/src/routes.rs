@@ -21,17 +21,18 @@ use crate::page;
 /// Maximum number of requests that the lab computes at the same time. Further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 2;
 
-/// Time limit of one request. If it passes, the response shows the last moment that the run
+/// Time limit of one request. When it passes, the response shows the last moment that the run has
 /// reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Content security policy of an exported page. Its own scripts may run, but cannot access this
-/// server.
+/// Content security policy of responses that are HTML pages, which the lab exports. The scripts of
+/// such a page may run, but cannot access this server.
 const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; \
                      style-src 'unsafe-inline'; \
                      img-src data:; sandbox allow-scripts allow-downloads";
 
-/// A lab, and the places for its requests.
+/// A lab that is served over HTTP, with a semaphore for the requests that it computes at the same
+/// time.
 struct ServedLab {
     lab: Lab,
     places: Arc<Semaphore>,
@@ -63,15 +64,15 @@ async fn change(
     handle(served, Method::Post, path, body).await
 }
 
-/// Handles a request on another thread. If the client disconnects, this future is dropped, and the
-/// work is cancelled.
+/// Handles a request on another thread. If the client disconnects, this future is dropped, which
+/// cancels the computation.
 async fn handle(
     served: Arc<ServedLab>,
     method: Method,
     path: String,
     body: Value,
 ) -> Result<Response, HttpError> {
-    // The semaphore is never closed; if it were, requests would simply not wait.
+    // The semaphore is never closed. If it were, requests would not wait for a place.
     let place = served.places.clone().acquire_owned().await;
     let deadline = Deadline::within(REQUEST_TIMEOUT);
     let _cancel = deadline.cancel_on_drop();

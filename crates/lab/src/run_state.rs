@@ -57,7 +57,7 @@ impl RunState {
             kind: sent.message.label().kind,
             description: format!("{:?}", sent.message),
             due: sent.due,
-            pick: sent.pick,
+            pick: sent.selector,
         };
         RunState {
             time: session.now(),

@@ -15,7 +15,7 @@ use crate::run_state::RunState;
 /// Maximum number of moments per session.
 const MAX_MOMENTS: usize = 50_000;
 
-/// Maximum number of steps that one request takes.
+/// Maximum number of steps that the lab takes for one request.
 pub(crate) const MAX_STEPS: u64 = 10_000;
 
 /// Maximum group size, so that the picture stays readable.
@@ -29,10 +29,11 @@ pub(crate) struct Moment {
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
-    /// True if a property that the card promises, or that the user wrote, is violated at this
-    /// moment or before.
+    /// True if, at this moment or before, a property was violated that the card promises or that
+    /// the user wrote.
     pub(crate) violated: bool,
-    /// Panic message of the handler that ended the run at this moment, if any.
+    /// Panic message of the handler that ended the run at this moment. `None` if no handler
+    /// panicked.
     pub(crate) broken: Option<String>,
 }
 
@@ -63,9 +64,8 @@ impl CurrentMoment {
 }
 
 impl LabSession {
-    /// Creates a session at the beginning of a run.
-    ///
-    /// Takes the actions and steps that the run has before its first view.
+    /// Creates a session at the beginning of a run. Then performs the actions and steps that the
+    /// run prescribes before its first view.
     pub(crate) fn new(run: LabRun, deadline: &Deadline) -> Result<Self, String> {
         if run.size > MAX_PROCESSES {
             let size = run.size;
@@ -87,7 +87,7 @@ impl LabSession {
         Ok(session)
     }
 
-    /// Performs the actions and steps that come before the first view.
+    /// Performs the actions and steps that the run prescribes before its first view.
     fn apply_interventions(&mut self, deadline: &Deadline) -> Result<(), String> {
         let mut steps = 0;
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
@@ -110,7 +110,8 @@ impl LabSession {
         self.take(&Advance::Act(act.action(&self.shown.state)?), deadline)
     }
 
-    /// Goes to a moment of this session. Returns false if it does not exist.
+    /// Makes `moment` the current moment. Returns false, and changes nothing, if the session has no
+    /// such moment.
     pub(crate) fn go(&mut self, moment: usize, deadline: &Deadline) -> Result<bool, String> {
         if moment >= self.moments.len() {
             return Ok(false);
@@ -122,7 +123,9 @@ impl LabSession {
         Ok(true)
     }
 
-    /// Takes steps of the simulator from the current moment, or performs an action there.
+    /// Takes steps of the simulator from the current moment, or performs an action there. Adds the
+    /// moments that are reached to the session, and makes the last one current. After a panic of a
+    /// handler, that is the moment of the panic.
     pub(crate) fn take(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
@@ -137,7 +140,7 @@ impl LabSession {
             Ok(shown) => (shown, None),
             Err(ReplayError::Refused(description)) => return Err(description),
             Err(ReplayError::Panicked(description)) => {
-                // Show the state before the panic: the run up to the last moment reached.
+                // Shows the state before the panic: the run up to the last moment that it reached.
                 let causes = reached.iter().map(|moment| moment.cause.clone());
                 let path: Vec<Cause> = path.into_iter().chain(causes).collect();
                 let stay = Advance::Steps(0);
@@ -164,8 +167,8 @@ impl LabSession {
         Ok(())
     }
 
-    /// Returns the index of the moment that `moment.cause` reaches from the current one. Adds the
-    /// moment to the tree, unless it is there already.
+    /// Returns the index of the moment to which the transition `moment.cause` leads from the
+    /// current moment. Adds this moment to the tree, unless it is there already.
     fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
         let here = Some(self.at);
         let mut later = self.moments.iter().skip(self.at + 1);
@@ -188,23 +191,23 @@ impl LabSession {
     }
 
     /// Returns the indices of the moments from the beginning to `moment`.
-    pub(crate) fn line(&self, moment: usize) -> Vec<usize> {
+    pub(crate) fn moments_to(&self, moment: usize) -> Vec<usize> {
         let parent = |place: &usize| self.moments[*place].parent;
         let mut line: Vec<usize> = std::iter::successors(Some(moment), parent).collect();
         line.reverse();
         line
     }
 
-    /// Returns the transitions from the beginning to a moment. A transition in which a handler
-    /// panicked is left out.
+    /// Returns the transitions from the beginning to a moment, except a last one in which a handler
+    /// panicked.
     fn path(&self, moment: usize) -> Vec<Cause> {
-        let line = self.line(moment).into_iter().skip(1).map(|place| &self.moments[place]);
+        let line = self.moments_to(moment).into_iter().skip(1).map(|place| &self.moments[place]);
         let whole = line.take_while(|moment| moment.broken.is_none());
         whole.map(|moment| moment.cause.clone()).collect()
     }
 
-    /// Returns the actions of the user up to the current moment, each with the number of steps
-    /// before it. Also returns the total number of steps.
+    /// Returns the actions of the user up to the current moment, each with the number of steps that
+    /// precede it. Also returns the number of all steps.
     pub(crate) fn interventions(&self) -> (Vec<Intervention>, u64) {
         let (mut interventions, mut after_step) = (Vec::new(), 0);
         for cause in self.path(self.at) {
@@ -216,7 +219,7 @@ impl LabSession {
         (interventions, after_step)
     }
 
-    /// Returns the trace records of the transition that led to the current moment.
+    /// Returns the trace records that the transition to the current moment has added.
     pub(crate) fn happened(&self) -> &[Record] {
         let Moment { parent, records, .. } = &self.moments[self.at];
         let from = parent.map_or(0, |parent| self.moments[parent].records);
@@ -227,9 +230,9 @@ impl LabSession {
 
     /// Returns true if the card promises this property, or the user wrote it.
     pub(crate) fn is_promised(&self, property: Property) -> bool {
-        // The user wrote these.
+        // The user wrote the custom properties.
         matches!(property, Property::Custom(_))
-            || self.run.card.promised(Some(0)).any(|promise| promise.implies(property))
+            || self.run.card.all_promises(Some(0)).any(|promise| promise.implies(property))
     }
 
     fn mark_violations(&mut self) {
@@ -238,16 +241,17 @@ impl LabSession {
             .filter(|it| it.judgement == Judgement::Violated && self.is_promised(it.property))
             .filter_map(|finding| self.moment_of(finding.violation.as_ref()?));
         let Some(first) = counted.min() else { return };
-        for place in self.line(self.at) {
+        for place in self.moments_to(self.at) {
             if place >= first {
                 self.moments[place].violated = true;
             }
         }
     }
 
-    /// Returns the first moment on the way to the current one at which the violation has occurred.
+    /// Returns the first moment, on the path to the current one, at which this violation has
+    /// occurred.
     pub(crate) fn moment_of(&self, violation: &FirstViolation) -> Option<usize> {
-        let line = self.line(self.at);
+        let line = self.moments_to(self.at);
         let matches = |record: &&Record| {
             record.time == violation.time && record.process == Subject::Process(violation.at)
         };
@@ -262,7 +266,7 @@ impl LabSession {
 
 /// Reason why the run cannot reach a moment.
 enum ReplayError {
-    /// The action is not possible.
+    /// An action or a step is not possible, or the deadline has passed.
     Refused(String),
     /// A handler of the algorithm panicked.
     Panicked(String),
@@ -275,7 +279,8 @@ impl ReplayError {
     }
 }
 
-/// Executes the run along a path, and catches panics of the algorithm.
+/// Repeats the run along `path` and continues as `advance` says. A panic of the algorithm is
+/// returned as an error; `reached` then contains the moments before it.
 fn replay_path(
     run: &LabRun,
     path: &[Cause],
@@ -283,15 +288,17 @@ fn replay_path(
     reached: &mut Vec<ReachedMoment>,
     deadline: &Deadline,
 ) -> Result<MomentView, ReplayError> {
-    // After a panic only the reached moments are used, each of which is complete.
-    let made = catch_unwind(AssertUnwindSafe(|| run.engine.go(path, advance, reached, deadline)));
+    // After a panic, only the moments in `reached` are used, each of which is complete.
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        run.engine.replay_and_advance(path, advance, reached, deadline)
+    }));
     match made {
         Ok(shown) => shown.map_err(ReplayError::Refused),
-        Err(panic) => Err(ReplayError::Panicked(words(&*panic))),
+        Err(panic) => Err(ReplayError::Panicked(panic_message(&*panic))),
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a handler panicked").to_owned()

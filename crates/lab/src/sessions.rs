@@ -5,20 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::session::LabSession;
 
-/// Maximum number of sessions. If there are more, the lab drops the oldest.
+/// Maximum number of open sessions. If a further one is created, the lab drops the oldest.
 const MAX_SESSIONS: usize = 32;
 
 /// Sessions by their numbers.
 #[derive(Default)]
 pub(crate) struct SessionTable {
     last: u64,
-    /// Number of the session that was created before the server started, if any.
+    /// Number of the session that clients see if they name none. `None` if there is no such
+    /// session.
     pub(crate) first: Option<u64>,
     all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
 }
 
 impl SessionTable {
-    /// Adds a session and returns its number. Drops the oldest session if there are too many.
+    /// Adds a session and returns its number. If there are too many sessions, drops the oldest.
     pub(crate) fn add(&mut self, session: LabSession) -> u64 {
         self.last += 1;
         self.all.insert(self.last, Arc::new(Mutex::new(session)));
@@ -33,7 +34,8 @@ impl SessionTable {
         self.all.get(&number).cloned()
     }
 
-    /// Returns the number of the first session, unless it was dropped.
+    /// Returns the number of the session that clients see if they name none. Returns `None` if it
+    /// was dropped.
     pub(crate) fn first(&self) -> Option<u64> {
         self.first.filter(|number| self.all.contains_key(number))
     }
@@ -41,6 +43,6 @@ impl SessionTable {
 
 /// Locks a mutex, even if it is poisoned. A session changes only after a successful computation, so
 /// a panic leaves its previous state.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

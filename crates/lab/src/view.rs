@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tenure_core::service::agreement::Users;
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{EndReason, Finding, Judgement, steering_options};
-use tenure_trace::diagram::{Direction, LogPicture, Page, View, Window, lay_out};
+use tenure_trace::diagram::{DiagramOptions, Direction, LogPicture, Page, Window, lay_out};
 use tenure_trace::{
     CommandData, Condition, EventData, Header, Kind, ProcessStates, Record, ScriptCommand,
     ServiceCommand,
@@ -27,7 +27,8 @@ fn units(ticks: u64) -> f64 {
 }
 
 impl LabSession {
-    /// Returns all data that the page shows of the current moment, as JSON.
+    /// Returns the data that the page shows of the current moment, as JSON. `session` is the number
+    /// of this session.
     pub(crate) fn view(&self, session: u64) -> Value {
         let CurrentMoment { state, records, .. } = &self.shown;
         let card = &self.run.card;
@@ -62,7 +63,7 @@ impl LabSession {
         })
     }
 
-    /// Returns the reason why there is no next step. `None` if there is one.
+    /// Returns the reason why there is no next step. Returns `None` if there is a next step.
     fn ended(&self) -> Option<String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Some(broken.clone());
@@ -74,9 +75,9 @@ impl LabSession {
             EndReason::Served => "all requests were served".to_owned(),
             EndReason::Quiescent | EndReason::Stopped => "nothing more can happen".to_owned(),
             EndReason::Stalled => "the run continues, but no request is served any more".to_owned(),
-            EndReason::Until => "the time limit was reached".to_owned(),
+            EndReason::TimeLimit => "the time limit was reached".to_owned(),
             EndReason::Flooded => "messages multiply without limit".to_owned(),
-            EndReason::Events => "the limit on events is reached".to_owned(),
+            EndReason::EventLimit => "the limit on events is reached".to_owned(),
         })
     }
 
@@ -148,8 +149,8 @@ impl LabSession {
         self.moments.iter().enumerate().map(moment).collect()
     }
 
-    /// Returns the command that reproduces the run up to the current moment. `None` if there is
-    /// none.
+    /// Returns the command that reproduces the run up to the current moment. Returns `None` if no
+    /// command can reproduce the run.
     fn replay(&self) -> Option<String> {
         let command = self.run.replay.as_ref()?;
         let (interventions, steps) = self.interventions();
@@ -157,8 +158,8 @@ impl LabSession {
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
-    /// Returns the trace of the run up to the current moment. The replay command writes the same
-    /// trace.
+    /// Returns the trace of the run up to the current moment. If a command can reproduce the run,
+    /// the header contains that command, and the command writes the same trace.
     pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };
@@ -168,25 +169,26 @@ impl LabSession {
         Ok([&head, &text[records..]].concat())
     }
 
-    /// Returns the diagram of the run up to the current moment. If `most` is given, it shows only
-    /// that many of the last records.
+    /// Returns the diagram of the run up to the current moment, as SVG. It shows only the last
+    /// `most` records if `most` is given.
     pub(crate) fn svg(&self, most: Option<u64>) -> String {
         let CurrentMoment { header, records, .. } = &self.shown;
         let all = records.len() as u64;
         let from = most.map_or(1, |most| all.saturating_sub(most) + 1);
         let window = Window { events: Some(from..=all.max(from)), ..Window::default() };
-        let view = View { window, ..View::default() };
+        let view = DiagramOptions { window, ..DiagramOptions::default() };
         lay_out(header, records, view).to_svg(Direction::Right)
     }
 
-    /// Returns the drawing of all logs, if there are any.
+    /// Returns a drawing of the logs of all processes, as SVG. Returns `None` if the processes have
+    /// no logs.
     fn logs(&self) -> Option<String> {
         let CurrentMoment { header, records, .. } = &self.shown;
         let picture = LogPicture::of(header, records, &[]);
         (!picture.is_empty()).then(|| picture.to_svg(MAX_LOG_ENTRIES))
     }
 
-    /// Returns the run up to the current moment as an interactive page.
+    /// Returns an interactive HTML page that shows the run up to the current moment.
     pub(crate) fn page(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, records, .. } = &self.shown;
         let mut page = Page::new(header, Window::default());
@@ -244,7 +246,7 @@ fn processes(
             () => "idle",
         };
         let mut commands: Vec<String> = Vec::new();
-        if process.up && locks && !waits && !process_state.leaving {
+        if process.up && locks && !waits && !process_state.is_exiting {
             commands.push(if inside { "exit" } else { "enter" }.to_owned());
         }
         if process.up && elects {
@@ -273,7 +275,8 @@ fn processes(
     state.processes.iter().enumerate().map(process).collect()
 }
 
-/// Returns true if the state contains a field `token` that is set.
+/// Returns true if a field `token` at any depth of the state is true, a number, a list or an
+/// object.
 fn has_token(state: &Value) -> bool {
     match state {
         Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {

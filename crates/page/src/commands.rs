@@ -12,7 +12,7 @@ use tenure::trace::files;
 
 use crate::page::Response;
 
-/// Command of a page: exactly one of `line` and `words` is given.
+/// Body of a request to perform a command. Exactly one of `line` and `words` is given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {
@@ -25,7 +25,7 @@ struct Command {
     files: BTreeMap<String, String>,
 }
 
-/// Performs a command and responds with its result.
+/// Performs the command in the body of a request, and responds with the command's result.
 pub(crate) fn perform(body: &Value) -> Response {
     let result = Command::deserialize(body)
         .map_err(|error| format!("invalid request: {error}"))
@@ -34,7 +34,8 @@ pub(crate) fn perform(body: &Value) -> Response {
 }
 
 impl Command {
-    /// Performs the command. The result contains the texts of the files that it wrote, by name.
+    /// Performs the command and returns its result, with the texts of the files that the command
+    /// wrote, by name.
     fn perform(self) -> Result<Value, String> {
         // Commands share the files in memory and the request to stop.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -46,9 +47,9 @@ impl Command {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let given: BTreeMap<PathBuf, Vec<u8>> =
             self.files.into_iter().map(|(name, text)| (name.into(), text.into_bytes())).collect();
-        files::replace(given.clone());
+        files::replace_in_memory(given.clone());
         let PerformedCommand { exit, stdout, stderr } = embedded::perform(&words);
-        let written = files::replace(BTreeMap::new()).into_iter();
+        let written = files::replace_in_memory(BTreeMap::new()).into_iter();
         let written = written.filter(|(path, bytes)| given.get(path) != Some(bytes));
         let text = |(path, bytes): (PathBuf, Vec<u8>)| {
             (path.to_string_lossy().into_owned(), String::from_utf8_lossy(&bytes).into_owned())

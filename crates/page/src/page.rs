@@ -9,8 +9,8 @@ use tenure::lab::{Deadline, Lab, LabError, LabResponse, Method};
 
 use crate::commands;
 
-/// Time limit of a request to the lab. If it passes, the response shows the last moment that the
-/// run reached.
+/// Time limit of a request to the lab. When it passes, the response shows the last moment that the
+/// run has reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Request of a page.
@@ -41,13 +41,13 @@ enum RequestMethod {
 pub struct Response {
     /// Status as in HTTP.
     pub status: u16,
-    /// Content type of the body or the text.
+    /// Content type of `body` or `text`.
     #[serde(rename = "type")]
     pub content_type: &'static str,
-    /// Data, unless the response is a file.
+    /// Data of the response. `None` if the response is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Content of a file.
+    /// Content of the file. `None` if the response is data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -55,16 +55,17 @@ pub struct Response {
 /// Function that returns the time since any fixed moment.
 pub type Clock = fn() -> Duration;
 
-/// The simulator, the checker, the lab and the lessons behind one interface.
+/// One interface to the simulator, the checker, the lab and the lessons.
 pub struct Page {
     lab: Lab,
     clock: Clock,
 }
 
 impl Page {
-    /// Creates a page without sessions. `clock` limits the time of requests to the lab.
+    /// Creates a page without sessions. `clock` measures the time of requests to the lab, which is
+    /// limited.
     ///
-    /// From now on, the files of commands are kept in memory, for the whole process.
+    /// From now on, commands read and write their files in memory, in the whole process.
     pub fn new(clock: Clock) -> Self {
         tenure::trace::files::keep_in_memory();
         Page { lab: embedded::lab(), clock }
@@ -79,7 +80,8 @@ impl Page {
         serde_json::to_string(&response).expect("a response has text keys only")
     }
 
-    /// Handles a request. A session is unchanged if the response is an error.
+    /// Handles a request. If the response is an error, the request has not changed a session of the
+    /// lab.
     pub fn handle(&self, request: &Request) -> Response {
         let Request { method, path, body } = request;
         if path == "commands" {

@@ -1,7 +1,7 @@
-//! The WebAssembly module responds like the same code on this machine.
+//! Tests that the WebAssembly module responds like the same code on this machine.
 //!
-//! `TENURE_PAGE_MODULE` is the path of the module, which `cargo xtask page` builds. It runs in
-//! node. The tests are skipped if either is missing.
+//! `TENURE_PAGE_MODULE` is the path of the module, which `cargo xtask page` builds. The module runs
+//! in Node.js. The tests are skipped if the module or Node.js is missing.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, compositions};
 use tenure_page::Page;
 
-/// Returns the path of the module, or prints the reason why the test is skipped.
+/// Returns the path of the module. Returns `None`, and prints the reason, if the tests must be
+/// skipped.
 fn module() -> Option<PathBuf> {
     let Some(module) = std::env::var_os("TENURE_PAGE_MODULE") else {
         eprintln!("skipped: needs TENURE_PAGE_MODULE, the module of `cargo xtask page`");
@@ -25,8 +26,9 @@ fn module() -> Option<PathBuf> {
     Some(module.into())
 }
 
-/// Sends requests to the module and returns the responses, and the figures of the script. The
-/// script stops a search after `max_slices`, if given.
+/// Sends requests to the module. Returns the responses, and the counts that the script prints at
+/// its end. If `max_slices` is given, the script stops a search after this number of progress
+/// reports.
 fn in_module(module: &Path, requests: &[Value], max_slices: Option<u32>) -> (Vec<Value>, Value) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/module.mjs");
     let mut node = Command::new("node")
@@ -70,7 +72,8 @@ fn without_measurements(mut response: Value) -> Value {
     response
 }
 
-/// Asserts that the module and this machine respond equally. Returns the responses.
+/// Asserts that the module responds to each request like the code on this machine. Returns the
+/// responses.
 fn assert_same(module: &Path, requests: &[Value]) -> Vec<Value> {
     let page = Page::new(|| Duration::ZERO);
     let (responses, _) = in_module(module, requests, None);

@@ -1,4 +1,4 @@
-//! The JSON interface of the page against direct calls.
+//! Tests that the JSON interface of the page responds like direct calls.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ fn page() -> Page {
     Page::new(|| Duration::ZERO)
 }
 
-/// Sends a request and returns its status and its data.
+/// Sends a request and returns the status and the data of the response.
 fn call(page: &Page, request: &Value) -> (u64, Value) {
     let response: Value = serde_json::from_str(&page.call(&request.to_string())).expect("JSON");
     let status = response["status"].as_u64().expect("a status");

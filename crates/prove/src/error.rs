@@ -22,12 +22,12 @@ pub enum ProveError {
         /// Error of the operating system.
         reason: String,
     },
-    /// The program is not a solver that this crate can drive.
+    /// The program is neither z3 nor cvc5.
     #[error("{} is neither z3 nor cvc5: it says {version:?}", program.display())]
     UnknownSolver {
         /// Path of the program.
         program: PathBuf,
-        /// First line of its version.
+        /// First line that the program prints about its version.
         version: String,
     },
     /// Communication with the solver failed.

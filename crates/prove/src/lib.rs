@@ -24,18 +24,21 @@ pub use logic::term::{Arguments, Operations, Term, all, any, choose, exists, for
 pub use logic::variable::Variable;
 pub use model::action::Action;
 pub use model::{Axiom, Conjunct, Model};
-pub use models::lease::LeaseTimes;
-pub use models::raft_lease::ElectionTimes;
-pub use models::{CATALOGUE, Claim, ModelEntry, ModelVariant, claims, entries, find};
+pub use models::lease::LeaseParameters;
+pub use models::raft_lease::ElectionParameters;
+pub use models::{
+    CATALOGUE, ModelEntry, ModelVariant, ProvedProperty, find_entry, model_entries,
+    proved_properties,
+};
 pub use mutation::mutant::{Mutant, Operator, mutants};
-pub use mutation::sample::sample;
-pub use mutation::verdict::{MutantVerdict, judge};
+pub use mutation::sample::sample_mutants;
+pub use mutation::verdict::{MutantVerdict, judge_mutants};
 pub use obligations::counterexample::Counterexample;
 pub use obligations::proof::prove;
-pub use obligations::redundancy::{Need, needs};
+pub use obligations::redundancy::{Necessity, assess_conjuncts};
 pub use obligations::report::{Decision, Obligation, Outcome, ProofReport};
 pub use solver::{QUERY_TIMEOUT, Solver, SolverKind};
 pub use structure::evaluation::{Assignment, Evaluation};
 pub use structure::table::{Structure, Table};
-pub use structure::transition::apply;
+pub use structure::transition::apply_action;
 pub use structure::value::Value;

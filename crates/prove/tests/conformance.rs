@@ -8,7 +8,7 @@ use tenure_algorithms::mutex::{
 use tenure_check::{Check, Checkable};
 use tenure_core::Algorithm;
 use tenure_core::quorum::Kind;
-use tenure_prove::{Comparer, Comparison, Mismatch, Model, find};
+use tenure_prove::{Comparer, Comparison, Mismatch, Model, find_entry};
 
 /// Compares an algorithm with a model, for a group of `size` processes that request once each.
 fn compared<P: Algorithm + Checkable>(
@@ -27,7 +27,7 @@ fn compared_with_crashes<P: Algorithm + Checkable>(
     (size, crashes): (u32, u32),
     change: impl FnOnce(&mut Model),
 ) -> Comparison {
-    let entry = find(name).expect("it has a model");
+    let entry = find_entry(name).expect("it has a model");
     let mut model = entry.model();
     change(&mut model);
     let mut comparer = Comparer::new(&model, entry.abstraction.expect("it has one"), size);
@@ -40,7 +40,7 @@ fn compared_with_crashes<P: Algorithm + Checkable>(
     comparer.finish(walk)
 }
 
-/// Compares groups of one to `largest` processes.
+/// Asserts that code and model agree in groups of one to `largest` processes.
 fn assert_agrees<P: Algorithm + Checkable>(name: &str, largest: u32)
 where
     P::Config: Default,
@@ -48,7 +48,7 @@ where
     (1..=largest).for_each(|size| assert_size_agrees::<P>(name, P::Config::default(), size));
 }
 
-/// Compares all states of one group.
+/// Asserts that code and model agree in all states of a group of `size` processes.
 fn assert_size_agrees<P: Algorithm + Checkable>(name: &str, config: P::Config, size: u32) {
     let comparison = compared::<P>(name, config, size, |_| {});
     assert!(comparison.agrees() && comparison.is_complete, "{comparison:#?}");
@@ -109,7 +109,7 @@ fn majority_agrees_with_its_model() {
     });
 }
 
-/// A crashed process is not inside, and its vote is lost.
+/// Code and model agree in states with a crashed process: it is not inside, and its vote is lost.
 #[test]
 fn majority_agrees_with_its_model_after_a_crash() {
     let comparison =

@@ -5,34 +5,36 @@ mod support;
 
 use num_rational::Ratio;
 use tenure_algorithms::election::raft::{Config as ElectionConfig, Raft};
-use tenure_algorithms::mutex::EntryTimes;
+use tenure_algorithms::mutex::EntryDurations;
 use tenure_core::Algorithm;
 use tenure_prove::{
-    Assignment, ElectionTimes, Evaluation, LeaseTimes, Model, Sort, Structure, Symbol, Value,
-    apply, prove,
+    Assignment, ElectionParameters, Evaluation, LeaseParameters, Model, Sort, Structure, Symbol,
+    Value, apply_action, prove,
 };
 use tenure_session::SessionTimes;
 
 const SECOND: u64 = 1_000_000_000;
 const MILLION: u32 = 1_000_000;
 
-/// Asserts that a model is proved, or else that a counterexample to induction is found.
+/// Asserts that a model is proved if `is_proved` is true, and otherwise that a counterexample to
+/// induction is found.
 fn assert_decided(model: &Model, is_proved: bool) {
     let Some(solver) = support::z3() else { return };
     let report = prove(model, &solver).expect("the solver runs");
-    let open: Vec<String> = report.open().map(|it| it.obligation.to_string()).collect();
+    let open: Vec<String> = report.open_decisions().map(|it| it.obligation.to_string()).collect();
     assert_eq!(report.is_proved(), is_proved, "{open:?}");
     assert_eq!(report.counterexample().is_some(), !is_proved, "{open:?}");
 }
 
-/// Returns the durations of a client's session: its validity at the client and at the service.
-fn session(ttl: u64, drift_ppm: u32) -> LeaseTimes {
+/// Returns the durations of a client's session, in nanoseconds: its validity at the client, and its
+/// TTL at the service.
+fn session(ttl: u64, drift_ppm: u32) -> LeaseParameters {
     let SessionTimes { ttl, validity, .. } = SessionTimes::new(ttl, drift_ppm);
-    LeaseTimes { lease: validity, expiry: ttl, drift_ppm }
+    LeaseParameters { lease: validity, expiry: ttl, drift_ppm }
 }
 
-fn one_more(times: LeaseTimes) -> LeaseTimes {
-    LeaseTimes { lease: times.lease + 1, ..times }
+fn one_more(times: LeaseParameters) -> LeaseParameters {
+    LeaseParameters { lease: times.lease + 1, ..times }
 }
 
 #[test]
@@ -52,7 +54,7 @@ fn one_nanosecond_more_than_validity_is_refuted() {
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {
-        let satisfies_margin = |times: LeaseTimes| {
+        let satisfies_margin = |times: LeaseParameters| {
             let (slow, fast) = (MILLION - drift_ppm, MILLION + drift_ppm);
             u128::from(times.lease) * u128::from(fast) <= u128::from(ttl) * u128::from(slow)
         };
@@ -61,7 +63,7 @@ fn validity_is_the_derived_margin() {
     }
 }
 
-/// TTLs in nanoseconds with drifts in parts per million.
+/// Sessions to examine, each as a TTL in nanoseconds and a drift in parts per million.
 fn sessions() -> impl Iterator<Item = (u64, u32)> {
     let ttls = [21, 2_000, SECOND, 5 * SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND];
     ttls.into_iter().flat_map(|ttl| [0, 100, 10_000, 50_000].map(|drift| (ttl, drift)))
@@ -87,7 +89,7 @@ struct Run {
 impl Run {
     /// Runs the model until the grantor's clock, which is fast, reaches the expiry of the first
     /// process's lease. The clocks of both processes are slow. Then the second process enters.
-    fn of(times: LeaseTimes) -> Self {
+    fn of(times: LeaseParameters) -> Self {
         let mut run = Run::initial(times);
         let (first, second) = (Value::process(0), Value::process(1));
         let request = |process| [("x", process), ("m", Value::Int(1)), ("n", Value::Int(1))];
@@ -102,8 +104,8 @@ impl Run {
         run
     }
 
-    /// Begins in the initial state in which no clock has started.
-    fn initial(times: LeaseTimes) -> Self {
+    /// Creates a run that is in the initial state in which all clocks read 0.
+    fn initial(times: LeaseParameters) -> Self {
         let model = times.model();
         let mut state = Structure::new(2);
         let [slow, fast] = rates(times);
@@ -125,8 +127,8 @@ impl Run {
         run
     }
 
-    /// Lets time pass until the grantor's clock reads the expiry.
-    fn elapse(&mut self, times: LeaseTimes) {
+    /// Lets time pass until the grantor's clock reads the expiry of the lease.
+    fn elapse(&mut self, times: LeaseParameters) {
         let [slow, fast] = rates(times);
         let expiry = units(times.expiry);
         let elapsed = expiry / fast;
@@ -149,10 +151,10 @@ impl Run {
             .collect();
         let is_possible = Evaluation::new(&self.state).holds(&action.guard, &assignment);
         assert!(is_possible, "{name} in {:?}", self.state.facts(self.model.symbols()));
-        self.state = apply(&self.state, action, &assignment);
+        self.state = apply_action(&self.state, action, &assignment);
     }
 
-    /// Returns true if at most one process claims the lock.
+    /// Returns true if at most one process claims the lock in the present state of the run.
     fn is_exclusive(&self) -> bool {
         let property = &self.model.property().formula;
         Evaluation::new(&self.state).holds(property, &Assignment::new())
@@ -160,7 +162,7 @@ impl Run {
 }
 
 /// Returns the lowest and the highest rate of a clock.
-fn rates(times: LeaseTimes) -> [Ratio<i128>; 2] {
+fn rates(times: LeaseParameters) -> [Ratio<i128>; 2] {
     let (drift, million) = (i128::from(times.drift_ppm), i128::from(MILLION));
     [million - drift, million + drift].map(|rate| Ratio::new(rate, million))
 }
@@ -171,10 +173,10 @@ fn units(duration: u64) -> Ratio<i128> {
 
 #[test]
 fn lease_tolerates_the_drift_on_its_card() {
-    let times = EntryTimes::plain(1);
+    let times = EntryDurations::plain(1);
     let drifting = |drift_ppm| {
         let (lease, expiry) = (times.lease.max, times.expiry.min);
-        LeaseTimes { lease, expiry, drift_ppm }.model()
+        LeaseParameters { lease, expiry, drift_ppm }.model()
     };
     assert_eq!(times.drift_ppm(), 52_631);
     assert_decided(&drifting(times.drift_ppm()), true);
@@ -187,7 +189,7 @@ fn raft_tolerates_the_drift_on_its_card() {
     let card = Raft::card(&config, 3);
     let drifting = |drift_ppm| {
         let (heartbeat, lease) = (config.heartbeat.max, config.lease.max);
-        ElectionTimes { heartbeat, lease, election: config.election.min, drift_ppm }.model()
+        ElectionParameters { heartbeat, lease, election: config.election.min, drift_ppm }.model()
     };
     assert_eq!(card.drift_ppm, 43_478);
     assert_decided(&drifting(card.drift_ppm), true);

@@ -1,12 +1,15 @@
-//! Changed rules are refused by the invariant, or are proved to be harmless.
+//! The invariant refuses changed rules, or the solver proves them to be harmless.
 
 mod support;
 
-use tenure_prove::{CATALOGUE, MutantVerdict, Obligation, Solver, find, judge, mutants, sample};
+use tenure_prove::{
+    CATALOGUE, MutantVerdict, Obligation, Solver, find_entry, judge_mutants, mutants,
+    sample_mutants,
+};
 
-/// Mutants of each model. `tests/command/prove.rs` judges more, and compares those that the
-/// invariant accepts with the code.
-const SAMPLE: usize = 1;
+/// Number of mutants of each model that this test judges. `tests/command/prove.rs` judges more of
+/// them, and compares the mutants that the invariant accepts with the code.
+const SAMPLE_SIZE: usize = 1;
 
 /// Seed of the sample.
 const SEED: u64 = 1;
@@ -17,9 +20,9 @@ fn mutants_are_refused_or_proved_to_be_safe() {
     let (mut total, mut refused, mut undecided) = (0, 0, Vec::new());
     for entry in &CATALOGUE {
         let model = entry.model();
-        let mutants = sample(&model, SAMPLE, SEED);
-        assert_eq!(mutants.len(), SAMPLE, "{} has too few mutants", entry.name);
-        let verdicts = judge(&model, &mutants, &solver).expect("the solver runs");
+        let mutants = sample_mutants(&model, SAMPLE_SIZE, SEED);
+        assert_eq!(mutants.len(), SAMPLE_SIZE, "{} has too few mutants", entry.name);
+        let verdicts = judge_mutants(&model, &mutants, &solver).expect("the solver runs");
         for (mutant, verdict) in mutants.iter().zip(verdicts) {
             total += 1;
             refused += usize::from(verdict.is_refused());
@@ -34,10 +37,10 @@ fn mutants_are_refused_or_proved_to_be_safe() {
 
 /// Finds one mutant by its description, and judges it.
 fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerdict {
-    let model = find(algorithm).expect("it has a model").model();
+    let model = find_entry(algorithm).expect("it has a model").model();
     let found = mutants(&model).into_iter().find(|mutant| mutant.to_string() == description);
     let mutant = found.unwrap_or_else(|| panic!("no mutant of {algorithm} is {description}"));
-    judge(&model, &[mutant], solver).expect("the solver runs").remove(0)
+    judge_mutants(&model, &[mutant], solver).expect("the solver runs").remove(0)
 }
 
 #[test]
@@ -52,7 +55,8 @@ fn entry_without_replies_of_all_is_refused() {
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
-/// A process that is inside has no reply in flight, so the guard says it twice.
+/// A process that is inside has no reply in flight. Therefore the receipt of a reply implies that
+/// the process waits, and the guard need not require it.
 #[test]
 fn implied_guard_is_equivalent() {
     let Some(solver) = support::z3() else { return };
@@ -61,7 +65,7 @@ fn implied_guard_is_equivalent() {
     assert!(matches!(verdict, MutantVerdict::Equivalent), "{verdict:?}");
 }
 
-/// A forgotten initial condition is refused by initiation.
+/// The obligation of the initial states refuses a model that lacks an initial condition.
 #[test]
 fn missing_initial_condition_is_refused() {
     let Some(solver) = support::z3() else { return };

@@ -1,4 +1,4 @@
-//! Every model is proved by the installed solvers, and every unsound variant is refuted.
+//! The installed solvers prove every model, and refute every unsound variant.
 
 mod support;
 
@@ -11,7 +11,8 @@ use tenure_prove::{
 use crate::support::{solver, z3};
 
 fn open(report: &ProofReport) -> String {
-    let open = report.open().map(|it| format!("{}: {}", it.obligation, it.outcome.name()));
+    let open =
+        report.open_decisions().map(|it| format!("{}: {}", it.obligation, it.outcome.name()));
     let open = open.collect::<Vec<_>>().join("\n");
     let counterexample = report.counterexample().map(|it| it.to_text()).unwrap_or_default();
     format!("{} by {}\n{open}\n{counterexample}", report.algorithm, report.solver)
@@ -26,8 +27,8 @@ fn every_model_is_proved() {
     }
 }
 
-/// The second solver confirms every induction step. It does not always find a state in which an
-/// action is possible; z3 does. It needs minutes.
+/// The solver cvc5 confirms every induction step, which takes minutes. It does not always find a
+/// state in which an action is possible, but z3 does.
 #[test]
 #[ignore = "takes minutes: cargo test -p tenure-prove -- --ignored"]
 fn every_induction_is_confirmed_by_cvc5() {
@@ -35,7 +36,7 @@ fn every_induction_is_confirmed_by_cvc5() {
     let solver = solver.with_query_timeout(Duration::from_secs(60));
     for entry in &CATALOGUE {
         let report = prove(&entry.model(), &solver).expect("the solver runs");
-        let is_open = report.open().any(|it| {
+        let is_open = report.open_decisions().any(|it| {
             let is_about_existence =
                 matches!(it.obligation, Obligation::Possible(_) | Obligation::InitialState);
             !is_about_existence || matches!(it.outcome, Outcome::Refuted(_))
@@ -44,7 +45,8 @@ fn every_induction_is_confirmed_by_cvc5() {
     }
 }
 
-/// Returns the results of each variant of an entry.
+/// Returns the proof report of each variant of an entry, with its name. True means that the variant
+/// must be refuted.
 fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, ProofReport)> {
     let report = |variant: &tenure_prove::ModelVariant| {
         let model = entry.with_variant(variant.name).expect("the variant is listed");
@@ -69,7 +71,7 @@ fn unsound_variants_are_refuted_and_sound_ones_proved() {
     }
 }
 
-/// An invariant without its conjuncts but the property is not inductive.
+/// An invariant is not inductive if it consists of the property alone.
 #[test]
 fn property_alone_is_not_inductive() {
     let Some(solver) = z3() else { return };

@@ -5,11 +5,14 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use tenure_prove::{CATALOGUE, Model, ModelEntry, Need, Outcome, Solver, find, needs, prove};
+use tenure_prove::{
+    CATALOGUE, Model, ModelEntry, Necessity, Outcome, Solver, assess_conjuncts, find_entry, prove,
+};
 
 use crate::support::z3;
 
-/// Returns the rows `| algorithm | property | redundant conjuncts |` of the documentation.
+/// Returns the rows `| algorithm | property | redundant conjuncts |` of a table in the
+/// documentation.
 fn documented() -> Vec<[String; 3]> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/proofs.md");
     let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
@@ -22,8 +25,8 @@ fn documented() -> Vec<[String; 3]> {
     rows.map(row).collect()
 }
 
-/// Compares the rows of the documentation with the redundant conjuncts of the models that are
-/// selected.
+/// Asserts that the documentation lists the redundant conjuncts of the models for which
+/// `is_selected` returns true.
 fn assert_documented(solver: &Solver, is_selected: impl Fn(&Model) -> bool) {
     let rows = documented();
     assert!(rows.len() > 5, "{rows:?}");
@@ -40,17 +43,17 @@ fn assert_documented(solver: &Solver, is_selected: impl Fn(&Model) -> bool) {
 
 /// Returns the redundant conjuncts of a model as the documentation lists them.
 fn redundant(model: &Model, solver: &Solver) -> String {
-    let needs = needs(model, solver).expect("the solver runs");
+    let needs = assess_conjuncts(model, solver).expect("the solver runs");
     assert_eq!(needs.len() + 1, model.invariant.len(), "{}", model.name);
-    let undecided = needs.iter().find(|(_, need)| matches!(need, Need::Undecided));
+    let undecided = needs.iter().find(|(_, need)| matches!(need, Necessity::Undecided));
     assert!(undecided.is_none(), "{}: {undecided:?}", model.name);
-    let is_redundant = |(_, need): &&(&str, Need)| matches!(need, Need::Redundant);
+    let is_redundant = |(_, need): &&(&str, Necessity)| matches!(need, Necessity::Redundant);
     let names = needs.iter().filter(is_redundant).map(|(name, _)| format!("`{name}`"));
     let names: Vec<String> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Most conjuncts of a model whose redundancy each run decides.
+/// Number of conjuncts up to which every run of the tests examines a model.
 const FEW_CONJUNCTS: usize = 9;
 
 #[test]
@@ -69,17 +72,17 @@ fn documentation_lists_redundant_conjuncts_of_all_models() {
 #[test]
 fn needed_conjunct_leaves_a_counterexample() {
     let Some(solver) = z3() else { return };
-    let model = find("ricart-agrawala").expect("it has a model").model();
+    let model = find_entry("ricart-agrawala").expect("it has a model").model();
     let rest = model.without("granted-precedes").expect("it is a conjunct");
     let report = prove(&rest, &solver).expect("the solver runs");
     assert!(report.is_refuted() && report.counterexample().is_some(), "{report:?}");
-    let is_open = report.open().any(|it| matches!(it.outcome, Outcome::Refuted(_)));
+    let is_open = report.open_decisions().any(|it| matches!(it.outcome, Outcome::Refuted(_)));
     assert!(is_open, "{report:?}");
 }
 
 #[test]
 fn property_itself_is_not_left_out() {
-    let model = find("ricart-agrawala").expect("it has a model").model();
+    let model = find_entry("ricart-agrawala").expect("it has a model").model();
     assert!(model.without("mutual-exclusion").is_none());
     assert!(model.without("no-such-conjunct").is_none());
 }

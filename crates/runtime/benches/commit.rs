@@ -1,5 +1,5 @@
-//! Cost of saves. Compares a driver that changes its state in every step, saves without a driver,
-//! and plain files on the same disk.
+//! Cost of saves. Compares, on one disk, how often per second a driver saves that changes its state
+//! in every step, a store saves without a driver, and plain files are flushed.
 //!
 //! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. An
 //! argument behind `--` that contains a `/` replaces the directory for temporary files. That
@@ -28,7 +28,7 @@ const PLAIN_RECORD_BYTES: usize = 64;
 /// Number of entries in the log before its measurement starts.
 const INITIAL_ENTRIES: u64 = 10_000;
 
-/// A measurement of steps or flushes per second, in a directory.
+/// Function that measures a rate per second, of steps or of flushes, in a directory.
 type Measure<'a> = &'a dyn Fn(&Path) -> f64;
 
 /// Public in the crate because `benches/peers/raft` calls it too.
@@ -143,8 +143,8 @@ impl Protocol for Log {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Returns the number of steps per second that a driver saves and emits. The user keeps `waiting`
-/// requests pending.
+/// Returns the number of steps per second whose state a driver saves and whose event it emits. The
+/// user keeps `waiting` requests pending.
 fn driver<P>(config: P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,
@@ -186,8 +186,8 @@ where
     })
 }
 
-/// Returns how often per second a store saves a whole state, without a driver. No driver that saves
-/// after each step can be faster.
+/// Returns how often per second a store saves its whole state, without a driver. A driver that
+/// saves after each step cannot be faster.
 fn whole_state_rate(path: &Path) -> f64 {
     let owner = Owner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
     let mut store = Store::open(path, &owner, "commit").expect("a store");

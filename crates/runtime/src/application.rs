@@ -31,7 +31,7 @@ pub trait Application<P: Protocol>: Send + 'static {
         let _ = events;
     }
 
-    /// True if the node should shut down, even if handles still exist.
+    /// Returns true if the node should shut down, even if handles still exist.
     fn is_shutdown_requested(&self) -> bool {
         false
     }
@@ -53,14 +53,14 @@ pub trait Application<P: Protocol>: Send + 'static {
         None
     }
 
-    /// Returns the command that hands over leadership, if the protocol has one. The driver calls
-    /// this method before a shutdown if this process leads.
+    /// Returns the command that hands over leadership, if the protocol has such a command. The
+    /// driver calls this method before a shutdown if this process leads.
     fn on_shutdown(&mut self) -> Option<P::Command> {
         None
     }
 
-    /// True if the process keeps leading after [`on_shutdown`](Application::on_shutdown) until
-    /// another process has taken over. False if it gives up leadership immediately.
+    /// Returns true if the process keeps leading after [`on_shutdown`](Application::on_shutdown)
+    /// until another process has taken over. Returns false if it gives up leadership immediately.
     fn is_leading_until_replaced(&self) -> bool {
         false
     }

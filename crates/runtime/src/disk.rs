@@ -43,7 +43,7 @@ enum StoreLocation {
     Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<JobResult>, thread: JoinHandle<()> },
 }
 
-/// Result of an operation, and the new value of [`Disk::is_rewrite_due`].
+/// Result of an operation, and the value that [`Disk::is_rewrite_due`] returns from then on.
 type JobResult = (Completion, bool);
 
 impl Disk {
@@ -58,7 +58,7 @@ impl Disk {
     }
 
     /// Submits an operation. Before the caller submits another operation of the same kind,
-    /// [`Disk::completed`] must have returned the result of this one.
+    /// [`Disk::next_completion`] must have returned the result of this one.
     pub(crate) fn submit(&mut self, job: Job) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {
@@ -66,7 +66,7 @@ impl Disk {
             thread @ StoreLocation::Thread { .. } => thread,
         };
         if let StoreLocation::Thread { jobs, .. } = &location {
-            // If the thread has ended, `completed` reports it.
+            // If the thread has ended, `next_completion` reports it.
             let _ = jobs.send(job);
         }
         self.location = Some(location);
@@ -74,7 +74,7 @@ impl Disk {
 
     /// Waits for the next finished operation. Dropping the future loses no result. After an
     /// operation has failed, the thread writes nothing more.
-    pub(crate) async fn completed(&mut self) -> Completion {
+    pub(crate) async fn next_completion(&mut self) -> Completion {
         match &mut self.location {
             Some(StoreLocation::Thread { done, .. }) => {
                 let result = done.recv().await.expect("the disk thread outlives its jobs");
@@ -86,7 +86,7 @@ impl Disk {
 
     /// Returns the result of a finished operation without waiting. `None` if no operation has
     /// finished.
-    pub(crate) fn try_completed(&mut self) -> Option<Completion> {
+    pub(crate) fn try_next_completion(&mut self) -> Option<Completion> {
         let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
         match done.try_recv() {
             Ok(result) => Some(self.record_result(result)),

@@ -25,8 +25,8 @@ use crate::envelope::Envelope;
 use crate::environment::SystemEnvironment;
 use crate::executor::EffectExecutor;
 use crate::failure::{Failure, StartError};
-use crate::membership::LivePeers;
 use crate::parts::Parts;
+use crate::peer_liveness::LivePeers;
 use crate::recorder::TraceWriter;
 use crate::step_record::StepRecord;
 use crate::store::{SaveMetrics, Store};
@@ -38,7 +38,8 @@ use crate::wake_timer::WakeTimer;
 /// limit applies to pending requests.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
-/// Maximum number of unsaved steps. The loop then starts a save even if more inputs are pending.
+/// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
+/// pending.
 const STEPS_BEFORE_SAVING: usize = 256;
 
 /// Maximum number of times that the task yields to other tasks before it saves. It yields again
@@ -49,14 +50,14 @@ const YIELDS_BEFORE_SAVING: u32 = 4;
 /// further input.
 const MAX_PENDING_STEPS: usize = 4096;
 
-/// Time limit of a shutdown for the delivery of the messages that were sent.
+/// Time limit for the delivery of sent messages in a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time limit of a shutdown for the handover of leadership. Longer in unit tests.
+/// Time limit for the handover of leadership in a shutdown. Longer in unit tests.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
 
-/// Upper bound on the round-trip time that a departing leader assumes when it waits for its
-/// successor.
+/// Upper bound on the round-trip time that a leader assumes when it hands over leadership and waits
+/// for its successor.
 const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
 
 /// A running node.
@@ -67,7 +68,7 @@ pub struct RunningNode {
     pub address: SocketAddr,
     /// Status of the connections with the peers.
     pub view: MeshView,
-    /// Counters of its saves.
+    /// Metrics about the saves of the node.
     pub saves: SaveMetrics,
     /// Live peers, as this process sees them.
     pub live_peers: watch::Receiver<LivePeers>,
@@ -92,7 +93,7 @@ where
     let saves = parts.store.saves();
     let (driver, inbox, requests, recovered) = prepare(parts)?;
     let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
-    let live_peers = driver.executor.membership.watch();
+    let live_peers = driver.executor.peer_liveness.watch();
     let task = tokio::spawn(driver.run(inbox, requests, recovered));
     Ok(RunningNode { address, view, saves, live_peers, task })
 }
@@ -155,18 +156,18 @@ pub(crate) struct Driver<P: Protocol, L> {
     me: ProcessId,
     pub(crate) node: Node<P, SystemEnvironment>,
     pub(crate) executor: EffectExecutor<P, L>,
-    /// The save in progress.
+    /// Save in progress; `None` if no save is in progress.
     saving: Option<PendingSave<P::Stable>>,
     /// Number of times that the task has yielded to other tasks since the first unsaved step.
     yields: u32,
     /// Timer that wakes the loop at the next deadline.
     wake_timer: WakeTimer,
-    /// Current session of each peer; 0 before the first connection.
+    /// For each process, by index: its current session; 0 before its first connection.
     pub(crate) sessions: Vec<u64>,
     /// Peers that ended their last session with a goodbye.
     departed: ProcessSet,
-    /// Peers that have sent an invalid message. The first one of each peer was logged; further ones
-    /// are only counted.
+    /// Peers that have sent an invalid message. Only the first invalid message of each peer is
+    /// logged; further ones are counted.
     warned_peers: ProcessSet,
 }
 
@@ -247,14 +248,14 @@ where
         if !keeps_leading {
             self.flush_saves().await?;
         }
-        let round_trip = self.executor.mesh.round_trip().min(MAX_ROUND_TRIP);
+        let round_trip = self.executor.mesh.max_round_trip().min(MAX_ROUND_TRIP);
         // No peer can respond before the disk has released the handover message.
         let latest = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
         let (mut until, mut is_handover_sent, mut has_successor) = (latest, false, false);
         // A leader that stays in office still answers requests. Otherwise requests are ignored.
         let (_open, mut no_requests) = mpsc::unbounded_channel();
         let mut requests = if keeps_leading { requests } else { &mut no_requests };
-        while (keeps_leading || !self.is_leader()) && self.executor.membership.has_live_peers() {
+        while (keeps_leading || !self.is_leader()) && self.executor.peer_liveness.has_live_peers() {
             self.executor.check_application()?;
             keeps_leading &= self.is_leader();
             if !is_handover_sent && !self.node.is_waiting() {
@@ -287,14 +288,15 @@ where
         self.executor.application.leader().is_some_and(|term| term.leader == self.me)
     }
 
-    /// Waits for the next input. Pending inputs come first, so that one save covers them. The trace
-    /// is flushed just before the task sleeps, when a flush costs least.
+    /// Waits for the next input. Before it starts a save, the loop handles the inputs that are
+    /// pending, so that one save covers them. The trace is flushed just before the task sleeps,
+    /// when a flush costs least.
     async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
         requests: &mut mpsc::UnboundedReceiver<L::Request>,
     ) -> Result<Wake<L::Request>, Failure> {
-        if let Some(done) = self.executor.disk.try_completed() {
+        if let Some(done) = self.executor.disk.try_next_completion() {
             return Ok(Wake::Disk(done));
         }
         let has_room =
@@ -305,8 +307,8 @@ where
         let saves = self.saving.is_none() && !self.executor.pending_steps.is_empty();
         if saves && has_room && self.yields < YIELDS_BEFORE_SAVING {
             self.yields += 1;
-            // Messages leave before the thread of the disk wakes, and the save covers inputs that
-            // arrive meanwhile.
+            // The task yields first, so that messages leave before the disk thread wakes, and the
+            // save covers inputs that arrive meanwhile.
             tokio::task::yield_now().await;
             if let Some(wake) = self.try_next_wake(inbox, requests) {
                 return Ok(wake);
@@ -325,7 +327,7 @@ where
         let timer = self.wake_timer.wait_until(timers.next_deadline());
         let room = mesh.has_room();
         Ok(tokio::select! {
-            done = disk.completed() => Wake::Disk(done),
+            done = disk.next_completion() => Wake::Disk(done),
             incoming = inbox.receive(), if has_capacity => Wake::Incoming(incoming),
             request = requests.recv(), if has_capacity && room => Wake::Request(request),
             () = mesh.wait_for_room(), if !room => Wake::Timer,
@@ -354,7 +356,7 @@ where
         request.map(|request| Wake::Request(Some(request)))
     }
 
-    /// Returns true if the loop accepts inputs, false if the disk must catch up first.
+    /// Returns true if the loop accepts inputs. Returns false if too many steps wait for the disk.
     fn has_capacity(&self) -> bool {
         self.executor.pending_steps.len() < MAX_PENDING_STEPS
     }
@@ -381,8 +383,9 @@ where
             return Ok(());
         }
         let role = |timer: &P::Timer| P::timer_role(timer);
-        let precedes =
-            |timer: &P::Timer| matches!(role(timer), TimerRole::EndsClaim | TimerRole::Paces);
+        let precedes = |timer: &P::Timer| {
+            matches!(role(timer), TimerRole::EndsClaim | TimerRole::PacesHeartbeats)
+        };
         while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {
             self.on_timer(timer)?;
         }
@@ -464,7 +467,7 @@ where
     /// Handles a new session of a peer. It proves that the peer's earlier session has ended.
     fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
-        self.executor.membership.peer_up(peer, session);
+        self.executor.peer_liveness.peer_up(peer, session);
         if known == 0 || known == session {
             return Ok(());
         }
@@ -559,7 +562,7 @@ where
         while self.node.is_waiting() {
             self.save()?;
             if self.saving.is_some() {
-                let done = self.executor.disk.completed().await;
+                let done = self.executor.disk.next_completion().await;
                 self.on_disk_done(done)?;
             }
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::VectorClock;
 
-/// A message, with the data that lets a trace match its sending with its receipt.
+/// A message, with the data by which a trace matches its sending with its receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Envelope<M> {
     /// Sequence number of the message in the session of its sender.

@@ -10,9 +10,9 @@ use tenure_trace::Choice;
 #[derive(Debug)]
 pub struct SystemEnvironment {
     started: Instant,
-    /// Values that the next choices must take, in order.
+    /// Values that the next random choices must return, in order.
     forced: VecDeque<u32>,
-    /// Choices that the trace has not recorded yet.
+    /// Random choices that the trace has not recorded yet.
     choices: Vec<Choice>,
 }
 
@@ -21,7 +21,7 @@ impl SystemEnvironment {
         SystemEnvironment { started: Instant::now(), forced: VecDeque::new(), choices: Vec::new() }
     }
 
-    /// Forces the value of the next choice. Has no effect if the next step makes no choice.
+    /// Forces the value of the next random choice. Has no effect if the next step makes no choice.
     pub(crate) fn force_next_choice(&mut self, value: u32) {
         self.forced.push_back(value);
     }

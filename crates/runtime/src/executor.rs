@@ -17,10 +17,10 @@ use crate::disk::{Disk, Job};
 use crate::envelope::Envelope;
 use crate::environment::{SystemEnvironment, draw};
 use crate::failure::Failure;
-use crate::injection::{Injection, SendAction};
+use crate::injection::{FaultInjection, SendAction};
 use crate::log_throttle::{LogThrottle, Suppressed};
-use crate::membership::Membership;
 use crate::parts::Suspected;
+use crate::peer_liveness::PeerLiveness;
 use crate::recorder::TraceWriter;
 use crate::step_record::StepRecord;
 use crate::store::Store;
@@ -43,9 +43,9 @@ pub(crate) struct SentMessage {
     pub(crate) to: ProcessId,
     /// Kind of the message.
     pub(crate) kind: &'static str,
-    /// Number of the message in this session.
+    /// Sequence number of the message in the session of its sender.
     pub(crate) number: u64,
-    /// Encoded envelope.
+    /// Encoded envelope of the message.
     pub(crate) payload: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) validator: Validator,
     pub(crate) application: L,
     pub(crate) trace: TraceWriter,
-    injection: Injection,
+    injection: FaultInjection,
     pub(crate) timers: Timers<P::Timer>,
     /// Steps whose effects wait for the disk, in order. Each has the time at which it began to
     /// wait, and its trace records.
@@ -65,14 +65,15 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) commands: VecDeque<P::Command>,
     /// Log throttles for warnings about lost messages, by receiver.
     loss_logs: BTreeMap<ProcessId, LogThrottle>,
-    /// Number of messages sent in this session.
+    /// Number of messages that this process has sent in its present session.
     sent_count: u64,
     /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
     suspected: Option<Suspected<P>>,
-    /// Peers that the process suspected after its last step. The next step is compared with them.
+    /// Peers that the process suspected after its last step. Those that it suspects after the next
+    /// step are compared with them.
     suspicions: ProcessSet,
-    pub(crate) membership: Membership,
+    pub(crate) peer_liveness: PeerLiveness,
 }
 
 impl<P, L> EffectExecutor<P, L>
@@ -89,10 +90,10 @@ where
         validator: Validator,
         application: L,
         trace: TraceWriter,
-        injection: Injection,
+        injection: FaultInjection,
         suspected: Option<Suspected<P>>,
     ) -> Self {
-        let membership = Membership::new(mesh.group_size());
+        let peer_liveness = PeerLiveness::new(mesh.group_size());
         EffectExecutor {
             mesh,
             disk: Disk::new(store),
@@ -108,7 +109,7 @@ where
             sent_messages: None,
             suspected,
             suspicions: ProcessSet::new(),
-            membership,
+            peer_liveness,
         }
     }
 
@@ -140,7 +141,7 @@ where
         for change in step.timers() {
             match P::timer_role(timer_of(change)) {
                 // Heartbeats continue while the disk works.
-                TimerRole::Paces => self.change_timer(change.clone()),
+                TimerRole::PacesHeartbeats => self.change_timer(change.clone()),
                 _ => self.timers.hold_change(timer_of(change)),
             }
         }
@@ -161,8 +162,8 @@ where
 
     /// Starts to write the change that `saving` contains.
     ///
-    /// If the change is large and `whole` is less than twice as long, it writes `whole` instead. A
-    /// snapshot then directly becomes the state file, and is not written twice.
+    /// If the change is large and `whole` is less than twice as long, the function writes `whole`
+    /// instead. A snapshot then directly becomes the state file, and is not written twice.
     pub(crate) fn write_change(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -170,7 +171,7 @@ where
     ) -> Result<(), Failure> {
         self.validator.check_state(saving.change())?;
         let change = encode(saving.change());
-        if saving.is_whole() {
+        if saving.is_complete_state() {
             self.disk.submit(Job::Whole(change));
             return Ok(());
         }
@@ -206,7 +207,7 @@ where
         self.trace.merge_clock(sender_clock.as_ref());
         cause.map_or(Ok(()), |cause| self.trace.record(cause))?;
         for (peer, verdict) in suspicions {
-            self.membership.set_suspected(peer, verdict);
+            self.peer_liveness.set_suspected(peer, verdict);
             self.trace.record(Kind::Suspicion { peer, verdict })?;
         }
         let messages = released.messages.as_slice().iter();
@@ -223,7 +224,7 @@ where
         for change in released.timers {
             let takes_effect = match P::timer_role(timer_of(&change)) {
                 // The change took effect at the end of its step.
-                TimerRole::Paces => !was_held,
+                TimerRole::PacesHeartbeats => !was_held,
                 _ => !was_held || self.timers.release_change(timer_of(&change)),
             };
             if takes_effect {
@@ -244,7 +245,7 @@ where
             Verdict::Suspect => self.suspicions.insert(peer),
             Verdict::Trust => self.suspicions.remove(peer),
         };
-        self.membership.set_suspected(peer, verdict);
+        self.peer_liveness.set_suspected(peer, verdict);
     }
 
     /// Returns the suspicions that the process's own failure detector changed in the last step.
@@ -343,7 +344,8 @@ fn encode(stable: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(stable).expect("a stable state is serializable")
 }
 
-/// Encodes a state. Returns `None` as soon as the encoding has `bytes` bytes, which is not 0.
+/// Encodes a state. Returns `None` if the encoding has `bytes` bytes or more. `bytes` must not be
+/// 0.
 fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
     let mut buffer = vec![0; bytes - 1];
     let length = postcard::to_slice(stable, &mut buffer).ok()?.len();

@@ -7,7 +7,8 @@ use crate::store::SaveError;
 use crate::transport::{Evicted, MeshError};
 use crate::validator::ValidationError;
 
-/// Reason why a node did not start. Nothing runs, but the store may have begun a session.
+/// Reason why a node did not start. No task is left running, but the store may have begun a
+/// session.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The transport did not start.

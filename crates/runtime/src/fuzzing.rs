@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
+use tenure_core::service::agreement::User;
+use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Agreement, Algorithm, ConstantEnvironment, Election, Group, Input, Mutex, Node, ProcessId,
@@ -15,9 +16,10 @@ use crate::validator::Validator;
 /// Maximum number of steps, and of boots, in one run.
 const MAX_STEPS: usize = 4096;
 
-/// Validation of the messages that a process receives and of the states that it saves.
+/// Switch for the validation of the messages that a process receives and of the states that it
+/// saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validation {
+pub enum ValidationMode {
     /// Enabled, as in a node: invalid messages are dropped, and an invalid state stops the process.
     On,
     /// Disabled. Control experiment that shows what validation prevents.
@@ -31,7 +33,7 @@ pub fn files(bytes: &[u8]) {
 
 /// Runs a process of a lock algorithm on `bytes`. Its user enters and exits repeatedly. See
 /// [`process`].
-pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: Validation, bytes: &[u8]) {
+pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: ValidationMode, bytes: &[u8]) {
     let command = |event: Option<&mutex::Event>| match event {
         None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
         Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
@@ -44,7 +46,7 @@ pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: Validation, 
 pub fn election<P: Election>(
     group: Group,
     config: &P::Config,
-    validation: Validation,
+    validation: ValidationMode,
     bytes: &[u8],
 ) {
     let command =
@@ -57,11 +59,12 @@ pub fn election<P: Election>(
 pub fn agreement<P: Agreement + Algorithm>(
     group: Group,
     config: &P::Config,
-    validation: Validation,
+    validation: ValidationMode,
     bytes: &[u8],
 ) {
     let service = P::card(config, group.size()).service;
-    let user_config = UserConfig { service, at: group.me(), size: group.size(), times: 1 };
+    let user_config =
+        UserModelConfig { service, at: group.me(), size: group.size(), command_count: 1 };
     let first = User::first_command(&user_config);
     let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
     process::<P>(group, config, command, validation, bytes);
@@ -81,12 +84,12 @@ pub fn process<P: Protocol>(
     group: Group,
     config: &P::Config,
     command: impl Fn(Option<&P::Event>) -> Option<P::Command>,
-    validation: Validation,
+    validation: ValidationMode,
     bytes: &[u8],
 ) {
     let mut runner = Runner::<P> {
         group,
-        validator: (validation == Validation::On).then(|| Validator::new(group.size())),
+        validator: (validation == ValidationMode::On).then(|| Validator::new(group.size())),
         bytes: ByteSource(bytes),
         armed: BTreeSet::new(),
         commands: VecDeque::new(),
@@ -108,7 +111,7 @@ pub fn process<P: Protocol>(
 type Commands<'a, P> =
     dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
 
-/// State of the code that runs a process.
+/// Input, environment and saved state of the process under test.
 struct Runner<'a, P: Protocol> {
     group: Group,
     /// Validator of messages and states; `None` accepts everything.

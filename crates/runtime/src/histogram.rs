@@ -18,9 +18,9 @@ pub struct Histogram {
 pub struct HistogramCounts {
     /// Upper bound of each bucket in seconds, with the number of durations up to that bound.
     pub buckets: Vec<(f64, u64)>,
-    /// Number of durations.
+    /// Number of recorded durations.
     pub count: u64,
-    /// Sum of all durations.
+    /// Sum of all recorded durations.
     pub sum: Duration,
 }
 

@@ -1,16 +1,17 @@
 //! Fault injection between a node and its transport.
 
-/// Drops and duplicates messages at random before they reach the transport, for tests.
+/// Injects faults for tests: drops and duplicates messages at random before they reach the
+/// transport.
 ///
 /// A seed makes the choices repeatable. The network may still reorder the events of a run.
 #[derive(Debug)]
-pub struct Injection {
+pub struct FaultInjection {
     lose: f64,
     duplicate: f64,
     random: fastrand::Rng,
 }
 
-/// Action to take for one message.
+/// Action that the node performs for one message that it would send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendAction {
     Send,
@@ -18,16 +19,16 @@ pub(crate) enum SendAction {
     Duplicate,
 }
 
-impl Injection {
+impl FaultInjection {
     /// Injects no faults.
     pub fn none() -> Self {
-        Injection::new(0.0, 0.0, 0)
+        FaultInjection::new(0.0, 0.0, 0)
     }
 
     /// Drops each message with probability `lose`. Sends a message that is not dropped twice with
     /// probability `duplicate`.
     pub fn new(lose: f64, duplicate: f64, seed: u64) -> Self {
-        Injection { lose, duplicate, random: fastrand::Rng::with_seed(seed) }
+        FaultInjection { lose, duplicate, random: fastrand::Rng::with_seed(seed) }
     }
 
     pub(crate) fn next_action(&mut self) -> SendAction {
@@ -47,7 +48,7 @@ mod tests {
 
     #[test]
     fn faults_occur_with_given_probability() {
-        let mut injection = Injection::new(0.25, 0.5, 7);
+        let mut injection = FaultInjection::new(0.25, 0.5, 7);
         let actions: Vec<SendAction> = (0..10_000).map(|_| injection.next_action()).collect();
         let count = |action| actions.iter().filter(|it| **it == action).count();
         assert!((2_200..2_800).contains(&count(SendAction::Drop)), "{}", count(SendAction::Drop));
@@ -56,7 +57,7 @@ mod tests {
             "{}",
             count(SendAction::Duplicate)
         );
-        let mut none = Injection::none();
+        let mut none = FaultInjection::none();
         assert!((0..10_000).all(|_| none.next_action() == SendAction::Send));
     }
 }

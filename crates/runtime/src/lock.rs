@@ -25,7 +25,7 @@ pub struct Lock {
     requests: mpsc::UnboundedSender<LockRequest>,
 }
 
-/// Right to use a lock that is held. Dropping the guard releases the lock.
+/// Right to use a lock that this process has acquired. Dropping the guard releases the lock.
 #[derive(Debug)]
 #[must_use = "dropping the guard releases the lock at once"]
 pub struct Guard {
@@ -33,13 +33,14 @@ pub struct Guard {
     pub(crate) name: Option<LockName>,
     /// Number of this entry among all entries of the lock on this node, from 1.
     pub(crate) entry: u64,
-    /// Channel with the reason if the lock is lost. It is closed without a reason if the node
-    /// stops.
+    /// Receiver of the reason for which the lock is lost. The channel is closed without a reason if
+    /// the node stops.
     pub(crate) loss: watch::Receiver<Option<Lost>>,
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
 }
 
-/// The current leader, as this process knows it.
+/// Handle of the election. It reports the leader that this process knows, and can start an
+/// election.
 #[derive(Clone, Debug)]
 pub struct Leadership {
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
@@ -92,8 +93,8 @@ pub(crate) enum LockRequestKind {
     Shutdown,
 }
 
-/// Sender of the guard to a waiting user. It sends `None` if a try fails because of another local
-/// user.
+/// Sender of the guard to a waiting user. It sends `None` if the user does not want to wait, and
+/// another local user holds or awaits the lock.
 pub(crate) type Waiter = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
@@ -120,7 +121,8 @@ impl Lock {
     }
 
     /// Waits until this task holds the lock. The wait does not end while the algorithm makes no
-    /// progress, for instance without a majority or after a crash that its card excludes.
+    /// progress, for instance without a majority, or after a crash that the algorithm does not
+    /// tolerate.
     ///
     /// Dropping the future gives up the place in the queue. Algorithms cannot withdraw a request
     /// that was sent, so this process may still be granted the lock. Then its next waiter receives
@@ -137,11 +139,11 @@ impl Lock {
     /// Acquires the lock without waiting for another user. Returns `None` if another task or
     /// process holds or awaits it, or if the processes that grant it cannot be reached.
     ///
-    /// If a task of this process holds the lock, the answer needs no message. Otherwise the attempt
-    /// ends after the time limit, by default 80 ms; see [`Lock::with_try_enter_timeout`]. In an
-    /// algorithm with a token, the attempt may also fail because the token is at another process,
-    /// even if no process holds the lock. Dropping the future, and a late grant, have the same
-    /// effects as with [`Lock::enter`].
+    /// If a task of this process holds the lock, the method returns `None` without sending a
+    /// message. Otherwise the attempt ends after the time limit, by default 80 ms; see
+    /// [`Lock::with_try_enter_timeout`]. In an algorithm with a token, the attempt may also fail
+    /// because the token is at another process, even if no process holds the lock. Dropping the
+    /// future, and a late grant, have the same effects as with [`Lock::enter`].
     ///
     /// # Errors
     ///

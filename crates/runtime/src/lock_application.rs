@@ -204,7 +204,7 @@ where
     }
 
     fn on_event(&mut self, event: P::Event) -> Option<P::Command> {
-        match event.of_election() {
+        match event.as_election() {
             Some(election::Event::Elected { term, .. }) => {
                 self.leader.send_replace(Some(*term));
             }
@@ -229,7 +229,7 @@ where
 
     fn on_event_early(&mut self, events: &[P::Event]) {
         let leaves_office =
-            |event: &P::Event| matches!(event.of_election(), Some(election::Event::Deposed { .. }));
+            |event: &P::Event| matches!(event.as_election(), Some(election::Event::Deposed { .. }));
         let leader = *self.leader.borrow();
         let leader = leader.filter(|_| !events.iter().any(leaves_office));
         for event in events {
@@ -313,7 +313,7 @@ impl LockEvent for mutex::Event {
 
 impl LockEvent for office::Event {
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
-        self.of_mutex().map(|event| (None, event))
+        self.as_mutex().map(|event| (None, event))
     }
 }
 

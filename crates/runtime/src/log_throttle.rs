@@ -16,8 +16,8 @@ pub(crate) struct LogThrottle {
     suppressed: u64,
 }
 
-/// Number of suppressed lines of the same kind since the last logged line. `None` if there were
-/// none. It becomes a field of the next logged line.
+/// Number of lines of the same kind that were suppressed since the last logged line; `None` if
+/// there were none. The next logged line contains the number as a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suppressed(pub(crate) Option<u64>);
 

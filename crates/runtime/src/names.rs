@@ -22,7 +22,7 @@ impl ProcessNames {
     }
 }
 
-/// Name of a process, which can be printed.
+/// Name of a process, which implements [`Display`](fmt::Display).
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessName<'a> {
     name: Option<&'a str>,

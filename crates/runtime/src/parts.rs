@@ -4,7 +4,7 @@ use tenure_core::{ProcessSet, Protocol};
 use tokio::sync::mpsc;
 
 use crate::application::Application;
-use crate::injection::Injection;
+use crate::injection::FaultInjection;
 use crate::recorder::Recorder;
 use crate::store::Store;
 use crate::transport::Settings;
@@ -24,8 +24,8 @@ pub struct Parts<P: Protocol, L: Application<P>> {
     pub requests: mpsc::UnboundedReceiver<L::Request>,
     /// Recorder of the trace.
     pub recorder: Recorder,
-    /// Injected faults.
-    pub injection: Injection,
+    /// Faults to inject between the node and its transport.
+    pub injection: FaultInjection,
     /// Function that returns the peers that a process suspects, if the process has its own failure
     /// detector. The trace then includes these suspicions.
     pub suspected: Option<Suspected<P>>,
@@ -43,7 +43,7 @@ impl<P: Protocol, L: Application<P>> Parts<P, L> {
         application: L,
         requests: mpsc::UnboundedReceiver<L::Request>,
     ) -> Self {
-        let (recorder, injection) = (Recorder::none(), Injection::none());
+        let (recorder, injection) = (Recorder::none(), FaultInjection::none());
         let suspected = None;
         Parts { config, transport, store, application, requests, recorder, injection, suspected }
     }

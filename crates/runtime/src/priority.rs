@@ -1,6 +1,6 @@
 //! Priority of background threads.
 
-/// Amount by which the nice value of a background thread is higher. Such a thread receives about a
+/// Amount that is added to the nice value of a background thread. Such a thread receives about a
 /// tenth of the processor time of a normal thread.
 #[cfg(target_os = "linux")]
 const NICE_INCREMENT: i32 = 10;

@@ -17,7 +17,7 @@ pub struct Recorder {
     /// Source of the next files of the trace. `None` if the trace has a single file.
     segments: Option<Segments>,
     clocks: bool,
-    /// States that were recorded last. `None` if the trace does not include states.
+    /// State of the process that was recorded last. `None` if the trace does not include states.
     states: Option<States>,
     /// Channel that receives a copy of each record.
     watcher: Option<Sender<Record>>,
@@ -35,22 +35,23 @@ impl Recorder {
         Recorder { writer: Some(writer), segments: None, clocks, states: None, watcher: None }
     }
 
-    /// Continues the trace in the next segment whenever a file is full. `writer` must belong to the
-    /// current segment.
+    /// Makes the recorder continue the trace in the next segment whenever a file is full. `writer`
+    /// must belong to the current segment.
     #[must_use]
     pub fn with_segments(mut self, segments: Segments) -> Self {
         self.segments = Some(segments);
         self
     }
 
-    /// Also records the state of the process after each step that changed it.
+    /// Makes the recorder also record the state of the process after each step that changed it.
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = Some(States::default());
         self
     }
 
-    /// Sends each record to `watcher` as well, until its receiver is dropped.
+    /// Makes the recorder also send each record to `watcher`, until the receiver of `watcher` is
+    /// dropped.
     #[must_use]
     pub fn with_watcher(mut self, watcher: Sender<Record>) -> Self {
         self.watcher = Some(watcher);
@@ -156,7 +157,7 @@ impl TraceWriter {
             return Ok(());
         };
         writer.flush()?;
-        let rotated = segments.as_mut().map_or(Ok(()), |segments| segments.turn(writer));
+        let rotated = segments.as_mut().map_or(Ok(()), |segments| segments.rotate_if_full(writer));
         rotated.map_err(|CreateError { error, .. }| WriteError(error))
     }
 

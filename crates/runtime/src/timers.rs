@@ -29,7 +29,7 @@ struct Armed<T> {
 }
 
 /// Divisor of a timer's length. The quotient is the shortest first deferral, which gives the links
-/// time to read pending data. It is 8 ms at the default election timeout of 250 ms.
+/// time to read pending data. At the default election timeout of 250 ms, the deferral is 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
 /// Divisor of a timer's length. A timer that is late by the quotient or more is deferred again.
@@ -43,8 +43,8 @@ impl<T: Clone + Ord> Timers<T> {
         Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// Notes that a step that is not saved yet sets or cancels `timer`. Cancels its present
-    /// deadline.
+    /// Records that an unsaved step sets or cancels `timer`. Cancels the present deadline of the
+    /// timer.
     pub(crate) fn hold_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
@@ -53,8 +53,8 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Notes that a step that sets or cancels `timer` is saved. Returns true if this change takes
-    /// effect, or false if a later unsaved change overrides it.
+    /// Records that a step that sets or cancels `timer` is saved. Returns true if this change takes
+    /// effect. Returns false if a later unsaved step overrides it.
     pub(crate) fn release_change(&mut self, timer: &T) -> bool {
         let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;
@@ -164,7 +164,7 @@ mod tests {
         assert!(!timers.has_due());
         timers.set("later", Delay::ticks(3_600_000_000_000), Instant::now(), |_| 0);
         assert!(!timers.has_due());
-        timers.set("now", Delay::NONE, Instant::now(), |_| 0);
+        timers.set("now", Delay::ZERO, Instant::now(), |_| 0);
         assert!(timers.has_due());
     }
 

@@ -42,10 +42,10 @@ pub struct Backup {
     hash: [u8; HASH_BYTES],
 }
 
-/// Contents of a backup in numbers, for the user.
+/// Statistics of a backup, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// First four bytes of the hash, in hexadecimal.
+    /// First four bytes of the hash of the file, in hexadecimal.
     pub hash: String,
     /// Revision of the store.
     pub revision: u64,
@@ -53,7 +53,7 @@ pub struct Summary {
     pub keys: u64,
     /// Number of leases.
     pub leases: u64,
-    /// Number of locks and elections in which a client holds or waits.
+    /// Number of locks and elections that at least one client holds or waits for.
     pub locks: u64,
     /// Length of the file, in bytes.
     pub bytes: u64,
@@ -85,7 +85,8 @@ pub enum BackupError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The raised revision would exceed the highest one, and leave too few fencing tokens.
+    /// The revision of the backup plus `bump` would exceed the highest allowed revision, so that
+    /// too few fencing tokens would be left.
     #[error(
         "cannot raise revision {revision} by {bump}: the highest revision to begin with is 2^62, \
          raise it by less"
@@ -102,7 +103,7 @@ pub enum BackupError {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// A directory of an interrupted restore exists.
+    /// An earlier restore was interrupted, and its incomplete directory exists.
     #[error(
         "{path} is left over from an interrupted restore: remove it, it contains no other data"
     )]
@@ -122,7 +123,8 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// Returns true if the cause is the file system, and not the backup or the configuration.
+    /// Returns true if the data directory could not be opened or written: the cause is neither the
+    /// backup nor the configuration.
     pub fn is_environment_error(&self) -> bool {
         matches!(self, BackupError::Open(_) | BackupError::Save(_))
     }
@@ -167,7 +169,7 @@ impl Backup {
         }
     }
 
-    /// Returns a summary of the contents.
+    /// Returns a summary of the contents of this backup.
     pub fn summary(&self) -> Summary {
         let Backup { store, bytes, hash } = self;
         Summary {
@@ -180,11 +182,12 @@ impl Backup {
         }
     }
 
-    /// Creates the data directory of a member that begins with this backup, and returns the raised
-    /// revision. All members of the new cluster need the same file.
+    /// Creates the data directory of a member that begins with this backup. The revision of the
+    /// store is raised by `bump`. Returns the raised revision. All members of the new cluster must
+    /// be restored from the same file.
     ///
-    /// `bump` is added to the revision. It must exceed the number of revisions that the old cluster
-    /// may have made since the backup. Otherwise a fencing token could be granted twice.
+    /// `bump` must exceed the number of revisions that the old cluster may have made since the
+    /// backup. Otherwise a fencing token could be granted twice.
     ///
     /// # Errors
     ///
@@ -208,8 +211,9 @@ impl Backup {
     }
 }
 
-/// Creates the data directory of a member whose log begins with a snapshot. If this fails, the
-/// directory does not exist: a member would start empty with an incomplete one.
+/// Creates the data directory of a member whose log begins with a snapshot of the state `state`. If
+/// this fails, the directory does not exist. A member with an incomplete directory would start with
+/// an empty store.
 pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
     let Some(name) = path.file_name() else { return write_data(path, owner, state) };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));
@@ -223,7 +227,7 @@ pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result
         Ok(())
     });
     if restored.is_err() {
-        // All its contents are in the backup.
+        // The incomplete directory contains only data of the backup.
         let _ = fs::remove_dir_all(&part);
     }
     restored

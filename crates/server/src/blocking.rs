@@ -9,13 +9,14 @@ use tokio::time::timeout;
 
 use crate::rpc::error::RpcError;
 
-/// Largest number of keys that an async task scans itself. The scan takes well below a millisecond.
+/// Largest number of keys that an async task scans itself. Such a scan takes well below a
+/// millisecond.
 pub(crate) const MAX_INLINE_KEYS: usize = 1_000;
 
 /// Longest time for which a request waits for a permit.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Upper bound on concurrent computations of one kind.
+/// Limit of the number of computations of one kind that run at the same time.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimit(Semaphore);
 
@@ -25,18 +26,19 @@ impl ConcurrencyLimit {
         ConcurrencyLimit(Semaphore::new(limit))
     }
 
-    /// Waits for a permit to start a computation. Drop the permit when the computation has ended.
+    /// Waits for a permit to start a computation. The caller must keep the permit until the
+    /// computation has ended.
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY`] if none is free within 5 s.
+    /// [`RpcError::TOO_MANY_REQUESTS`] if no permit is free within 5 s.
     pub(crate) async fn acquire(&self) -> Result<SemaphorePermit<'_>, RpcError> {
         let permit = timeout(ACQUIRE_TIMEOUT, self.0.acquire()).await;
-        permit.map_err(|_| RpcError::TOO_MANY)?.map_err(|_| RpcError::STOPPED)
+        permit.map_err(|_| RpcError::TOO_MANY_REQUESTS)?.map_err(|_| RpcError::STOPPED)
     }
 
-    /// Waits for a permit to scan this many keys. Returns `None` if the scan is small and needs no
-    /// permit.
+    /// Waits for a permit to scan `keys` keys. Returns `None` if this number is at most
+    /// [`MAX_INLINE_KEYS`], so that no permit is needed.
     pub(crate) async fn acquire_for_scan(
         &self,
         keys: usize,
@@ -45,8 +47,8 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Runs a scan of `keys` keys: in the calling task up to [`MAX_INLINE_KEYS`], in a blocking thread
-/// beyond.
+/// Runs a scan of `keys` keys. Up to [`MAX_INLINE_KEYS`] are scanned in the calling task, and more
+/// of them in a blocking thread.
 pub(crate) async fn run_scan<T: Send + 'static>(
     keys: usize,
     scan: impl FnOnce() -> T + Send + 'static,

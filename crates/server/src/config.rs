@@ -14,8 +14,8 @@ pub use url::{Url, UrlError};
 pub(crate) mod bounds;
 pub(crate) mod url;
 
-/// Configuration of a member, with the option names of etcd. The defaults are those of a single
-/// member that serves this machine.
+/// Configuration of a member, with the option names of etcd. By default the cluster has one member,
+/// which only clients on the same machine can reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
@@ -28,10 +28,11 @@ pub struct Config {
     /// Client URLs that the cluster publishes for this member; `listen_client_urls` if none are
     /// given.
     pub advertise_client_urls: Option<String>,
-    /// URL at which this member listens for others; its URL in `initial_cluster` if none is given.
+    /// URL at which this member listens for the other members; its URL in `initial_cluster` if none
+    /// is given.
     pub listen_peer_urls: Option<String>,
-    /// Peer URL that the cluster publishes for this member. It must be the one in
-    /// `initial_cluster`, if that is given.
+    /// Peer URL that the cluster publishes for this member. If `initial_cluster` is given, it must
+    /// contain the same URL for this member.
     pub initial_advertise_peer_urls: Option<String>,
     /// Additional URLs at which only metrics and health are served.
     pub listen_metrics_urls: Option<String>,
@@ -42,8 +43,9 @@ pub struct Config {
     pub log_level: Option<String>,
     /// Format of the log: `text` or `json`. The server ignores it as well.
     pub log_format: Option<String>,
-    /// Addresses at which this member dials others instead of their URLs: `NAME=HOST:PORT`,
-    /// separated by commas. Tests put proxies there. Configuration files cannot set it.
+    /// Addresses at which this member dials other members, instead of their peer URLs:
+    /// `NAME=HOST:PORT`, separated by commas. Tests put proxies there. Configuration files cannot
+    /// set this option.
     #[serde(skip)]
     pub dial_peers: Option<String>,
     /// Name of the cluster. Members of another cluster are rejected.
@@ -53,24 +55,25 @@ pub struct Config {
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
     /// Shortest time without a heartbeat after which a member starts an election, in milliseconds.
-    /// The longest is 1.5 times as long.
+    /// Each timeout is drawn at random, from this value to 1.5 times this value.
     pub election_timeout: u64,
     /// Number of log entries after which the member makes a snapshot and removes the entries from
-    /// the log. With 0 only their size decides: 64 MiB.
+    /// the log. If the number is 0, only the size of the entries decides: 64 MiB.
     pub snapshot_count: u64,
-    /// Number of entries before a snapshot that the log keeps, for members that lag a little.
+    /// Number of entries before a snapshot that the log keeps, so that members that lag a little
+    /// need no snapshot.
     pub snapshot_catchup_entries: u64,
     /// PEM file with the certificate chain for `https`.
     pub cert_file: Option<PathBuf>,
     /// PEM file with the private key of the certificate.
     pub key_file: Option<PathBuf>,
-    /// PEM file with the authorities of client certificates. If given, clients must present a
-    /// certificate.
+    /// PEM file with the certificate authorities that issue client certificates. If given, clients
+    /// must present a certificate.
     pub trusted_ca_file: Option<PathBuf>,
     /// True if clients must present a certificate. Implied by `trusted_ca_file`.
     pub client_cert_auth: bool,
-    /// File with the private key that authenticates this member to others, as `tenure keys new`
-    /// writes it.
+    /// File with the private key by which this member authenticates itself to the other members, as
+    /// `tenure keys new` writes it.
     pub peer_private_key: Option<PathBuf>,
     /// File with the public keys of all members, in the order of their names.
     pub peer_public_keys: Option<PathBuf>,
@@ -93,7 +96,8 @@ pub struct Config {
     pub insecure: bool,
 }
 
-/// Peer URL of a single member without a configured one. The member does not listen there.
+/// Peer URL of a single member for which none is configured. The member does not listen at this
+/// URL.
 const DEFAULT_PEER_URL: &str = "http://127.0.0.1:2380";
 
 impl Default for Config {
@@ -177,7 +181,7 @@ pub enum ConfigError {
         /// Names in the list.
         members: String,
     },
-    /// A listener would serve other machines without authentication.
+    /// A listener would serve other machines without the required protection.
     #[error(
         "{option}: {url} is reachable from other machines without authentication: listen on \
          127.0.0.1, {remedy}, or set --insecure if all who can reach it are trusted"
@@ -185,12 +189,12 @@ pub enum ConfigError {
     Exposed {
         /// Option with the URL.
         option: &'static str,
-        /// URL that is reachable.
+        /// URL that other machines can reach.
         url: String,
-        /// Options that would authenticate clients.
+        /// Options that protect the listener.
         remedy: &'static str,
     },
-    /// An option is missing that another one requires.
+    /// An option is missing that a given option requires.
     #[error("{0}")]
     Incomplete(&'static str),
     /// A certificate or key cannot be used.
@@ -214,7 +218,7 @@ pub enum ConfigError {
         /// Election timeout, in milliseconds.
         election: u64,
     },
-    /// The value of an option cannot be used.
+    /// The value of an option is invalid.
     #[error("invalid value '{value}' for {option}: expected {expected}")]
     Invalid {
         /// Option, with its dashes.
@@ -229,28 +233,29 @@ pub enum ConfigError {
     File {
         /// Path of the file.
         path: String,
-        /// Reason, with the line if it is known.
+        /// Reason why the file is invalid, with the line if it is known.
         reason: String,
     },
 }
 
-/// Validated configuration. Only `me` and the addresses differ between members.
+/// Validated configuration. `cluster_id` and, except for the dialed addresses, `members` are equal
+/// on all members of the cluster. All other fields concern this member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// All possible members, ordered by name. The index of a member is the number of its process.
     pub members: Vec<Member>,
     /// Index of this member.
     pub me: usize,
-    /// ID of the cluster, a hash of its token and members.
+    /// ID of the cluster: a hash of its token, and of the names and peer URLs of its members.
     pub cluster_id: u64,
     /// Listeners for clients.
-    pub clients: Vec<ListenAddress>,
+    pub client_listeners: Vec<ListenAddress>,
     /// Listeners for metrics and health only.
-    pub metrics: Vec<ListenAddress>,
+    pub metrics_listeners: Vec<ListenAddress>,
     /// Certificate files for `https`.
     pub certificates: Option<Certificates>,
-    /// Address at which this member listens for others.
-    pub peers: SocketAddr,
+    /// Address at which this member listens for the other members.
+    pub peer_address: SocketAddr,
     /// Data directory.
     pub directory: PathBuf,
     /// Client URLs that the cluster publishes for this member.
@@ -277,7 +282,8 @@ pub struct Certificates {
     pub cert: PathBuf,
     /// Private key of the certificate.
     pub key: PathBuf,
-    /// Authorities of client certificates; none if clients need no certificate.
+    /// Certificate authorities that issue client certificates; `None` if clients need no
+    /// certificate.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -288,9 +294,9 @@ pub struct Member {
     pub id: u64,
     /// Name of the member.
     pub name: String,
-    /// Peer URL; empty for a single member that was given none.
+    /// Peer URL of the member; empty for a single member for which none is configured.
     pub peer_url: String,
-    /// Address at which others dial it, as `host:port`.
+    /// Address at which the owner of the plan dials this member, as `host:port`.
     pub address: String,
 }
 
@@ -347,11 +353,11 @@ impl Config {
         let has_keys = self.has_peer_keys()?;
         let directory = self.data_dir.clone();
         Ok(Plan {
-            clients: self.listen_addresses("--listen-client-urls", &clients, false)?,
+            client_listeners: self.listen_addresses("--listen-client-urls", &clients, false)?,
             // Metrics reveal no keys or values, and nothing can be changed there.
-            metrics: self.listen_addresses("--listen-metrics-urls", &metrics, true)?,
+            metrics_listeners: self.listen_addresses("--listen-metrics-urls", &metrics, true)?,
             certificates,
-            peers: self.listen_addresses(
+            peer_address: self.listen_addresses(
                 "--listen-peer-urls",
                 &peers[..1],
                 is_single_member || has_keys,
@@ -403,7 +409,7 @@ impl Config {
         Ok(urls)
     }
 
-    /// Returns true if the configuration names no other member.
+    /// Returns true if `initial_cluster` names at most one member.
     pub fn is_single_member(&self) -> bool {
         let others = self.initial_cluster.iter().flat_map(|all| all.split(','));
         others.filter(|item| !item.trim().is_empty()).count() <= 1
@@ -436,8 +442,8 @@ impl Config {
         }
     }
 
-    /// Resolves the addresses of listeners. Rejects addresses that other machines could reach
-    /// without authentication.
+    /// Resolves the addresses of listeners. Rejects an address that other machines could reach
+    /// without TLS, unless `is_safe` is true or the option `insecure` is set.
     fn listen_addresses(
         &self,
         option: &'static str,
@@ -508,8 +514,8 @@ impl Config {
         Ok(urls.iter().map(Url::to_string).collect())
     }
 
-    /// Returns the address of a member in `dial_peers`; `None` if members dial the URL of that
-    /// member.
+    /// Returns the address that `dial_peers` contains for the member `name`. Returns `None` if it
+    /// contains none, so that the URL of the member is dialed.
     fn dial_address(&self, name: &str) -> Result<Option<String>, ConfigError> {
         for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
             let reason = "invalid --dial-peers: expected NAME=HOST:PORT, separated by commas";
@@ -533,7 +539,7 @@ impl Config {
     }
 }
 
-/// Hashes words to an ID of 64 bits, which is never 0.
+/// Returns the ID that results from these words: a hash of 64 bits, which is never 0.
 fn hash_id(words: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for word in words {
@@ -544,7 +550,7 @@ fn hash_id(words: &[&str]) -> u64 {
     u64::from_be_bytes(first).max(1)
 }
 
-/// Returns true if a directory can be named `name` plus a suffix.
+/// Returns true if `name` with a suffix can be the name of a directory.
 fn is_directory_name(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '\0'])
 }

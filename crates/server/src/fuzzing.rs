@@ -1,5 +1,5 @@
-//! Entry points for fuzzing. A member must not panic at any bytes, and values that it decodes must
-//! round-trip.
+//! Entry points for fuzzing. A member must not panic, whatever bytes it decodes. Each value that it
+//! decodes must stay equal if it is encoded and decoded again.
 
 use prost::Message;
 use tenure_algorithms::agreement::relayed_log::Message as PeerMessage;
@@ -21,7 +21,7 @@ macro_rules! all {
     ($bytes:ident: $($kind:ty),+ $(,)?) => { $(round_trip::<$kind>($bytes);)+ };
 }
 
-/// Decodes the bytes as each request and response of clients.
+/// Decodes the bytes as each kind of request and response of clients.
 pub fn messages(bytes: &[u8]) {
     all!(bytes:
         rpc::RangeRequest, rpc::PutRequest, rpc::DeleteRangeRequest, rpc::TxnRequest,
@@ -43,7 +43,7 @@ pub fn json(bytes: &[u8]) {
     assert_eq!(one, two, "the result depends on the input only");
 }
 
-/// Decodes the bytes as messages between members, and as contents of log entries.
+/// Decodes the bytes as each kind of message between members, and as the contents of a log entry.
 pub fn members(bytes: &[u8]) {
     fn round_trip<T>(bytes: &[u8])
     where

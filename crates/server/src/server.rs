@@ -17,7 +17,7 @@ use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
 use crate::net::peers::PeerKeys;
 use crate::net::tls::Tls;
 
-/// Listener, with its TLS configuration. `None`: it serves without TLS.
+/// Listener, with its TLS configuration. If the latter is `None`, the listener serves without TLS.
 type BoundListener = (TcpListener, Option<Arc<Tls>>);
 
 async fn bind_all(
@@ -32,7 +32,7 @@ async fn bind_all(
     Ok(listeners)
 }
 
-/// Started member, whose clients are served by [`Server::run`].
+/// Member whose log runs and whose listeners are bound. [`Server::run`] serves its clients.
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
@@ -60,8 +60,8 @@ pub struct LeaderWatch {
 }
 
 impl LeaderWatch {
-    /// Waits for the next change and returns the new status; `None` once the member has stopped.
-    /// The first call returns the current status.
+    /// Waits until the leader or the term changes, and returns the new status; `None` once the
+    /// member has stopped. Several changes since the last call count as one.
     pub async fn next(&mut self) -> Option<LeaderStatus> {
         self.leader_status.changed().await.ok()?;
         let state::LeaderStatus { leader, term } = *self.leader_status.borrow_and_update();
@@ -70,8 +70,8 @@ impl LeaderWatch {
 }
 
 impl Server {
-    /// Opens the data directory, binds the listeners and starts the log. Clients are served by
-    /// [`Server::run`].
+    /// Binds the listeners, opens the data directory and starts the log. [`Server::run`] then
+    /// serves the clients.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Server {
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
         let mut plan = config.plan()?;
         let tls = plan.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
-        let listeners = bind_all(&plan.clients, tls.as_ref()).await?;
-        let metrics = bind_all(&plan.metrics, tls.as_ref()).await?;
+        let listeners = bind_all(&plan.client_listeners, tls.as_ref()).await?;
+        let metrics = bind_all(&plan.metrics_listeners, tls.as_ref()).await?;
         let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok());
         let addresses: Vec<SocketAddr> = addresses.collect();
         if config.advertise_client_urls.is_none() {
@@ -105,14 +105,19 @@ impl Server {
         urls(&self.metrics)
     }
 
-    /// Returns the keys that this member and its peers use, to read them again.
+    /// Returns a handle to the keys that this member and its peers use. [`PeerKeys::reload`] reads
+    /// them again.
     pub fn peer_keys(&self) -> PeerKeys {
         self.member.peer_keys.clone()
     }
 
-    /// Returns a receiver of the leader status and its changes.
+    /// Returns a receiver of the leader and the term. If the member already knows a term, the first
+    /// call of [`LeaderWatch::next`] returns it at once.
     pub fn watch_leader(&self) -> LeaderWatch {
-        let leader_status = self.member.shared.leader_status.subscribe();
+        let mut leader_status = self.member.shared.leader_status.subscribe();
+        if *leader_status.borrow() != state::LeaderStatus::default() {
+            leader_status.mark_changed();
+        }
         let members = self.member.plan.members.iter();
         LeaderWatch { leader_status, names: members.map(|it| it.name.clone()).collect() }
     }
@@ -154,7 +159,7 @@ impl Server {
         if let Some(why) = member.shared.eviction.get() {
             if why.is_final() {
                 let (registry, reason) = (member.registry.clone(), why.to_string());
-                task_result(spawn_blocking(move || registry.evict(&reason)).await)?;
+                task_result(spawn_blocking(move || registry.record_eviction(&reason)).await)?;
             }
             return Err(why.clone().into());
         }
@@ -162,12 +167,13 @@ impl Server {
     }
 }
 
-/// Converts the failure of a log. A refusal names the peer as the configuration does.
+/// Converts the failure of a log. If a peer rejected this member, the error contains the name of
+/// that peer in the configuration.
 fn named(failure: Failure, members: &[config::Member]) -> ServeError {
     match failure {
-        Failure::Evicted(Evicted { by, refusal }) => ServeError::Refused {
+        Failure::Evicted(Evicted { by, reason }) => ServeError::Refused {
             peer: members[by.index()].name.clone(),
-            reason: refusal.eviction_reason(),
+            reason: reason.eviction_reason(),
         },
         other => other.into(),
     }
@@ -178,7 +184,7 @@ fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(result) => result,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        // Cancelled: the runtime is shutting down.
+        // The task was cancelled, because the runtime is shutting down.
         Err(Err(_)) => Ok(()),
     }
 }
@@ -212,4 +218,29 @@ fn with_chosen_ports(urls: &[String], addresses: &[SocketAddr]) -> Vec<String> {
         None => url.clone(),
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::Server;
+    use crate::config::Config;
+
+    #[tokio::test]
+    async fn late_receiver_learns_of_the_current_leader() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let mut config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
+        config.listen_client_urls = "http://127.0.0.1:0".into();
+        let server = Server::start(&config).await.expect("a member");
+        let mut first = server.watch_leader();
+        let mut status = None;
+        while status.as_ref().is_none_or(|it: &super::LeaderStatus| it.leader.is_none()) {
+            status = timeout(Duration::from_secs(120), first.next()).await.expect("a leader");
+        }
+        let late = timeout(Duration::from_secs(120), server.watch_leader().next()).await;
+        assert_eq!(late.expect("the current status"), status);
+    }
 }

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::member::{LogTask, Member};
 use crate::rpc::router;
 
-/// Longest time in which a test waits for a response.
+/// Longest time for which a test waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Single member of a cluster. Its log ends when the runtime of the test does.

@@ -1,4 +1,4 @@
-//! Admission: the claims of a queue that hold their lock together.
+//! Admission to a lock: the rules that decide which claims of a queue hold the lock.
 //!
 //! A claim holds the lock if it can share the lock with all earlier claims of the queue. No claim
 //! overtakes another: whether a claim holds depends on the earlier claims alone, and new claims
@@ -6,9 +6,9 @@
 //! overtaken by readers that arrive later.
 //!
 //! **Why no claim waits forever.** [`Access::blockers`] returns keys of which at least one has to
-//! be deleted before the claim can hold the lock. A claim that watches all of them, from the
-//! revision in which it read the queue, misses no change that matters. After each deletion it reads
-//! the queue again.
+//! be deleted before the claim can hold the lock. The client of the claim watches all these keys,
+//! from the revision in which it read the queue. So it misses no change that matters. After each
+//! deletion it reads the queue again.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,8 +50,8 @@ impl Access {
         if holders.can_admit(self) { Vec::new() } else { keys }
     }
 
-    /// Returns true if claims with these accesses may hold a lock together, if there are enough
-    /// permits.
+    /// Returns true if a claim with this access and a claim with the access `other` may hold a lock
+    /// together, provided that there are enough permits.
     const fn can_share_with(self, other: Access) -> bool {
         matches!(
             (self, other),
@@ -59,29 +59,30 @@ impl Access {
         )
     }
 
-    /// Returns true if a claim with this access holds the lock as soon as `holder`, the only claim
-    /// that it waits for, has released it. If false, the claim must read the queue again after the
-    /// release: a writer may wait for more readers, and permits may be taken by claims between.
+    /// Considers a claim with this access that waits for exactly one other claim, which has the
+    /// access `holder`. Returns true if the waiting claim holds the lock as soon as the other claim
+    /// has released it. If false, the waiter must read the queue again after the release: a writer
+    /// may wait for more readers, and claims in between may take permits.
     pub const fn takes_over_from(self, holder: Access) -> bool {
         matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
     }
 }
 
-/// Holders of a lock, as far as the admission of the next claim depends on them. They are the head
-/// of the queue.
+/// Summary of the holders of a lock, which are the first claims of its queue. It suffices to decide
+/// whether the next claim of the queue holds the lock as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Holders {
     count: u64,
-    /// Access of the first holder. It may share with all others.
+    /// Access of the first holder. The accesses of all other holders can share the lock with it.
     first: Access,
-    /// Number of permits that the holders take.
+    /// Number of permits that the holders take in total.
     taken: u64,
     /// Lowest capacity of a holder with permits.
     capacity: u32,
 }
 
 impl Holders {
-    /// Returns the set without holders.
+    /// No holders: the lock is free.
     pub const NONE: Holders =
         Holders { count: 0, first: Access::Exclusive, taken: 0, capacity: u32::MAX };
 
@@ -102,7 +103,7 @@ impl Holders {
         self.count == 0 || self.first.can_share_with(access) && has_permits
     }
 
-    /// Adds a holder, which these holders admit.
+    /// Adds a holder with this access. The caller must have checked it with [`Holders::can_admit`].
     pub fn add(&mut self, access: Access) {
         if self.count == 0 {
             self.first = access;
@@ -114,8 +115,9 @@ impl Holders {
         }
     }
 
-    /// Removes a holder without permits. All of them have the same access. After the removal of a
-    /// holder with permits, the caller must collect the holders again.
+    /// Removes one holder. The holders must have no permits: then all of them have the same access,
+    /// so it does not matter which one leaves. If a holder with permits leaves, the caller must
+    /// instead build the holders again from the remaining queue.
     pub const fn remove_one(&mut self) {
         match self.count {
             0 | 1 => *self = Holders::NONE,
@@ -138,7 +140,8 @@ impl FromIterator<Access> for Holders {
     }
 }
 
-/// Returns the number of permits that a claim takes.
+/// Returns the number of permits that a claim takes: `weight`, but at least 1 and at most
+/// `capacity`.
 fn permits(weight: u32, capacity: u32) -> u64 {
     u64::from(weight.clamp(1, capacity.max(1)))
 }
@@ -151,7 +154,7 @@ mod tests {
         Access::Permits { weight, capacity }
     }
 
-    /// Returns the blockers of the last claim of a queue, by position.
+    /// Returns the positions of the claims for which the last claim of `queue` waits.
     fn blockers(queue: &[Access]) -> Vec<usize> {
         let (own, earlier) = queue.split_last().expect("a claim");
         own.blockers(earlier.iter().copied().enumerate().rev())
@@ -214,7 +217,8 @@ mod tests {
         assert_eq!(blockers(&[permits_of(1, 3), Access::Shared, permits_of(1, 3)]), [1]);
     }
 
-    /// The holders are the head of the queue, and exclude each other as their access demands.
+    /// The holders are the first claims of the queue. An exclusive holder is alone, readers share
+    /// with readers only, and permits do not exceed any holder's capacity.
     #[test]
     fn holders_are_the_head_of_the_queue_and_compatible() {
         each_queue(|queue| {
@@ -259,8 +263,9 @@ mod tests {
         });
     }
 
-    /// A claim that takes over from its only blocker holds the lock once that holder is gone.
-    /// Negative control: this is wrong for other pairs.
+    /// If [`Access::takes_over_from`] is true for a claim and its only blocker, the claim holds the
+    /// lock once the blocker is gone. Negative control: for some other pairs, the claim then still
+    /// waits.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {
         let mut others = 0;

@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::admission::Access;
 
-/// The name of the access, as users read it: `exclusive`, `shared`, `slots-3`, or
+/// Writes the name of the access, as users read it: `exclusive`, `shared`, `slots-3`, or
 /// `slots-3-weight-2` for two of three permits.
 impl fmt::Display for Access {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,8 +22,8 @@ impl fmt::Display for Access {
 }
 
 impl Access {
-    /// Returns the suffix of the names of claims with this access and a weight of one:
-    /// nothing, `.shared` or `.slots-3`.
+    /// Returns the suffix of the name of a claim that has this access and, if it takes permits, a
+    /// weight of one: an empty string, `.shared` or `.slots-3`.
     pub fn suffix(self) -> String {
         match self {
             Access::Exclusive => String::new(),
@@ -33,9 +33,9 @@ impl Access {
     }
 }
 
-/// Parses the name of a claim: the lease in hexadecimal digits, then optionally the number of the
-/// claim in its session, then the suffix of its access. Returns `None` if the name has another
-/// form. Each claim has exactly one spelling.
+/// Parses the name of a claim, and returns its lease and its access. The name consists of the lease
+/// in hexadecimal digits, then optionally the number of the claim in its session, then the suffix
+/// of the access. Returns `None` if the name has another form. Each claim has exactly one spelling.
 pub fn parse_claim_name(name: &str) -> Option<(u64, Access)> {
     let mut parts = name.split('.');
     let lease = number(parts.next()?, 16)?;
@@ -54,7 +54,8 @@ pub fn parse_claim_name(name: &str) -> Option<(u64, Access)> {
     parts.next().is_none().then_some((lease, access))
 }
 
-/// Parses a positive number. Returns `None` if it has a sign, leading zeros or capital letters.
+/// Parses a positive number whose digits have the base `radix`. Returns `None` if the text has a
+/// sign, leading zeros or capital letters.
 fn number(digits: &str, radix: u32) -> Option<u64> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
     let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);

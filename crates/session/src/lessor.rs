@@ -1,34 +1,37 @@
-//! The lessor: the leader's bookkeeping of the time that is left of each lease.
+//! The lessor: the part of the leader that tracks how much time each lease has left.
 //!
-//! A lease is counted in parts, with one timer at a time. After each part but the last, an entry of
-//! the log records the remaining time. A new leader counts from the last record. After the last
-//! part, an entry ends the lease.
+//! The leader divides the time of a lease into parts, and runs one timer at a time for it. After
+//! each part but the last, an entry of the log records the remaining time. A new leader counts from
+//! the last recorded time. After the last part, an entry ends the lease.
 //!
-//! A leader that hands over also records the remaining time of the running part. Each change of
-//! leader therefore delays the end of a lease by one part at most. A renewal needs an entry only if
-//! less than the full TTL was recorded; one entry serves many leases.
+//! A leader that hands over leadership also records the remaining time within the running part.
+//! Each change of leader therefore delays the end of a lease by one part at most. A renewal needs
+//! an entry only if less than the full TTL was recorded. One entry serves many leases.
 //!
 //! **Why a renewed lease does not end.** A renewal is confirmed only if three conditions hold. No
 //! entry that ends the lease is pending. The full TTL is recorded, so a new leader would count from
 //! there. A majority has confirmed this leader after the renewal arrived; the caller checks this
 //! before it calls [`Lessor::renew`].
 //!
-//! A pending entry that shortens or ends the lease names the last renewal it knew of. It has no
-//! effect if an entry has renewed the lease since.
+//! An entry that shortens or ends the lease contains the number of the last renewal that the leader
+//! knew when it proposed the entry. The entry has no effect if another entry has renewed the lease
+//! since.
 
 use alloc::collections::BTreeMap;
 
 /// Division of leases into parts. Lengths are in the unit of the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseParts {
-    /// Number of parts of a lease, all of the same length.
+    /// Divisor of the TTL: a part is as long as the TTL divided by this number, rounded down. All
+    /// parts but the last have the same length.
     pub count: u64,
-    /// Lower bound on the length of a part, unless less is left of the lease.
+    /// Lower bound on the length of a part. Only the last part may be shorter, if less of the lease
+    /// is left.
     pub min_length: u64,
 }
 
 impl LeaseParts {
-    /// Ten parts, each at least one unit long.
+    /// Parts of a tenth of the TTL each, but at least one unit long.
     pub const TENTHS: LeaseParts = LeaseParts { count: 10, min_length: 1 };
 
     /// Returns the length of the part that begins when `left` of the TTL is left.
@@ -76,14 +79,14 @@ pub enum LeaseProposal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LeaseState {
-    /// Remaining time at the start of the running part.
+    /// Remaining time of the lease when the running part began.
     left: u64,
     /// Remaining time from which a new leader would count.
     checkpointed: u64,
     /// The full TTL.
     ttl: u64,
-    /// If the end of the lease is pending: the argument `seen` of the last call of
-    /// [`Lessor::on_timer`].
+    /// Argument `seen` of the last call of [`Lessor::on_timer`] that proposed the end of the lease;
+    /// `None` if no end is pending.
     pending_expiry: Option<u64>,
 }
 
@@ -100,10 +103,12 @@ impl<L: Ord + Copy> Lessor<L> {
         Lessor { parts, leases: BTreeMap::new() }
     }
 
-    /// Sets the remaining time of a lease that begins, that a new leader has found, or for which an
-    /// entry has recorded a new time. Returns the length of the part whose timer starts now.
-    /// Returns `None` if `left` is below the TTL and not below the time recorded before. The
-    /// running timer then continues.
+    /// Sets the remaining time of a lease to `left`. The caller does this when the lease begins,
+    /// when this leader takes over, and when an entry has recorded a new time. Returns the length
+    /// of the part whose timer starts now.
+    ///
+    /// Returns `None` if `left` is less than `ttl` and not less than the time recorded before.
+    /// Nothing changes then, and the running timer continues.
     pub fn set_remaining(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
@@ -114,9 +119,9 @@ impl<L: Ord + Copy> Lessor<L> {
         Some(self.parts.next(left, ttl))
     }
 
-    /// Prepares a hand-over of leadership while `left` of the lease remains. Returns the remaining
-    /// time to record for the new leader. Returns `None` if the recorded time is not longer, or if
-    /// the end of the lease is pending. The timer continues.
+    /// Prepares a handover of leadership while `left` of the lease remains. Returns the time to
+    /// record for the new leader. Returns `None` if the recorded time is not longer than `left`, if
+    /// the end of the lease is pending, or if the lease does not exist. The timer continues.
     pub fn checkpoint_for_handover(&mut self, lease: L, left: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry.is_some() || left >= state.checkpointed {
@@ -132,12 +137,13 @@ impl<L: Ord + Copy> Lessor<L> {
         self.leases.remove(&lease);
     }
 
-    /// Records that an entry to end a lease was applied without effect, because the lease had been
+    /// Handles the result of an entry to end a lease that had no effect, because the lease had been
     /// renewed. The full TTL is left. Returns the length of the first part, whose timer starts now.
     ///
-    /// `seen` is the argument of [`Lessor::on_timer`] for which the entry was proposed. Returns
-    /// `None` if a later end was proposed, which may still take effect. Also returns `None` if no
-    /// end is pending, because the lease was renewed since.
+    /// `seen` is the argument of the call of [`Lessor::on_timer`] that proposed this entry. Returns
+    /// `None`, and changes nothing, in two cases. A later entry to end the lease was proposed,
+    /// which may still take effect. Or no such entry is pending, because the lease was renewed
+    /// since.
     pub fn on_expiry_rejected(&mut self, lease: L, seen: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry != Some(seen) {
@@ -147,8 +153,8 @@ impl<L: Ord + Copy> Lessor<L> {
         Some(self.parts.next(state.ttl, state.ttl))
     }
 
-    /// Decides on a request to renew a lease. A majority must have confirmed this leader after the
-    /// request arrived.
+    /// Decides on a request to renew a lease. The caller must know that a majority has confirmed
+    /// this leader after the request arrived.
     pub fn renew(&mut self, lease: L) -> Renewal {
         let Some(state) = self.leases.get_mut(&lease) else { return Renewal::NotFound };
         let ttl = state.ttl;
@@ -162,9 +168,10 @@ impl<L: Ord + Copy> Lessor<L> {
         Renewal::Accepted { part: self.parts.next(ttl, ttl) }
     }
 
-    /// Handles the timer of a lease: a part of the lease has passed, or the end of the lease must
-    /// be proposed again. `seen` is the number of the last entry that renewed the lease. If a later
-    /// entry renews the lease before the proposed end is applied, the end has no effect.
+    /// Handles the timer of a lease, which fires when a part has passed or when the end of the
+    /// lease must be proposed again. Returns the entry to propose. `seen` is the number of the last
+    /// entry that renewed the lease. If a later entry renews the lease before the end is applied,
+    /// the end has no effect.
     pub fn on_timer(&mut self, lease: L, seen: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;
@@ -178,8 +185,8 @@ impl<L: Ord + Copy> Lessor<L> {
         LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
     }
 
-    /// Returns the time that will be left of a lease when its running part ends. `None` if the
-    /// lease does not exist.
+    /// Returns the time that the lease will have left when its running part ends. Returns `None` if
+    /// the lease does not exist.
     pub fn remaining_after_part(&self, lease: L) -> Option<u64> {
         let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
         Some(left - self.parts.next(left, ttl))
@@ -212,7 +219,7 @@ mod tests {
         );
     }
 
-    /// The entry may still be committed, so no renewal may be confirmed.
+    /// While the entry that ends the lease may still be committed, no renewal is confirmed.
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
         let mut lessor = Lessor::new(LeaseParts::TENTHS);
@@ -227,7 +234,8 @@ mod tests {
         assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
-    /// The first end is decided after an entry renewed the lease and it ran out again.
+    /// The lease runs out, an entry renews it, and it runs out again. The first entry that ends the
+    /// lease is applied only then.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
         let mut lessor = Lessor::new(LeaseParts::TENTHS);
@@ -276,8 +284,8 @@ mod tests {
         assert_eq!(lessor.checkpoint_for_handover('b', 0), None, "its end is pending");
     }
 
-    /// Explores all schedules of unrenewed leases. After each part the leader stays, is killed
-    /// during the next part, or hands over there.
+    /// Explores all histories of a lease that is not renewed. In each part of the lease, the leader
+    /// stays, is killed, or hands over leadership.
     #[test]
     fn leader_change_delays_expiry_by_at_most_one_part() {
         #[derive(Clone, Copy, PartialEq)]

@@ -1,17 +1,18 @@
-//! A session: a renewed lease, from the view of its owner.
+//! A session: a lease that is renewed, from the view of its owner.
 //!
-//! **Why the service grants nothing of the session to another client before its deadline.** The
-//! service counts the lease from when it receives a renewal. The client counts from when it sent
-//! the renewal, which was earlier, and for a shorter time, by more than the clocks may drift. So
-//! the client's deadline comes first, whatever happens to the response and the connection.
+//! **Why the service grants nothing of the session to another client before the session's
+//! deadline.** The service counts the lease from the moment when it receives a renewal. The client
+//! counts from the moment when it sent the renewal, which was earlier. The client also counts a
+//! shorter time than the service, and the difference is larger than the drift of the clocks. So the
+//! client's deadline comes first, even if the response or the connection is lost.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::times::SessionTimes;
 
-/// Name of a deadline timer. One of the two timers runs for the confirmed renewal, and the other
-/// for the pending renewal.
+/// Name of one of the two deadline timers. One timer runs for the confirmed renewal, and the other
+/// one for the pending renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The first timer.
@@ -23,8 +24,8 @@ pub enum Side {
 /// The timers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The validity of the renewal of this side has ended. The caller must handle this timer before
-    /// all other events that have arrived.
+    /// Deadline of a renewal: the session ends if this renewal was its last confirmed one. The
+    /// caller must handle this timer before all other events that have arrived.
     Deadline(Side),
     /// The next renewal is due.
     Renewal,
@@ -35,7 +36,7 @@ pub enum Timer {
 pub enum Action {
     /// Request the lease or its renewal.
     Renew {
-        /// Number of the request, which the response repeats.
+        /// Number of the request. The response contains the same number.
         round: u64,
     },
     /// Arm a timer for a duration, in the unit of the TTL, that starts now. It replaces a timer of
@@ -52,7 +53,7 @@ pub enum Action {
 /// Reason why a session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossReason {
-    /// No renewal was confirmed in time. The service may still have the lease.
+    /// No renewal was confirmed in time. The lease may still exist at the service.
     NotRenewed,
     /// The service reports that the lease does not exist.
     LeaseEnded,
@@ -63,12 +64,13 @@ pub enum LossReason {
 /// State of a session, from the view of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
-    /// Number of requests after which request numbers repeat. A response that is late by this many
-    /// requests is mistaken for the response to a new one.
+    /// Number of requests after which request numbers repeat. A response that arrives this many
+    /// requests late is taken for the response to a newer request.
     round_count: u64,
     /// Number of the last request, below `round_count`.
     round: u64,
-    /// Deadline timer of the last request, until its response arrives or its deadline passes.
+    /// Deadline timer of the last request. `None` once the response has arrived or the deadline has
+    /// passed.
     pending: Option<Side>,
     /// Deadline timer of the renewal that confirms the session; `None` if the session is not alive.
     confirmed: Option<Side>,
@@ -76,8 +78,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session that is not established yet. The numbers of its requests repeat after
-    /// `round_count`. The next step is [`Session::renew`].
+    /// Creates a session that is not established yet. Request numbers repeat after `round_count`
+    /// requests. Next, the caller calls [`Session::renew`].
     pub const fn new(round_count: u64) -> Self {
         Session { round_count, round: 0, pending: None, confirmed: None, ended: None }
     }
@@ -93,7 +95,7 @@ impl Session {
     }
 
     /// Returns the reason why the session has ended; `None` if it has not ended.
-    pub const fn ended(&self) -> Option<LossReason> {
+    pub const fn end_reason(&self) -> Option<LossReason> {
         self.ended
     }
 
@@ -102,8 +104,9 @@ impl Session {
         self.round
     }
 
-    /// Requests the lease or its renewal. The caller calls this at the start, when the renewal is
-    /// due, and after a reconnection.
+    /// Returns the actions that request the lease or its renewal. The caller calls this at the
+    /// start, when a renewal is due, and after a reconnection. Returns no actions if the session
+    /// has ended.
     pub fn renew(&mut self, times: &SessionTimes) -> Vec<Action> {
         if self.ended.is_some() {
             return Vec::new();
@@ -118,8 +121,9 @@ impl Session {
         ]
     }
 
-    /// Handles the response to the request with number `round`. A response to any but the last
-    /// request is ignored, because it does not tell how long the lease lasts.
+    /// Handles a response that grants or renews the lease, to the request with the number `round`.
+    /// A response to an earlier request than the last one is ignored, because it does not tell how
+    /// long the lease lasts.
     pub fn on_response(&mut self, round: u64) -> Vec<Action> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {
@@ -128,7 +132,7 @@ impl Session {
         }
     }
 
-    /// Handles a response that the lease does not exist.
+    /// Handles a response that says that the lease does not exist. The session ends.
     pub fn on_lease_ended(&mut self) -> Vec<Action> {
         self.end(LossReason::LeaseEnded)
     }
@@ -214,7 +218,7 @@ mod tests {
         session.renew(&TIMES);
         assert!(session.on_timer(Timer::Deadline(Side::Left), &TIMES).is_empty());
         assert!(session.on_response(1).is_empty() && !session.is_alive());
-        assert_eq!(session.ended(), None, "the session can still be established");
+        assert_eq!(session.end_reason(), None, "the session can still be established");
     }
 
     #[test]
@@ -222,6 +226,6 @@ mod tests {
         let mut session = alive();
         assert!(session.on_lease_ended().ends_with(&[Action::Lost(LossReason::LeaseEnded)]));
         assert!(session.close().is_empty() && session.renew(&TIMES).is_empty());
-        assert_eq!(session.ended(), Some(LossReason::LeaseEnded));
+        assert_eq!(session.end_reason(), Some(LossReason::LeaseEnded));
     }
 }

@@ -1,4 +1,4 @@
-//! A queue of timers, for callers that run the state machines with a clock.
+//! Queue of timers, for callers that drive the state machines of this crate with a clock.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ impl<K, T> Default for Timers<K, T> {
 }
 
 impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
-    /// Arms a timer. It replaces a timer of the same name.
+    /// Arms a timer that is due at `at`. It replaces a timer of the same name.
     pub fn arm(&mut self, timer: K, at: T) {
         if let Some(before) = self.at.insert(timer, at) {
             self.due.remove(&(before, timer));

@@ -1,24 +1,24 @@
 //! Durations of a session, derived from the TTL.
 
-/// Durations of a session, in the unit of the TTL.
+/// Durations of a session, all in the unit of the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionTimes {
     /// TTL of the lease at the service.
     pub ttl: u64,
-    /// Time for which a confirmed renewal is valid for the client, from the moment when the client
-    /// sent it.
+    /// Time for which the client relies on a confirmed renewal, counted from the moment when the
+    /// client sent the renewal request.
     pub validity: u64,
     /// Time from one renewal request to the next.
     pub renewal_interval: u64,
 }
 
 impl SessionTimes {
-    /// Computes the durations for a TTL, if the rates of the clocks are off by at most `drift_ppm`
+    /// Computes the durations for a TTL, if each clock runs fast or slow by at most `drift_ppm`
     /// parts per million.
     ///
-    /// On a clock that is slow by ρ the client's validity takes `validity / (1 − ρ)`. On a clock
-    /// that is fast by ρ the lease takes `ttl / (1 + ρ)`. The first must not be longer than the
-    /// second.
+    /// Let ρ be `drift_ppm` / 1,000,000. The validity, measured by a slow clock of the client,
+    /// takes up to `validity / (1 − ρ)`. The lease, measured by a fast clock of the service, takes
+    /// at least `ttl / (1 + ρ)`. The former must not be longer than the latter.
     ///
     /// # Panics
     ///

@@ -1,16 +1,16 @@
-//! Waiting in the queue of a lock or an election, as clients of etcd do. Each waiter watches its
-//! predecessor, so a deletion wakes one waiter.
+//! Waiting in the queue of a lock or an election, as clients of etcd do. Each waiter watches the
+//! key of its predecessor, so a deletion wakes one waiter.
 //!
-//! **Why no waiter waits forever.** The predecessor was read in some revision and its key is
-//! watched from the next one on. So the watch shows its deletion, even if that happens before the
-//! watch starts. After the deletion the waiter reads the queue again: there may be another
-//! predecessor, and its own key may be deleted.
+//! **Why no waiter waits forever.** The waiter read its predecessor in some revision, and watches
+//! that key from the next revision on. So the watch shows the deletion of the key, even if the key
+//! is deleted before the watch starts. After the deletion the waiter reads the queue again: there
+//! may be another predecessor, and its own key may be deleted.
 //!
 //! **Why that read may be slightly stale.** New keys come last. Once a waiter is first, it stays
-//! first until its own key is deleted. It learns of that deletion later, as a holder does. So a
-//! view of the revision in which the predecessor was deleted suffices, or of any later one. The
-//! member that reported the deletion has such a view, and needs no quorum. If another member
-//! responds with an older view, the waiter reads the current queue.
+//! first until its own key is deleted. It learns of that deletion later, as a holder does. So it
+//! suffices to see the queue as of the revision in which the predecessor was deleted, or of any
+//! later one. The member that reported the deletion can serve this read without a quorum. If
+//! another member responds with an older view, the waiter reads the current queue.
 
 /// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,8 +29,8 @@ pub enum Position<K> {
     /// The waiter does not know its position: it has not read the queue, or the queue has changed
     /// since.
     Unknown {
-        /// Revision of the change; 0 if the waiter has not read the queue or does not know the
-        /// revision.
+        /// Revision in which the queue changed. 0 if the waiter has not read the queue or does not
+        /// know the revision.
         since: u64,
     },
     /// The waiter has a predecessor.
@@ -54,7 +54,7 @@ pub enum Position<K> {
 pub enum WaiterAction<K> {
     /// Read the queue.
     ReadQueue {
-        /// Oldest revision that suffices; 0 for the current one.
+        /// Oldest revision of the queue that the waiter accepts; 0 for the current one.
         since: u64,
     },
     /// Watch a key until it is deleted.
@@ -80,7 +80,8 @@ pub struct Waiter<K> {
 }
 
 impl<K: Clone + PartialEq> Waiter<K> {
-    /// Creates a waiter whose key is in the queue, before the first read.
+    /// Creates a waiter whose key is in the queue. Its position is unknown until it reads the
+    /// queue.
     pub const fn new() -> Self {
         Waiter { position: Position::Unknown { since: 0 } }
     }
@@ -98,8 +99,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a view of the queue. If the view is older than the change that caused the read, the
-    /// waiter reads the current queue.
+    /// Handles a view of the queue, and returns the next action. If the view is older than the
+    /// change that caused the read, the waiter reads the current queue.
     pub fn on_queue_view(&mut self, view: QueueView<K>) -> Option<WaiterAction<K>> {
         if matches!(self.position, Position::Unknown { since } if view.revision < since) {
             return Some(WaiterAction::ReadQueue { since: 0 });
@@ -124,7 +125,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the deletion of a key, in `revision` or before.
+    /// Handles the deletion of `key`, which happened in `revision` or before. If the waiter watches
+    /// this key, it reads the queue again.
     pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Waiting { key: watched, .. } if watched == key => {
@@ -134,8 +136,9 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the news that the holder of `key` has released the lock. The waiter's own key must
-    /// have existed at that time.
+    /// Handles a message that the holder of `key` has released the lock. If the waiter watches this
+    /// key, it holds the lock now. The waiter's own key must have existed at the time of the
+    /// release.
     pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
         match self.position {
             Position::Waiting { key: ref watched, own: fence, .. } if watched == key => {
@@ -146,7 +149,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a reconnection, to any server: repeats the last request.
+    /// Handles a reconnection to any server: returns the read or the watch again that was in
+    /// progress.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
@@ -157,7 +161,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles the failure of a watch whose first revision was compacted.
+    /// Handles the failure of a watch because its first revision was compacted: the waiter reads
+    /// the current queue.
     pub fn on_compacted(&mut self) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Waiting { .. } => Some(self.read_queue(0)),
@@ -218,7 +223,7 @@ mod tests {
         assert_eq!(waiter.on_deleted(&"a/2", 9), None);
     }
 
-    /// In an old view the waiter's own key may be missing, too.
+    /// An old view may lack the waiter's own key.
     #[test]
     fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {

@@ -48,8 +48,8 @@ pub use results::summary::{Summary, Violations};
 pub use results::tally::{Gauge, Tally};
 pub use settings::carrier::Carrier;
 pub use settings::command_line::{
-    HotProcess, Link, Processes, RecoveryOption, group_options, inexpressible, parse_drift,
-    parse_process, replay_command,
+    HotProcess, LinkLatency, ProcessList, RecoveryOption, group_options, inexpressible,
+    parse_drift, parse_process, replay_command,
 };
 pub use settings::configs::Configs;
 pub use settings::distribution::{Distribution, parse_units};
@@ -57,7 +57,9 @@ pub use settings::error::SettingsError;
 pub use settings::fault::{Chance, CrashTrigger, Fault, Memory, Recovery};
 pub use settings::latency::Latency;
 pub use settings::workload::{BackgroundTraffic, Entries, Initiators, Locking, Pattern, Workload};
-pub use settings::{Detector, Instrumentation, Limits, Network, Settings, Time, Tracking};
+pub use settings::{
+    DetectorSettings, Instrumentation, Limits, NetworkSettings, Settings, TimeSettings, Tracking,
+};
 pub use shrink::{ShrunkRun, shrink};
 pub use sim::{RunError, Simulation};
 pub use steer::next::NextStep;

@@ -1,3 +1,5 @@
+//! Parallel jobs whose results arrive in the order of their numbers.
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
@@ -6,8 +8,8 @@ use std::sync::{Condvar, Mutex};
 ///
 /// If a result depends only on its number, `take` receives the same results as in a plain loop, for
 /// any number of threads. At most a few results per thread wait for `take`. `threads` is the
-/// maximum number of threads, 0 for the number of processors. Targets without threads use the
-/// calling one.
+/// maximum number of threads; 0 stands for the number of processors. On targets without threads,
+/// the calling thread runs all jobs.
 ///
 /// ```
 /// let mut squares = Vec::new();
@@ -18,7 +20,8 @@ use std::sync::{Condvar, Mutex};
 /// assert_eq!(squares, [0, 1, 4, 9]);
 /// ```
 ///
-/// If `take` returns `false`, no further result is passed. Returns the number of passed results.
+/// If `take` returns `false`, no further result is passed to it. Returns the number of results that
+/// were passed to `take`.
 ///
 /// # Panics
 ///
@@ -61,8 +64,9 @@ struct WorkQueue<T> {
 }
 
 struct State<T> {
-    /// Results that wait until the collector has received all earlier ones. The collector
-    /// receives that of job `taken` next. The result of job `i` is at the index `i % window`.
+    /// Results that wait until the collector has received all earlier ones. The result of job `i`
+    /// is at the index `i % window`. The collector receives the result of the job with the number
+    /// `taken` next.
     ready: Vec<Option<T>>,
     taken: usize,
 }
@@ -122,7 +126,8 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Closes the queue and wakes all threads if a worker panics or the collector returns early.
+/// On drop, closes the queue if a worker panics or if the flag is true because the collector
+/// returned early. Wakes all threads in any case.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

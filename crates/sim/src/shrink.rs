@@ -1,3 +1,5 @@
+//! Search for a smaller run that still fails.
+
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::results::report::Report;
@@ -18,7 +20,7 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
-/// Number of other seeds tried with each smaller setting.
+/// Upper bound on the seeds that are tried with each smaller setting.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
@@ -57,7 +59,8 @@ pub fn shrink(
     }
 }
 
-/// Returns the settings with the smallest failing seed, if a small one fails.
+/// Searches for the smallest seed with which the settings of `best` fail. Returns that run, or
+/// `best` if no small seed fails.
 fn small_seed(
     mut best: ShrunkRun,
     max_runs: usize,
@@ -76,7 +79,8 @@ fn small_seed(
     best
 }
 
-/// Returns all slightly smaller settings, most promising first.
+/// Returns all settings that are slightly smaller, in one respect each. The most promising are
+/// first.
 fn smaller(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     for size in [settings.size / 2, settings.size.saturating_sub(1)] {
@@ -90,8 +94,8 @@ fn smaller(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// Returns the settings with fewer processes; `None` if each link has its own latency, or
-/// edges carry the messages.
+/// Returns the settings reduced to `size` processes. Returns `None` if each link has its own
+/// latency, or if a network carries the messages.
 fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     if matches!(settings.network.latency, Latency::Links(_)) || settings.network.carrier.is_some() {
         return None;
@@ -124,7 +128,7 @@ fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     Some(small)
 }
 
-/// Returns the changed settings; `None` if the change makes no difference.
+/// Returns a changed copy of the settings. Returns `None` if `change` makes no difference.
 fn changed(settings: &Settings, change: &dyn Fn(&mut Settings)) -> Option<Settings> {
     let mut small = settings.clone();
     change(&mut small);
@@ -146,11 +150,11 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     }
     change(&|small| small.network.loss = Chance::NEVER);
     change(&|small| small.network.duplication = Chance::NEVER);
-    // One likely fault: a few messages suffice for it to occur.
-    if settings.network.loss.possible() {
+    // A single fault with probability ½ still occurs if a small run sends only a few messages.
+    if settings.network.loss.can_occur() {
         change(&|small| small.network.loss = Chance::at_most(0.5, 1));
     }
-    if settings.network.duplication.possible() {
+    if settings.network.duplication.can_occur() {
         change(&|small| small.network.duplication = Chance::at_most(0.5, 1));
     }
     change(&|small| small.workload.background_traffic = None);
@@ -198,7 +202,7 @@ fn fewer_entries(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// Returns the settings with simpler delays, clocks and steps.
+/// Returns copies of the settings in which delays, clocks or steps are simpler.
 fn plainer(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     let mut change = |change: &dyn Fn(&mut Settings)| candidates.extend(changed(settings, change));
@@ -209,7 +213,7 @@ fn plainer(settings: &Settings) -> Vec<Settings> {
     let coarse = Latency::Same(Distribution::between_units(1, 3));
     if settings.network.latency != constant {
         change(&|small| small.network.latency = constant.clone());
-        let most = settings.network.latency.most().unwrap_or(u64::MAX);
+        let most = settings.network.latency.max_ticks().unwrap_or(u64::MAX);
         if most > 3 * TICKS_PER_UNIT {
             change(&|small| small.network.latency = coarse.clone());
         }

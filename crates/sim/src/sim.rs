@@ -1,3 +1,5 @@
+//! A simulation: a protocol with its configuration and settings, ready to run.
+
 use std::io::Write;
 
 use tenure_core::monitors::NeighboursOnly;
@@ -21,8 +23,8 @@ use crate::steer::recorder::Recorder;
 
 /// A protocol, its configuration, and everything else that determines a run.
 ///
-/// Running it does not consume it: the same simulation can run again, with the same or another
-/// seed.
+/// A run does not consume or change the simulation. Every run of it yields the same report and
+/// trace.
 #[derive(Clone)]
 pub struct Simulation<P: Protocol> {
     name: String,
@@ -35,7 +37,7 @@ pub struct Simulation<P: Protocol> {
     options: Vec<String>,
     states: bool,
     clock_hooks: Option<ClockHooks<P>>,
-    /// Limits for the cost of a run, if the cost is judged.
+    /// Bounds on the cost of a run; `None` if the cost is not judged.
     cost_bound: Option<CostBound>,
 }
 
@@ -51,7 +53,8 @@ pub enum RunError {
 }
 
 impl<P: Recorded> Simulation<P> {
-    /// Creates a simulation of any protocol. Without a card its assumptions are not checked.
+    /// Creates a simulation of any protocol, without a card. Its assumptions are not checked, and
+    /// its cost is not judged.
     pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
         let offered = |command: office::Command| P::Command::from_office(command).is_some();
         let locks = offered(mutex::Command::Enter.into());
@@ -98,8 +101,8 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Sets the options that configure the algorithm and its group, for the header of the trace.
-    /// They recreate the same processes.
+    /// Sets the command-line options that recreate the processes: those of the algorithm and of its
+    /// group. They are written to the header of the trace.
     #[must_use]
     pub fn with_options(mut self, options: Vec<String>) -> Self {
         self.options = options;
@@ -113,15 +116,16 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Schedules a command of a user at a tick, whether or not it is allowed then. It is dropped if
-    /// the process is down.
+    /// Schedules `command` of the user of `process` for the time `at`, in ticks, whether or not the
+    /// user may issue it then. The command is dropped if the process is down.
     #[must_use]
     pub fn with_command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
         self.script.push((at, process, command));
         self
     }
 
-    /// Judges every run by one more monitor, which starts afresh each time.
+    /// Adds a monitor that judges `property` in every run. Each run starts with a copy of
+    /// `monitor`.
     #[must_use]
     pub fn with_monitor<M>(mut self, property: &'static str, monitor: M) -> Self
     where
@@ -131,19 +135,19 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Returns the same simulation with other instrumentation.
+    /// Returns a copy of the simulation with other instrumentation.
     #[must_use]
     pub fn with_instrumentation(&self, instrumentation: Instrumentation) -> Self {
         let settings = Settings { instrumentation, ..self.settings.clone() };
         Simulation { settings, ..self.clone() }
     }
 
-    /// Returns the settings.
+    /// Returns the settings of the simulation.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Runs once.
+    /// Runs the simulation once.
     ///
     /// # Errors
     ///
@@ -152,7 +156,7 @@ impl<P: Recorded> Simulation<P> {
         self.run_with(Controls::new())
     }
 
-    /// Runs once with progress reports and a stop flag.
+    /// Runs the simulation once, with progress reports and a stop flag.
     ///
     /// # Errors
     ///
@@ -161,7 +165,7 @@ impl<P: Recorded> Simulation<P> {
         self.run_recorded(None, controls).map(|(report, ..)| report)
     }
 
-    /// Runs once and also returns the processes in their final states.
+    /// Runs the simulation once and returns the report and the processes in their final states.
     ///
     /// # Errors
     ///
@@ -171,7 +175,7 @@ impl<P: Recorded> Simulation<P> {
         ran.map(|(report, processes, _)| (report, processes))
     }
 
-    /// Runs once and writes all events to `to` as a trace.
+    /// Runs the simulation once and writes all events to `to` as a trace.
     ///
     /// # Errors
     ///
@@ -188,7 +192,7 @@ impl<P: Recorded> Simulation<P> {
         Ok(report)
     }
 
-    /// Creates the world of a recorded run before its first event.
+    /// Creates the world of a recorded run, in which no event has happened yet.
     pub(crate) fn recorded_world(
         &self,
         to: impl Write + Send + 'static,
@@ -233,7 +237,8 @@ impl<P: Recorded> Simulation<P> {
         Ok((report, processes, recorder))
     }
 
-    /// Judges the cost of a run without interventions.
+    /// Judges the cost of a run without interventions and adds the finding to `report`. Does
+    /// nothing if the cost is not judged.
     pub(crate) fn judge_cost(&self, report: &mut Report) {
         // Scripted commands have costs of their own.
         let counted = self.script.is_empty() && self.settings.instrumentation.metrics;
@@ -241,7 +246,8 @@ impl<P: Recorded> Simulation<P> {
         report.findings.extend(cost_bound.map(|cost_bound| report.cost(cost_bound)));
     }
 
-    /// Ends a run and returns its report.
+    /// Ends a run for the reason `ended`. Returns its report, the processes in their final states,
+    /// and the recorder of the trace.
     pub(crate) fn reported(
         &self,
         mut world: World<'_, P>,
@@ -250,15 +256,15 @@ impl<P: Recorded> Simulation<P> {
         world.settle();
         let (mut core, processes, monitors) = world.into_parts();
         // A run that was cut short has no end record in its trace.
-        if !matches!(ended, EndReason::Stopped | EndReason::Events | EndReason::Flooded) {
+        if !matches!(ended, EndReason::Stopped | EndReason::EventLimit | EndReason::Flooded) {
             core.trace_group(Kind::End);
         }
         let mut recorder = core.tracer.recorder.take();
         let mut report = Report::of(self.name.clone(), core, ended);
-        let judged = recorder.as_mut().map(|it| it.take_findings(report.ended.is_end()));
+        let judged = recorder.as_mut().map(|it| it.take_findings(report.ended.is_conclusive()));
         report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {
-            let finding = monitor.finding(report.finished_at, report.ended.is_end());
+            let finding = monitor.finding(report.finished_at, report.ended.is_conclusive());
             report.findings.push(finding);
         }
         (report, processes, recorder)
@@ -301,9 +307,9 @@ impl<P: Timestamped> Simulation<P>
 where
     P: Recorded,
 {
-    /// Attaches the protocol's logical clock to user messages
-    /// ([`BackgroundTraffic`](crate::BackgroundTraffic)). A request after such a message then has
-    /// the larger timestamp.
+    /// Makes each message between users ([`BackgroundTraffic`](crate::BackgroundTraffic)) carry the
+    /// logical clock of its sender's protocol. A request that a receiver issues after such a
+    /// message then has a larger timestamp than earlier requests of the sender.
     #[must_use]
     pub fn with_timestamped_traffic(mut self) -> Self {
         self.clock_hooks = Some(ClockHooks::new());
@@ -315,12 +321,12 @@ impl<P: Algorithm> Simulation<P>
 where
     P: Recorded,
 {
-    /// Creates a simulation of an algorithm with a card. The card completes the settings, and an
-    /// environment weaker than the card is rejected.
+    /// Creates a simulation of an algorithm with a card. The card completes the settings.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] if the settings are invalid or an assumption of the algorithm is not met.
+    /// [`SettingsError`] if the settings are invalid, or if the environment does not meet an
+    /// assumption on the card.
     pub fn for_algorithm(
         configs: impl Into<Configs<P::Config>>,
         settings: Settings,
@@ -333,8 +339,9 @@ where
         let settings = settings.resolved(&card);
         let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
             let scene = settings.workload_kind(card.service, false);
-            let of_scene = |scene| P::expected(configs.of(ProcessId(0)), settings.size, scene);
-            CostBound { cost: card.messages.clone(), expected: scene.and_then(of_scene) }
+            let of_scene =
+                |scene| P::predicted_messages(configs.of(ProcessId(0)), settings.size, scene);
+            CostBound { cost: card.messages.clone(), prediction: scene.and_then(of_scene) }
         });
         let simulation = Simulation::new(configs, settings);
         Ok(Simulation { service: card.service, cost_bound, ..simulation.with_name(card.name) })

@@ -17,14 +17,14 @@ use tenure_sim::{
 };
 use tenure_trace::Recorded;
 
-/// Returns the allocations of a run with this number of events. They include those of its report.
+/// Returns the allocations of a run with this number of events, including those of its report.
 fn allocated<P: Recorded>(config: P::Config, settings: &Settings, events: u64) -> AllocationInfo {
     let mut settings = settings.clone();
     settings.limits.events = Some(events);
     let simulation = Simulation::<P>::new(config, settings);
     let info = measure(|| {
         let report = simulation.run().unwrap();
-        assert_eq!((report.ended, report.metrics.events), (EndReason::Events, events));
+        assert_eq!((report.ended, report.metrics.events), (EndReason::EventLimit, events));
     });
     assert!(info.count_total > 0, "the counter counts");
     info
@@ -115,21 +115,22 @@ fn stop_flag_interrupts_initial_requests() {
 }
 
 /// A group with a replicated log whose first process leads. Links deliver messages in order.
-struct Keepers {
+struct LogGroup {
     processes: Vec<RaftLog>,
     batch: Batch<RaftLog, ConstantEnvironment>,
     under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
 }
 
-impl Keepers {
+impl LogGroup {
     fn led(size: u32) -> Self {
         let mut batch = Batch::default();
         let config = raft_log::Config::plain(size, 1);
         let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();
         batch.clear();
-        let mut group = Keepers { processes, batch, under_way: VecDeque::new() };
-        // The first process misses its leader, then issues commands.
+        let mut group = LogGroup { processes, batch, under_way: VecDeque::new() };
+        // The election timer of the first process fires twice, so that it stands for election and
+        // leads.
         (0..2).for_each(|_| group.input(Input::Timer(raft_log::Timer::Election)));
         group
     }
@@ -154,12 +155,12 @@ impl Keepers {
     }
 }
 
-/// Each entry allocates a list in each message and its content. Each log allocates room for 64
-/// entries at a time.
+/// An appended entry allocates one list of entries for each message that carries it. Each log
+/// allocates memory for 64 entries at a time.
 #[test]
 fn log_allocates_only_for_entries() {
     for size in [3, 5] {
-        let mut group = Keepers::led(size);
+        let mut group = LogGroup::led(size);
         let payload = Payload::new([7; 16]);
         (0..1000).for_each(|_| group.append(&payload));
         let beat = || (0..1000).for_each(|_| group.input(Input::Timer(raft_log::Timer::Heartbeat)));

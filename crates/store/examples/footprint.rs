@@ -1,6 +1,6 @@
-//! Measures the memory of keys, leases, claims and watchers, the allocations of commands, and the
-//! time to copy a store and to take a snapshot: `cargo run --release -p tenure-store --features
-//! snapshot --example footprint`.
+//! Measures the memory of keys, leases, claims and watchers, the allocations that commands make,
+//! and the time to copy a store and to take a snapshot: `cargo run --release -p tenure-store
+//! --features snapshot --example footprint`.
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Instant;
@@ -8,10 +8,10 @@ use std::time::Instant;
 use allocation_counter::{AllocationInfo, measure};
 use tenure_store::{Command, Enqueue, Limits, LockMode, LogPosition, Put, Span, Store, Watchers};
 
-/// Number of keys, of leases, of claims and of watchers that are measured.
+/// Number of objects of each kind: keys, leases, claims and watchers.
 const COUNT: u64 = 100_000;
 
-/// A store to which commands are applied as if they came from a log.
+/// Store to which commands are applied as if they were entries of a log.
 struct Log {
     store: Store,
     at: LogPosition,
@@ -19,7 +19,7 @@ struct Log {
 
 impl Log {
     fn new() -> Self {
-        // Without history, whose memory is temporary and bounded.
+        // The store keeps no history, because the memory of a history is temporary and bounded.
         let store = Store::new(Limits { max_events: 0, max_revisions: 0, ..Limits::default() });
         Log { store, at: LogPosition { index: 0, term: 1 } }
     }
@@ -41,7 +41,8 @@ fn report(subject: &str, info: &AllocationInfo) {
     );
 }
 
-/// Prints the shortest of five durations of an operation, and the memory of its result.
+/// Runs `make` six times. Prints the shortest duration of the last five runs, and the memory of the
+/// first result.
 fn time<T>(subject: &str, mut make: impl FnMut() -> T) {
     let mut values = Vec::new();
     let info = measure(|| values.push(make()));

@@ -1,6 +1,6 @@
-//! Store that is driven by the JSON of etcd's gateway. It reads a line such as `{"call": "kv/put",
-//! "body": {…}}` and prints the response. `tests/etcd/differential.py` compares its responses with
-//! those of an etcd.
+//! Serves a store over its standard input and output, in the JSON of etcd's gateway. The program
+//! reads a line such as `{"call": "kv/put", "body": {…}}` and prints the response.
+//! `tests/etcd/differential.py` compares its responses with those of an etcd.
 
 #[path = "speak/answers.rs"]
 mod answers;

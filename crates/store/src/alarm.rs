@@ -23,7 +23,7 @@ pub struct AlarmChange {
     pub is_active: bool,
 }
 
-/// Active alarms, each with the number of the member that it concerns.
+/// Active alarms. Each has the number of the member that it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Alarms(BTreeSet<(u64, Alarm)>);

@@ -40,7 +40,8 @@ impl AsRef<[u8]> for Bytes {
 
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Self {
-        // All empty values share one allocation: most ranges are single keys and have no end.
+        // All empty values share one allocation. They are frequent: most ranges are single keys,
+        // whose `end` is empty.
         if bytes.is_empty() { Bytes::default() } else { Bytes::new(bytes) }
     }
 }

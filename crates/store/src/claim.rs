@@ -28,8 +28,8 @@ pub struct Claim {
     pub lease: LeaseId,
     /// Mode of the claim.
     pub mode: LockMode,
-    /// Revision in which the key was created. It is the place of the claim in the queue, and its
-    /// fencing token.
+    /// Revision in which the key of the claim was created. It determines the place of the claim in
+    /// the queue, and is the fencing token.
     pub fence: u64,
 }
 
@@ -42,8 +42,8 @@ pub enum LockMode {
     Exclusive,
     /// Other shared claims may hold the lock at the same time: a reader.
     Shared,
-    /// Other claims with slots may hold the lock at the same time. The number is the maximum of
-    /// holders in total: a semaphore.
+    /// Other claims with slots may hold the lock at the same time: a semaphore. The number is the
+    /// maximum number of holders.
     Slots(u32),
 }
 

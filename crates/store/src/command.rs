@@ -46,8 +46,8 @@ pub enum Command {
         /// Leases that have expired.
         leases: Vec<LeaseExpiry>,
     },
-    /// Records the remaining times of leases. Without it, a new leader would count the full time
-    /// again.
+    /// Records the remaining times of leases. If they were never recorded, a new leader would count
+    /// the full TTL of each lease again.
     Checkpoint {
         /// Term of the leader that proposed the command, as in [`Command::Expire`].
         term: u64,
@@ -117,12 +117,13 @@ pub struct Delete {
     pub prev_kv: bool,
 }
 
-/// A transaction: comparisons, and the operations that run if they hold or fail. All changes of a
-/// transaction share one revision.
+/// A transaction: comparisons, the operations that run if all comparisons hold, and the operations
+/// that run otherwise. All changes of a transaction share one revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Txn {
-    /// Comparisons. The operations in `success` run if all of them hold.
+    /// Comparisons. If all of them hold, the operations in `success` run, and otherwise those in
+    /// `failure`.
     pub compare: Vec<Compare>,
     /// Operations that run if all comparisons hold.
     pub success: Vec<Operation>,
@@ -144,15 +145,16 @@ pub enum Operation {
     Txn(Txn),
 }
 
-/// A comparison in a transaction. It holds if it holds for each key of a span.
+/// A comparison in a transaction. It compares an attribute of every key of a span with a given
+/// value, and holds if `relation` is true for each of these keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Compare {
     /// Keys to compare.
     pub span: Span,
-    /// Required relation of the present value to the given one.
+    /// Required relation of the key's present attribute to the given value.
     pub relation: Relation,
-    /// Attribute of the keys that is compared, with the given value.
+    /// Attribute of the keys to compare, and the value to compare it with.
     pub target: Target,
 }
 
@@ -198,12 +200,12 @@ pub struct Enqueue {
     pub lease: LeaseId,
     /// Mode of the claim.
     pub mode: LockMode,
-    /// Value of the key, which observers of an election read.
+    /// Value of the key of the claim. Observers of an election read it.
     pub value: Bytes,
 }
 
 impl Txn {
-    /// True if the transaction only reads, so that it needs no log entry.
+    /// Returns true if the transaction only reads, so that it needs no log entry.
     pub fn is_read_only(&self) -> bool {
         self.success.iter().chain(&self.failure).all(|operation| match operation {
             Operation::Range(_) => true,

@@ -32,8 +32,8 @@ impl Snapshot {
     }
 }
 
-/// Decodes a store from all bytes. Fails if bytes remain.
-fn whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
+/// Decodes a store, which must fill all bytes.
+fn decode_whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
     let (store, rest) = postcard::take_from_bytes(body).map_err(|_| DamagedSnapshot)?;
     if rest.is_empty() { Ok(store) } else { Err(DamagedSnapshot) }
 }
@@ -42,11 +42,11 @@ impl Store {
     /// Decodes the store of a snapshot.
     pub fn decode(bytes: &[u8]) -> Result<Self, DamagedSnapshot> {
         if let Some(body) = bytes.strip_prefix(MAGIC) {
-            return whole(body);
+            return decode_whole(body);
         }
         let body = bytes.strip_prefix(WITHOUT_ALARMS).ok_or(DamagedSnapshot)?;
-        // Encoding of an empty set of alarms.
-        whole(&[body, &[0]].concat())
+        // The zero byte is the encoding of an empty set of alarms.
+        decode_whole(&[body, &[0]].concat())
     }
 }
 

@@ -38,11 +38,11 @@ macro_rules! errors {
 errors! {
     /// The key in the request is empty.
     EmptyKey: InvalidArgument, "etcdserver: key is not provided";
-    /// The command has a value, although the key should keep its present one.
+    /// The command contains a value, although it says that the key keeps its present value.
     ValueProvided: InvalidArgument, "etcdserver: value is provided";
-    /// The command has a lease, although the key should keep its present one.
+    /// The command contains a lease, although it says that the key keeps its present lease.
     LeaseProvided: InvalidArgument, "etcdserver: lease is provided";
-    /// The key that should keep its value or lease does not exist.
+    /// The command says that a key keeps its value or its lease, but the key does not exist.
     KeyNotFound: InvalidArgument, "etcdserver: key not found";
     /// A transaction writes the same key twice.
     DuplicateKey: InvalidArgument, "etcdserver: duplicate key given in txn request";
@@ -91,7 +91,7 @@ errors! {
 /// gRPC status code of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// The request is invalid in any state.
+    /// The request is invalid, whatever the state of the store is.
     InvalidArgument,
     /// The user, role, lease or key of the request does not exist.
     NotFound,

@@ -6,14 +6,15 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::kv::Event;
 
-/// Limits of a store. They never change and are equal on all members.
+/// Limits of a store. They must be equal on all members, so that all members make the same
+/// decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Limits {
     /// Maximum number of events in the history. The last revision is kept even if it has more.
     pub max_events: usize,
-    /// Maximum size of the history in bytes, with previous values and overhead. The last revision
-    /// is kept even if it is larger.
+    /// Maximum size of the history in bytes, including previous values of keys and an overhead per
+    /// event. The last revision is kept even if it is larger.
     pub max_bytes: usize,
     /// Maximum number of revisions in the history.
     pub max_revisions: u64,
@@ -36,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Events from some revision on, in the order of their revisions.
+/// Events of the store from the revision `first` on, in the order of their revisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct History {
@@ -52,8 +53,8 @@ pub(crate) struct History {
 /// Size of an event in addition to its keys and values, in bytes.
 const EVENT_OVERHEAD: usize = 128;
 
-/// Returns the size of an event, in bytes. It includes the previous value, which may be kept in
-/// memory only by the event.
+/// Returns the size of an event, in bytes. It includes the value before the event, because the
+/// event may be the only one that keeps this value in memory.
 fn event_size(event: &Event) -> usize {
     let prev = event.prev.as_ref().map_or(0, |prev| prev.size());
     EVENT_OVERHEAD + event.kv.size() + prev
@@ -80,7 +81,8 @@ impl History {
         self.bytes
     }
 
-    /// Computes the size of the events, because snapshots do not contain it.
+    /// Returns this history with the size of its events computed again. Snapshots do not contain
+    /// the size.
     #[cfg(feature = "serde")]
     pub(crate) fn with_recomputed_size(mut self) -> Self {
         self.bytes = self.events.iter().map(event_size).sum();
@@ -133,8 +135,9 @@ impl History {
         self.events.range(begin..)
     }
 
-    /// Returns the events from a revision on that match the watch, and the revision at which to
-    /// continue. It stops at the end of a revision after at least `max_events` events.
+    /// Returns the events from the revision `from` on that `filter` selects, and the revision at
+    /// which the next call continues. Once the result has at least `max_events` events, no further
+    /// revision is added. `now` is the current revision.
     pub(crate) fn replay(
         &self,
         from: u64,

@@ -34,7 +34,8 @@ impl KeyValue {
         KeyValue { value: Bytes::default(), ..self.clone() }
     }
 
-    /// Returns the record that represents the key after it was deleted in `revision`.
+    /// Returns the state of the key after its deletion in `revision`, which the event of the
+    /// deletion contains.
     pub(crate) fn tombstone(&self, revision: u64) -> Self {
         KeyValue { key: self.key.clone(), mod_revision: revision, ..KeyValue::default() }
     }

@@ -45,7 +45,7 @@ impl Leases {
         self.0.contains_key(&lease)
     }
 
-    /// Detaches a key from one lease and attaches it to another. 0 means no lease.
+    /// Detaches a key from the lease `from` and attaches it to the lease `to`. 0 means no lease.
     pub(crate) fn move_key(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
         if from == to {
             return;

@@ -10,7 +10,8 @@ use crate::lease::LeaseId;
 use crate::range::RangeResult;
 use crate::read::PendingRead;
 
-/// Outcome of a command: the result for its client, and the notifications for others.
+/// Outcome of a command: the result for the client that sent it, and the notifications for other
+/// clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outcome {
     /// Revision of the store after the command.
@@ -22,8 +23,8 @@ pub struct Outcome {
     /// Claims that have acquired their locks, in the order of their queues. The caller must notify
     /// their waiters.
     pub granted: Vec<Claim>,
-    /// Claims that have ended, whether they held the lock or waited. The caller must tell waiting
-    /// clients that their session has ended.
+    /// Claims that have ended because their keys were deleted, whether they held the lock or
+    /// waited. The caller must tell waiting clients that their session has ended.
     pub ended: Vec<Claim>,
     /// Changes of leases, for the leader that counts their time.
     pub leases: Vec<LeaseChange>,
@@ -81,7 +82,8 @@ pub enum CommandResult {
         /// Number of leases that this command has ended.
         leases: u64,
     },
-    /// The remaining times of those leases that exist were recorded.
+    /// The remaining times were recorded. Not recorded are times of an earlier term, outdated
+    /// times, and times of leases that do not exist.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {
@@ -104,19 +106,20 @@ pub enum CommandResult {
 pub struct PutResult {
     /// Revision of the write.
     pub revision: u64,
-    /// Key and value before the write. `None` if there was no key or they were not requested.
+    /// Key and value before the write. `None` if the key did not exist or the client did not
+    /// request it.
     pub prev: Option<Arc<KeyValue>>,
 }
 
-/// Number of keys that a deletion removed, and the revision after it.
+/// Result of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeleteResult {
-    /// Revision of the store after the deletion, which is a new one only if the command has changed
-    /// something.
+    /// Revision of the store after the deletion. The revision is new only if the command has
+    /// changed a key.
     pub revision: u64,
     /// Number of deleted keys.
     pub count: u64,
-    /// Deleted keys and values. Empty if they were not requested.
+    /// Deleted keys and values. Empty if the client did not request them.
     pub prev: Vec<Arc<KeyValue>>,
 }
 
@@ -145,19 +148,15 @@ pub enum OperationResult<R = RangeResult> {
 }
 
 impl TxnResult<PendingRead> {
-    /// Returns the number of keys and events that [`TxnResult::finish`] must process.
-    pub fn len(&self) -> usize {
-        let len = |result: &OperationResult<PendingRead>| match result {
-            OperationResult::Range(read) => read.len(),
-            OperationResult::Txn(txn) => txn.len(),
+    /// Returns the number of keys and events that [`TxnResult::finish`] must process, over all
+    /// reads of the transaction.
+    pub fn remaining_work(&self) -> usize {
+        let work = |result: &OperationResult<PendingRead>| match result {
+            OperationResult::Range(read) => read.remaining_work(),
+            OperationResult::Txn(txn) => txn.remaining_work(),
             OperationResult::Put(_) | OperationResult::Delete(_) => 0,
         };
-        self.results.iter().map(len).sum()
-    }
-
-    /// Returns true if [`TxnResult::finish`] has nothing to process.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.results.iter().map(work).sum()
     }
 
     /// Finishes the reads. This needs no access to the store.

@@ -6,11 +6,11 @@ use alloc::collections::BTreeMap;
 
 use crate::bytes::Bytes;
 
-/// Returns the entries whose keys are prefixes of `key`, the longest first.
+/// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
-/// The number of lookups depends on the number of such entries and of the entries between them. It
-/// does not depend on the length of `key`: a key may be as long as a request, so a lookup for each
-/// prefix would be too expensive.
+/// Each lookup in the map finds another entry: one of the result, or one between two of them in the
+/// order of the map. The number of lookups does not depend on the length of `key`: a key may be as
+/// long as a request, so a lookup for each prefix would be too expensive.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn finds_exactly_the_prefixes_of_a_key() {
         let words = ["", "a", "a/", "a/b", "a/b/c", "a/bc", "a/c", "ab", "b", "a/b/c/d"];
-        // Each subset of the words.
+        // Each bit of `chosen` selects one of the words.
         for chosen in 0..1_u32 << words.len() {
             let is_chosen = |(at, _): &(usize, &&str)| chosen >> at & 1 == 1;
             let map = words.iter().enumerate().filter(is_chosen);

@@ -27,13 +27,14 @@ pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
 /// The queue of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queue {
-    /// Entries by creation revision and key.
+    /// Entries, ordered by the creation revisions of their keys, and then by the keys.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
     /// Number of entries that are claims on the name of the queue.
     claims: usize,
     /// Entries that hold the lock.
     holders: Holders,
-    /// Place of the last entry that holds the lock. `None` if there is no holder.
+    /// Creation revision and key of the last entry that holds the lock. `None` if there is no
+    /// holder.
     last_holder: Option<(u64, Bytes)>,
 }
 
@@ -68,8 +69,8 @@ impl Queues {
         self.0.iter()
     }
 
-    /// Applies an event to the queues that contain its key. `below` returns the keys of a span
-    /// after the event.
+    /// Applies an event to the queues that contain its key. `below` returns the keys of a given
+    /// span as of the time after the event.
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
@@ -114,13 +115,14 @@ impl Queues {
 }
 
 impl Queue {
-    /// Returns the claims in the order of the queue, each with true if it holds the lock.
+    /// Returns the claims in the order of the queue, whose name is `name`. Each claim comes with
+    /// true if it holds the lock.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
         let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
     }
 
-    /// Returns the number of keys, including those that are not claims.
+    /// Returns the number of keys in the queue, including those that are not claims.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -130,13 +132,13 @@ impl Queue {
         usize::try_from(self.holders.count()).unwrap_or(usize::MAX)
     }
 
-    /// True if the queue has no entry. The store keeps no such queue.
+    /// Returns true if the queue has no entry. The store keeps no such queue.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns the keys with a creation revision up to `max_revision` (0: all), in the order of
-    /// their creation.
+    /// Returns the keys of the queue with a creation revision up to `max_revision`, in the order of
+    /// their creation. If `max_revision` is 0, returns all keys.
     pub(crate) fn keys(&self, max_revision: u64) -> impl DoubleEndedIterator<Item = &Bytes> {
         let end = match max_revision.checked_add(1).filter(|_| max_revision > 0) {
             Some(end) => Excluded((end, Bytes::default())),
@@ -194,8 +196,8 @@ impl Queue {
         }
     }
 
-    /// Updates the holders after one of them has left. The permits of the others depend on all of
-    /// them.
+    /// Updates the holders after one of them, with the mode `mode`, has left. If the holders have
+    /// permits, the capacity depends on all remaining holders, so the holders are collected again.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);

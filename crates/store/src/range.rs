@@ -38,13 +38,13 @@ pub struct Range {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
-    /// Ascending by the target. With a limit and without bounds on revisions, only the first keys
-    /// of the span are read and sorted.
+    /// Ascending order of the target. With a limit and without bounds on revisions, only the first
+    /// keys of the span are read and sorted.
     #[default]
     None,
-    /// Ascending by the target. All keys of the span are read before the limit applies.
+    /// Ascending order of the target. All keys of the span are read before the limit applies.
     Ascend,
-    /// Descending by the target. All keys of the span are read before the limit applies.
+    /// Descending order of the target. All keys of the span are read before the limit applies.
     Descend,
 }
 
@@ -73,7 +73,7 @@ pub struct RangeResult {
     pub revision: u64,
     /// Keys of the result. Their values are empty if the read omits them.
     pub kvs: Vec<Arc<KeyValue>>,
-    /// True if the limit left out keys.
+    /// True if the limit has excluded further keys from the result.
     pub more: bool,
     /// Number of keys in the span, regardless of the limit and the bounds on revisions.
     pub count: u64,
@@ -85,7 +85,7 @@ impl Range {
         Range { span, ..Range::default() }
     }
 
-    /// True if all keys of the span must be read before the limit applies.
+    /// Returns true if all keys of the span must be read before the limit applies.
     pub(crate) fn needs_full_scan(&self) -> bool {
         let bounds = [
             self.min_mod_revision,
@@ -96,7 +96,7 @@ impl Range {
         self.order != SortOrder::None || bounds.iter().any(|bound| *bound > 0)
     }
 
-    /// True if a key meets the bounds on revisions.
+    /// Returns true if a key meets the bounds on revisions.
     fn is_in_revision_bounds(&self, kv: &KeyValue) -> bool {
         let within = |number, min, max| number >= min && (max == 0 || number <= max);
         within(kv.mod_revision, self.min_mod_revision, self.max_mod_revision)
@@ -136,8 +136,8 @@ impl Range {
         RangeResult { kvs, ..found }
     }
 
-    /// Sorts keys by the target, and by name if they are equal. With a limit, keeps only that many
-    /// keys and one more, to show that there are more.
+    /// Sorts keys by the target of the read, and by name if their targets are equal. With a limit,
+    /// keeps one key more than the limit, which shows that there are more keys.
     fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>, limit: usize) {
         let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),

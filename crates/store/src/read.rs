@@ -11,10 +11,11 @@ use crate::queue::Queue;
 use crate::range::{Range, RangeResult, SortOrder, SortTarget};
 use crate::span::Span;
 use crate::store::Store;
-use crate::validation::has_key;
+use crate::validation::check_has_key;
 
-/// A read that has collected its keys, but has not sorted them or undone later events. That is done
-/// after the lock on the store is released, so that writes can continue.
+/// A read whose keys are collected. They are not sorted yet, and events after the requested
+/// revision are not undone yet. That is done after the lock on the store is released, so that
+/// writes can continue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PendingRead {
     range: Range,
@@ -30,13 +31,8 @@ pub struct PendingRead {
 
 impl PendingRead {
     /// Returns the number of keys and events that [`PendingRead::finish`] must process.
-    pub fn len(&self) -> usize {
+    pub fn remaining_work(&self) -> usize {
         self.kvs.len() + self.later.as_ref().map_or(0, Vec::len)
-    }
-
-    /// Returns true if [`PendingRead::finish`] has nothing to process.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Finishes the read. This needs no access to the store.
@@ -67,9 +63,14 @@ impl Store {
         self.begin_range(range).map(PendingRead::finish)
     }
 
-    /// Starts a read: performs the part that needs access to the store.
+    /// Performs the part of a read that needs access to the store. [`PendingRead::finish`] performs
+    /// the rest.
+    ///
+    /// # Errors
+    ///
+    /// The key is empty, or the requested revision was compacted or does not exist yet.
     pub fn begin_range(&self, range: &Range) -> Result<PendingRead, Error> {
-        has_key(&range.span)?;
+        check_has_key(&range.span)?;
         self.history.check_revision(range.revision, self.revision)?;
         Ok(self.read(range, &[]))
     }
@@ -88,8 +89,8 @@ impl Store {
         bounds.map(|bounds| keys.range::<[u8], _>(bounds)).into_iter().flatten().map(|(_, kv)| kv)
     }
 
-    /// Reads keys in the middle of a command that changes the store. `own` contains the events of
-    /// the command so far.
+    /// Reads keys during a command that changes the store. `own` contains the events that this
+    /// command has caused so far.
     pub(crate) fn read(&self, range: &Range, own: &[Event]) -> PendingRead {
         let revision = self.revision + u64::from(!own.is_empty());
         let span = || Store::span(&self.keys, &range.span);
@@ -114,8 +115,9 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// Reads the oldest or the newest keys of a queue. Every waiter sends such a request, so it
-    /// must not scan the whole queue. Returns `None` for any other read.
+    /// Serves `range` from a queue, if it reads the oldest or the newest keys of that queue. Every
+    /// waiter sends such a request, so it must not scan the whole queue. Returns `None` for any
+    /// other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -128,7 +130,8 @@ impl Store {
         Some(PendingRead { range: range.clone(), revision, kvs, count: queue.len(), later: None })
     }
 
-    /// Returns the queue whose oldest or newest keys are read. Returns `None` for any other read.
+    /// Returns the queue whose oldest or newest keys `range` reads. Returns `None` for any other
+    /// read.
     pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&Queue> {
         let Range { span, limit, order, target, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];

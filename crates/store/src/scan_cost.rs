@@ -6,8 +6,8 @@ use crate::span::Span;
 use crate::store::Store;
 
 impl Txn {
-    /// True if the transaction reads only single keys at the current revision. Its cost is then
-    /// known without the store.
+    /// Returns true if every read and comparison of the transaction concerns a single key at the
+    /// current revision. The cost of these reads is then known without the store.
     pub fn reads_single_keys_only(&self) -> bool {
         let is_one = |operation: &Operation| match operation {
             Operation::Range(range) => range.span.is_single() && range.revision == 0,
@@ -33,7 +33,7 @@ impl Store {
     }
 
     /// Returns the number of keys and events that the comparisons and reads of a transaction scan,
-    /// over all branches, at most `max`.
+    /// but at most `max`. All branches count, although only some of them run.
     pub fn txn_scan_cost(&self, txn: &Txn, max: usize) -> usize {
         let compared = txn
             .compare

@@ -13,33 +13,34 @@ use crate::command::{Command, Enqueue, Operation, Put, Txn};
 use crate::kv::KeyValue;
 use crate::store::Store;
 
-/// Bytes of a key in addition to its name and its value.
+/// Bytes that count for a key, in addition to its name and its value.
 const KEY_BYTES: usize = 320;
 
-/// Counted bytes of the attachment of a key to a lease.
+/// Bytes that count for the attachment of a key to a lease.
 const ATTACHMENT_BYTES: usize = 256;
 
-/// Counted bytes of a lease, in addition to its keys.
+/// Bytes that count for a lease, in addition to its keys.
 const LEASE_BYTES: usize = 192;
 
-/// Bytes of the queue of a lock or an election, in addition to its claims.
+/// Bytes that count for the queue of a lock or an election, in addition to its claims.
 const QUEUE_BYTES: usize = 640;
 
-/// Returns the counted bytes of a key, with its name, value and attachment to a lease.
+/// Returns the bytes that count for a key, with its name, its value and its attachment to a lease.
 pub(crate) fn key_size(kv: &KeyValue) -> usize {
     KEY_BYTES + kv.size() + if kv.lease == 0 { 0 } else { ATTACHMENT_BYTES }
 }
 
 impl Store {
-    /// Returns the counted bytes of all keys, leases and queues in the store.
+    /// Returns the bytes that count for all keys, leases and queues in the store. The quota limits
+    /// them.
     pub fn size(&self) -> usize {
         self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.len() * QUEUE_BYTES
     }
 }
 
 impl Command {
-    /// Returns the maximum number of bytes by which the command makes the store larger. It is 0 for
-    /// commands that only remove something.
+    /// Returns an upper bound on the growth of [`Store::size`] by the command, in bytes. It is 0
+    /// for commands that only remove something.
     ///
     /// A put counts in full, although it may replace a value. For a transaction, the larger one of
     /// its two branches counts.

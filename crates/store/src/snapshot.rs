@@ -25,7 +25,8 @@ pub struct Snapshot {
     revision: u64,
     keys: Vec<Arc<KeyValue>>,
     history: History,
-    /// Leases without their keys. They are derived, because each key names its lease.
+    /// Leases without their attached keys. The attachments are derived when the snapshot is read,
+    /// because each key names its lease.
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<AccessControl>,
     /// Active alarms. This must be the last field, because snapshots of version 3 do not have it.

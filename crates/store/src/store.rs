@@ -41,7 +41,7 @@ pub struct Store {
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
-    /// Counted size of `keys`, in bytes. It is derived from them.
+    /// Bytes that count for `keys` in [`Store::size`]. The number is derived from them.
     pub(crate) key_bytes: usize,
     pub(crate) history: History,
     pub(crate) leases: Leases,
@@ -76,7 +76,7 @@ impl Store {
         }
     }
 
-    /// Applies the command of a log entry. The command has all permissions.
+    /// Applies the command of a log entry, without a check of permissions.
     ///
     /// # Panics
     ///
@@ -112,12 +112,13 @@ impl Store {
         outcome
     }
 
-    /// Rejects a command that would make the store larger, if the store has reached its quota.
+    /// Rejects a command that could make the store larger while an alarm is active that forbids
+    /// additions.
     fn check_quota(&self, command: &Command) -> Result<(), Error> {
         if self.is_full() && command.added_bytes() > 0 { Err(Error::NoSpace) } else { Ok(()) }
     }
 
-    /// True while an alarm is active that makes the store reject additions.
+    /// Returns true while an alarm is active that makes the store reject additions.
     pub fn is_full(&self) -> bool {
         self.alarms.is_full()
     }
@@ -127,7 +128,7 @@ impl Store {
         self.alarms.iter()
     }
 
-    /// Sets the maximum number of operations in a transaction. It must be equal on all members.
+    /// Sets the maximum number of operations in a transaction, which must be equal on all members.
     pub fn set_max_operations(&mut self, operations: usize) {
         self.limits.max_operations = operations;
     }
@@ -197,15 +198,21 @@ impl Store {
         self.queues.iter()
     }
 
-    /// True if a claim exists and holds its lock.
+    /// Returns true if a claim exists and holds its lock.
     pub fn is_held(&self, claim: &Claim) -> bool {
         let kv = self.keys.get(&claim.key).filter(|kv| kv.create_revision == claim.fence);
         let queue = self.queues.get(&claim.name);
         kv.zip(queue).is_some_and(|(kv, queue)| queue.is_holder(kv))
     }
 
-    /// Returns the events from a revision on that a watcher has missed. It stops at the end of a
-    /// revision after at least `max_events` events.
+    /// Returns the events of the history from the revision `from` on that match the watch. If
+    /// `from` is 0, there are none yet: the watch continues at the next revision. The result has
+    /// all matching events of a revision or none. Once it has at least `max_events` events, no
+    /// further revision is added.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryCompacted`] if the history no longer contains the events of the revision `from`.
     pub fn replay(
         &self,
         watch: &Watch,
@@ -231,9 +238,9 @@ impl Store {
     }
 
     /// Turns the store into that of a new cluster with a new log. The revision grows by
-    /// `revision_offset`, so that no fencing token is used twice; it must exceed the number of
-    /// revisions that the old cluster may have made since. Watches from earlier revisions fail as
-    /// compacted.
+    /// `revision_offset`, so that no fencing token is used twice. The offset must exceed the number
+    /// of revisions that the old cluster may have made since the current revision of this store.
+    /// Watches from earlier revisions fail as compacted.
     pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(revision_offset);
@@ -317,8 +324,9 @@ impl RevisionBuilder<'_> {
         true
     }
 
-    /// Ends a lease that has expired. Returns false if the lease does not exist, was renewed
-    /// meanwhile, or another leader has taken over.
+    /// Ends a lease that has expired. Returns false, and keeps the lease, if it was renewed after
+    /// the leader detected the expiry, or if `term` is not the term of the entry. Also returns
+    /// false if the lease does not exist.
     fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
         if term == self.store.applied.term && known.renewal_index <= renewal_index {
@@ -328,8 +336,8 @@ impl RevisionBuilder<'_> {
         false
     }
 
-    /// Records the remaining time of a lease. Ignores a time that was read before the last renewal,
-    /// unless it is the full TTL.
+    /// Records the remaining time of a lease. Ignores a time that the leader read before the last
+    /// renewal of the lease, unless it is the full TTL.
     fn apply_checkpoint(&mut self, checkpoint: &LeaseCheckpoint) {
         let LeaseCheckpoint { lease, left, renewal_index } = *checkpoint;
         let known = self.store.leases.0.get(&lease);

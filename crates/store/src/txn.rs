@@ -129,7 +129,8 @@ impl<'a> RevisionBuilder<'a> {
 }
 
 impl Store {
-    /// Starts a read-only transaction: performs the part that needs access to the store.
+    /// Performs the part of a read-only transaction that needs access to the store.
+    /// [`TxnResult::finish`] performs the rest.
     ///
     /// # Panics
     ///
@@ -156,7 +157,7 @@ impl Store {
     }
 }
 
-/// Returns the operations that a transaction runs, depending on whether its comparisons hold.
+/// Returns the operations that a transaction runs. `succeeded` is true if its comparisons hold.
 pub(crate) fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
@@ -174,8 +175,8 @@ pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<boo
     }
 }
 
-/// Checks all writes that a transaction runs. Their leases must exist, and also the keys whose
-/// present value or lease is kept.
+/// Checks all writes that a transaction runs. Their leases must exist. If a write keeps the present
+/// value or lease of its key, the key must exist.
 fn check_puts(
     store: &Store,
     txn: &Txn,

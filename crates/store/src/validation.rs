@@ -8,20 +8,20 @@ use crate::command::{Command, Operation, Put, Txn};
 use crate::error::Error;
 use crate::span::Span;
 
-/// Factor by which the operations of all branches of a transaction may exceed the limit for one
-/// branch.
+/// Largest number of operations in all branches of a transaction together, as a multiple of the
+/// limit for one branch.
 ///
 /// Without this bound, nested transactions could have as many operations as fit into a request. The
 /// cost would be high, because each operation is compared with all others.
 const MAX_NESTED_FACTOR: usize = 8;
 
 impl Command {
-    /// Checks that the command is valid in some state. A server calls this before it proposes a
-    /// command. The store calls it again when it applies the command.
+    /// Checks that the command is valid in at least one state of the store. A server calls this
+    /// before it proposes a command. The store calls it again when it applies the command.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
-            Command::Delete(delete) => has_key(&delete.span),
+            Command::Delete(delete) => check_has_key(&delete.span),
             Command::Txn(txn) => txn.validate(max_operations),
             _ => Ok(()),
         }
@@ -40,7 +40,7 @@ impl Put {
 }
 
 impl Txn {
-    /// Checks that the transaction is valid in some state of the store.
+    /// Checks that the transaction is valid in at least one state of the store.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         if self.size() > MAX_NESTED_FACTOR * max_operations {
             return Err(Error::TooManyOperations);
@@ -64,26 +64,26 @@ impl Txn {
     fn check_sizes(&self, max_operations: usize) -> Result<(), Error> {
         let size = self.compare.len().max(self.success.len()).max(self.failure.len());
         let left = max_operations.checked_sub(size).ok_or(Error::TooManyOperations)?;
-        self.compare.iter().try_for_each(|compare| has_key(&compare.span))?;
+        self.compare.iter().try_for_each(|compare| check_has_key(&compare.span))?;
         let operations = self.success.iter().chain(&self.failure);
         operations.into_iter().try_for_each(|operation| match operation {
-            Operation::Range(range) => has_key(&range.span),
+            Operation::Range(range) => check_has_key(&range.span),
             Operation::Put(put) => put.validate(),
-            Operation::Delete(delete) => has_key(&delete.span),
+            Operation::Delete(delete) => check_has_key(&delete.span),
             Operation::Txn(txn) => txn.check_sizes(left),
         })
     }
 }
 
-/// Rejects a span with an empty first key.
-pub(crate) fn has_key(span: &Span) -> Result<(), Error> {
+/// Returns an error if the first key of the span is empty.
+pub(crate) fn check_has_key(span: &Span) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
 }
 
-/// Keys that are put, and spans that are deleted.
+/// Writes of a transaction: the keys that are put, and the spans that are deleted.
 type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
 
-/// Returns the writes of some operations.
+/// Returns the writes of `operations`, including those of nested transactions.
 ///
 /// Rejects a key that is put twice, or put and deleted, because all operations of a transaction
 /// share one revision. The order of the two operations and their nesting do not matter. Only one of
@@ -169,7 +169,7 @@ mod tests {
                 assert_eq!(check(nested), Err(Error::DuplicateKey), "nested {both:?}");
             }
         }
-        // Only one branch of a transaction runs.
+        // Only one branch of a nested transaction runs.
         assert_eq!(check(vec![txn(vec![put()], vec![delete()])]), Ok(()));
         assert_eq!(check(vec![txn(vec![delete()], vec![put()])]), Ok(()));
         let other = Operation::Put(Put { key: "k9".into(), ..Put::default() });

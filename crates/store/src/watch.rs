@@ -30,8 +30,8 @@ pub struct Watch {
 pub struct Replay {
     /// Events in order. All events of a revision are included, or none.
     pub events: Vec<Event>,
-    /// Revision at which to continue. If it is larger than the revision of the store, the watcher
-    /// has received all past events.
+    /// Revision at which the next replay continues. If it is larger than the revision of the store,
+    /// the watcher has received all past events.
     pub next_revision: u64,
 }
 
@@ -43,8 +43,8 @@ pub struct HistoryCompacted {
 }
 
 impl Watch {
-    /// Returns the event in the form that the watcher receives. Returns `None` if the filter
-    /// excludes it.
+    /// Returns the event as the watcher receives it, possibly without the previous key. Returns
+    /// `None` if the filter excludes the event.
     pub fn filter_event(&self, event: &Event) -> Option<Event> {
         let hidden = match event.kind {
             EventKind::Put => self.no_put,
@@ -112,8 +112,8 @@ impl<W: Ord + Clone> Watchers<W> {
         }
     }
 
-    /// Returns the watchers of a key. A watcher that watches the key through several spans occurs
-    /// once for each.
+    /// Returns the watchers of a key. If a watcher was added with several spans that contain the
+    /// key, it occurs once for each of them.
     pub fn watching<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let single_keys = self.single_keys.get(key);
         let prefixes = prefixes(&self.prefixes, key).map(|(_, set)| set);

@@ -1,23 +1,23 @@
 //! Alignment of two sequences by their longest common subsequence.
 
-/// Occurrence of an item in the aligned sequences.
+/// Place of an item in an alignment of two sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The item occurs in both, at these indices of the first and the second.
+    /// The item occurs in both sequences, at these indices of the first and the second.
     Both(usize, usize),
-    /// The item occurs in the first sequence only.
+    /// The item occurs in the first sequence only, at this index.
     First(usize),
-    /// The item occurs in the second sequence only.
+    /// The item occurs in the second sequence only, at this index.
     Second(usize),
 }
 
-/// Maximum number of entries of the comparison table between the common prefix and suffix.
-/// Sequences with a larger difference are not aligned, because the table would need too much
-/// memory.
+/// Maximum number of entries of the table in which the parts between the common prefix and the
+/// common suffix are compared. Sequences with a larger difference are not aligned, because the
+/// table would need too much memory.
 const MAX_COMPARISONS: usize = 25_000_000;
 
-/// Aligns two sequences. In a part that differs, the items of the first sequence come before those
-/// of the second.
+/// Aligns two sequences, and returns their items in one order. Between two common items, the items
+/// of the first sequence come before those of the second.
 pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
     let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
     let (one, other) = (&first[begins..], &second[begins..]);

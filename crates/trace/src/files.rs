@@ -1,7 +1,7 @@
 //! Files of traces: on disk, or in memory for programs without a file system.
 //!
-//! A page in a browser has no files. After [`keep_in_memory`], all files of this module have the
-//! same names but their content stays in this process.
+//! A page in a browser has no files. After [`keep_in_memory`], this module keeps the contents of
+//! all files in the memory of the program, under their paths.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,18 +17,19 @@ static FILES: Mutex<BTreeMap<PathBuf, Content>> = Mutex::new(BTreeMap::new());
 /// Content of a file in memory, shared by its writers and readers.
 type Content = Arc<Mutex<Vec<u8>>>;
 
-/// Keeps the files of this module in memory from now on, for the whole process.
+/// Makes this module keep all files in memory from now on, for the whole program.
 pub fn keep_in_memory() {
     IN_MEMORY.store(true, Ordering::Relaxed);
 }
 
-/// Returns true if files are kept in memory: after [`keep_in_memory`], and always in WebAssembly.
+/// Returns true if this module keeps files in memory: after [`keep_in_memory`], and always in
+/// WebAssembly.
 pub fn are_in_memory() -> bool {
     cfg!(target_family = "wasm") || IN_MEMORY.load(Ordering::Relaxed)
 }
 
 /// Replaces all files in memory by these, and returns the previous ones.
-pub fn replace(files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn replace_in_memory(files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files.into_iter().map(|(path, bytes)| (path, Arc::new(Mutex::new(bytes))));
     let before = std::mem::replace(&mut *lock(&FILES), files.collect());
     before.into_iter().map(|(path, content)| (path, lock(&content).clone())).collect()
@@ -59,7 +60,7 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// An I/O error. The file may exist then.
+/// An I/O error. After it, the file may exist.
 pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     if are_in_memory() {
         let content = Content::default();
@@ -69,7 +70,7 @@ pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
     fs::File::create(path).map(|file| File(Place::Disk(file)))
 }
 
-/// Removes the files in memory whose paths begin with this folder.
+/// Removes the files in memory whose paths begin with `folder`.
 pub fn remove_folder(folder: &Path) {
     lock(&FILES).retain(|path, _| !path.starts_with(folder));
 }
@@ -143,7 +144,7 @@ mod tests {
         let name = "held-in-memory.ndjson";
         let of = |content: Content| File(Place::Memory { content, position: 0 });
         let mut text = String::new();
-        replace(BTreeMap::from([(PathBuf::from(name), b"before".to_vec())]));
+        replace_in_memory(BTreeMap::from([(PathBuf::from(name), b"before".to_vec())]));
         let mut reader = of(find(name.as_ref()).expect("given"));
         reader.read_to_string(&mut text).expect("readable");
         assert_eq!(reader.seek(SeekFrom::End(-4)).expect("possible"), 2);
@@ -154,7 +155,7 @@ mod tests {
         lock(&FILES).insert(name.into(), Arc::clone(&content));
         let mut writer = of(content);
         writer.write_all(b"af").and_then(|()| writer.write_all(b"ter")).expect("writable");
-        let all = replace(BTreeMap::new());
+        let all = replace_in_memory(BTreeMap::new());
         assert_eq!(all, BTreeMap::from([(PathBuf::from(name), b"after".to_vec())]));
         assert_eq!(find(name.as_ref()).expect_err("removed").kind(), ErrorKind::NotFound);
     }

@@ -5,9 +5,9 @@
 //! `docs/trace.md`. One reader, one formatter, one set of diagrams and one verifier therefore serve
 //! all of them.
 //!
-//! Scripts work in the other direction and state what *shall* happen. A [`Script`] is data. The
-//! [`TestCluster`] performs it in memory against the real [`Protocol`](tenure_core::Protocol)
-//! values, and [`golden()`] turns a folder of scripts into a test.
+//! While a trace records what happened, a script states what *shall* happen. A [`Script`] is data.
+//! A [`TestCluster`] performs it in memory with real [`Protocol`](tenure_core::Protocol) values,
+//! and [`golden()`] turns a folder of scripts into a test.
 #![doc = include_str!("../README.md")]
 
 mod alignment;
@@ -33,7 +33,7 @@ pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData,
     CreateError, EdgeList, EventData, Header, Kind, MAX_LINE_BYTES, MAX_PROCESSES, MemoryAccess,
     MemoryOperation, MessageRecord, Operation, ReadError, ReadLimits, Reader, Record, Segments,
-    Source, Subject, Trace, TraceBuffer, VERSION, WriteError, Writer, now, segment, units,
+    Source, Subject, Trace, TraceBuffer, VERSION, WriteError, Writer, now, segment_path, units,
 };
 pub use merge::{
     MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_whole_files,
@@ -49,6 +49,6 @@ pub use show::RecordFormatter;
 pub use tenure_core::Service;
 pub use trace_diff::{DiffEvent, Run, TraceDiff};
 pub use verify::{
-    Accesses, Cause, Counter, Election, Judgement, Quantiles, TraceVerifier, Traffic, Verification,
-    Violated, verify, verify_files,
+    Accesses, Cause, Counter, Election, Judgement, Quantiles, TraceVerifier, TraceViolation,
+    Traffic, Verification, verify, verify_files,
 };

@@ -1,8 +1,9 @@
-//! Escaping of text from unknown sources before people read it.
+//! Escaping of text from unknown sources, before people read it.
 //!
 //! A trace file may contain any text. A terminal would execute its escape sequences, a line feed
 //! could fake a line of output, and a bidirectional mark could reverse the rest of a line. All text
-//! output passes through this module, which writes invisible characters as `\u{1b}`.
+//! that Tenure prints from traces passes through this module. It writes invisible characters as
+//! escapes, such as `\u{1b}`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -72,7 +73,7 @@ mod tests {
     use tenure_core::{Fence, Layer, ProcessId};
 
     use super::*;
-    use crate::diagram::{Direction, Margin, Page, View, Window, lay_out};
+    use crate::diagram::{DiagramOptions, Direction, Margin, Page, Window, lay_out};
     use crate::export;
     use crate::format::{
         CommandData, EventData, Header, Kind, MessageRecord, Record, Source, Subject,
@@ -82,7 +83,8 @@ mod tests {
     use crate::verify::{TraceVerifier, Verification};
     use tenure_core::Service;
 
-    /// Text with line ends, a green fake verdict, a bell, a bidirectional mark, and a closing tag.
+    /// Text with line ends, green letters that look like a verdict, a bell, a bidirectional mark,
+    /// and a closing tag.
     const HOSTILE: &str = "x\n\r\u{1b}[32m  verdict  holds\u{7}\u{202e}\u{9b}0m\u{2028}</script>";
 
     fn header() -> Header {
@@ -123,7 +125,7 @@ mod tests {
         kinds.into_iter().map(of).chain([last]).collect()
     }
 
-    /// Returns all text outputs for hostile input, each with its name.
+    /// Returns all text outputs of the crate for hostile input, each with its name.
     fn outputs() -> Vec<(&'static str, String)> {
         let (header, records) = (header(), records());
         let mut show = RecordFormatter::new(&header);
@@ -137,7 +139,8 @@ mod tests {
             ..verifier.finish()
         };
         let fields = vec!["said".to_owned()];
-        let layout = lay_out(&header, &records, View { fields, ..View::default() });
+        let layout =
+            lay_out(&header, &records, DiagramOptions { fields, ..DiagramOptions::default() });
         let mut page = Page::new(&header, Window::default());
         records.iter().for_each(|record| page.read(record));
         let mut html = Vec::new();

@@ -19,7 +19,8 @@ use crate::state::Shown;
 pub struct RecordFormatter {
     /// Subjects whose records are formatted. Empty means all.
     pub processes: Vec<Subject>,
-    /// Names of record kinds, or of messages, whose records are formatted. Empty means all.
+    /// Names of record kinds or of messages. Only records with one of these names are formatted.
+    /// Empty means all records.
     pub kinds: Vec<String>,
     /// True if lines include the contents of messages.
     pub contents: bool,
@@ -31,8 +32,8 @@ pub struct RecordFormatter {
 }
 
 impl RecordFormatter {
-    /// Creates a formatter for the trace with this header. It omits the contents of messages, and
-    /// states.
+    /// Creates a formatter for the trace with this header. It omits the contents of messages and
+    /// the records of states.
     ///
     /// Virtual times are displayed as they are. Real times are relative to the first record.
     pub fn new(header: &Header) -> Self {
@@ -122,7 +123,7 @@ fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
         Kind::Recover => write!(f, "{at} recovers"),
         Kind::Stop => write!(f, "{at} is stopped"),
         Kind::Continue => write!(f, "{at} continues"),
-        Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
+        Kind::Partition(sides) => write!(f, "the network splits: {}", format_sides(sides)),
         Kind::Heal => f.write_str("the network is whole again"),
         Kind::Access(access) => write_access(f, access),
         Kind::Memory(access) => write_memory_access(f, *at, access),
@@ -236,13 +237,14 @@ fn json(data: &impl Serialize) -> Value {
     serde_json::to_value(data).unwrap_or_default()
 }
 
-/// Formats a term as ` (term 2)`. Returns an empty string for elections without terms.
+/// Formats a term as text to append, such as ` (term 2)`. Returns an empty string for elections
+/// without terms.
 pub(crate) fn in_term(term: Term) -> String {
     if term.number == 0 { String::new() } else { format!(" (term {})", term.number) }
 }
 
-/// Formats the sides of a partition, as `P1 P2 | P3`.
-pub(crate) fn splits(sides: &[Vec<ProcessId>]) -> String {
+/// Formats the sides of a partition, such as `P1 P2 | P3`.
+pub(crate) fn format_sides(sides: &[Vec<ProcessId>]) -> String {
     let names =
         |side: &Vec<ProcessId>| side.iter().map(ProcessId::to_string).collect::<Vec<_>>().join(" ");
     sides.iter().map(names).collect::<Vec<_>>().join(" | ")

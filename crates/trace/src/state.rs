@@ -12,7 +12,7 @@ use crate::format::Kind;
 /// have this name.
 pub const TYPE: &str = "type";
 
-/// Wrapper types that the tree replaces by their content.
+/// Wrapper types that a tree replaces by their contents.
 const TRANSPARENT: [&str; 6] =
     ["Fence", "LamportClock", "LocalTime", "MutexOnly", "Some", "VectorClock"];
 
@@ -34,15 +34,16 @@ pub fn tree(value: &impl Debug) -> Value {
     tree_of_text(&format!("{value:?}"))
 }
 
-/// Last recorded state of each process. A state is recorded only if it differs from the one before.
+/// Last recorded state of each process. A state is recorded only if it differs from the last
+/// recorded one of the same process.
 #[derive(Clone, Debug, Default)]
 pub struct States {
     last: BTreeMap<ProcessId, String>,
 }
 
 impl States {
-    /// Returns the record of a process's state after a step. Returns `None` if the state has not
-    /// changed.
+    /// Returns the record of a process's state after a step. Returns `None` if the state equals the
+    /// last recorded one.
     pub fn changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();
@@ -88,20 +89,20 @@ impl fmt::Display for Shown<'_> {
 }
 
 fn tree_of_text(text: &str) -> Value {
-    let mut reading = Reading { text, place: 0 };
-    match reading.value(0) {
-        Some(value) if reading.unread().is_empty() => value,
+    let mut parser = Parser { text, place: 0 };
+    match parser.value(0) {
+        Some(value) if parser.unread().is_empty() => value,
         _ => Value::String(text.to_owned()),
     }
 }
 
 /// Parser position in a text.
-struct Reading<'t> {
+struct Parser<'t> {
     text: &'t str,
     place: usize,
 }
 
-impl<'t> Reading<'t> {
+impl<'t> Parser<'t> {
     fn unread(&self) -> &'t str {
         &self.text[self.place..]
     }
@@ -213,7 +214,7 @@ impl<'t> Reading<'t> {
         Some(Value::Object(fields))
     }
 
-    /// Parses the text up to the end of a value. Balanced brackets belong to the text.
+    /// Parses the text up to the end of a value as a string. Balanced brackets belong to the text.
     fn leaf(&mut self) -> Option<Value> {
         let unread = self.unread();
         let mut open = 0_usize;

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::alignment::{Place, align};
 use crate::format::{Kind, Record};
 
-/// Events of two runs, aligned. A common event appears once. An event of one run appears at its
-/// place in that run.
+/// Events of two runs, aligned. A common event appears once. An event that only one run contains
+/// appears at its place in that run.
 ///
 /// Events are compared by their description, not by their time. Records of states are not events,
 /// and are ignored.
@@ -66,7 +66,8 @@ impl TraceDiff {
         }
     }
 
-    /// Returns the number of events that occur only in the given run.
+    /// Returns the number of events that occur only in the given run. For [`Run::Both`], returns
+    /// the number of common events.
     pub fn alone(&self, run: Run) -> usize {
         self.events.iter().filter(|event| event.run == run).count()
     }

@@ -1,4 +1,4 @@
-//! Measures the performance with a million events.
+//! Measurement of the performance with a trace of a million events.
 //!
 //! Run it with `cargo test --release -p tenure-trace --test speed -- --ignored --nocapture`.
 
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, Layer, ProcessId};
-use tenure_trace::diagram::{Clock, Direction, View, Window, lay_out_files};
+use tenure_trace::diagram::{Clock, DiagramOptions, Direction, Window, lay_out_files};
 use tenure_trace::{
     Header, Judgement, Kind, MessageRecord, Record, Service, Source, Verification, Writer,
     verify_files,
@@ -16,8 +16,8 @@ use tenure_trace::{
 const PROCESSES: u32 = 5;
 const EVENTS: u64 = 1_000_000;
 
-/// Passes the records of a million events to `write`. Processes enter in turn, each after requests
-/// to all others and their replies.
+/// Passes the records of a million events to `write`. The processes enter in turn. Before an entry,
+/// the process sends requests to all others and receives their replies.
 fn record_all(mut write: impl FnMut(ProcessId, Record)) {
     let mut time = 0;
     let mut note = |at: ProcessId, kind| {
@@ -60,11 +60,12 @@ fn verified(what: &str, paths: &[PathBuf]) -> Verification {
     verified
 }
 
-/// Lays out a window at the end of the run. Its clocks depend on all earlier records.
+/// Draws a window at the end of the run, and returns the SVG. The clocks in the window depend on
+/// all earlier records.
 fn windowed(what: &str, paths: &[PathBuf]) -> String {
     let started = Instant::now();
     let window = Window { events: Some(900_001..=900_400), ..Window::default() };
-    let view = View { window, clock: Clock::Vector, ..View::default() };
+    let view = DiagramOptions { window, clock: Clock::Vector, ..DiagramOptions::default() };
     let layout = lay_out_files(paths, view).unwrap();
     let svg = layout.to_svg(Direction::Right);
     let took = started.elapsed();

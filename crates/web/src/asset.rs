@@ -1,9 +1,10 @@
+//! Static files of a page, compiled into the program.
+
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 
-/// A static file that is compiled into the program. Everyone may read it, because it requires no
-/// token.
+/// A static file that is compiled into the program. It can be read without a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     path: &'static str,

@@ -1,4 +1,5 @@
-//! Limits on request bodies: their size, the time until they arrive, and their number at a time.
+//! Limits on request bodies: their size, the time within which they must arrive, and the number of
+//! bodies that the process receives at the same time.
 
 use std::time::Duration;
 
@@ -15,13 +16,14 @@ use crate::http_error::HttpError;
 /// Maximum size of a request body, in bytes.
 const MAX_BODY_BYTES: usize = 16 << 20;
 
-/// Default time limit for the arrival of a body. It includes the wait for a slot.
+/// Default time within which a body must arrive. It includes the wait for one of [`BODY_SLOTS`].
 pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum number of bodies that are received at the same time, by all servers of the process.
 static BODY_SLOTS: Semaphore = Semaphore::const_new(8);
 
-/// Receives the whole body before the request is handled.
+/// Middleware that receives the whole body before it forwards the request. Responds with an error
+/// if the body is too large or late.
 pub(crate) async fn buffer_body(
     State(body_timeout): State<Duration>,
     request: Request,

@@ -21,25 +21,26 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// Maximum number of open connections. It is enough for several browsers. It uses few of the file
-/// descriptors of the process, which are also needed for other purposes.
+/// Maximum number of open connections per server. It suffices for several browsers, and leaves most
+/// file descriptors of the process for other purposes.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Time limit for the head of a request to arrive. A connection that is kept alive must also send
-/// its next request within this time.
+/// Time within which the head of a request must arrive, or the connection is closed. A connection
+/// that is kept alive must also send its next request within this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time limit for the peer to acknowledge sent data, on systems that support it.
+/// Time within which the peer must acknowledge sent data, or the connection is closed. Only on
+/// systems that support this limit.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of the buffer of a connection, in bytes.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Delay before the next accept, after the system had no resources for a connection.
+/// Delay before the next attempt to accept a connection, after the system lacked resources for one.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Time limit for pending responses when the server stops.
+/// Time within which pending responses must complete after the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// An open connection.
@@ -54,9 +55,9 @@ struct Connection {
 struct Connections(VecDeque<Connection>);
 
 impl Connections {
-    /// Makes room for one more connection. If necessary, it closes the oldest connection without a
-    /// request, because a browser sends one immediately. Returns false if there is no such
-    /// connection.
+    /// Makes room for one more connection. If necessary, closes the oldest connection on which no
+    /// request head has arrived. (A browser sends a request immediately.) Returns false if there is
+    /// no such connection.
     fn make_room(&mut self) -> bool {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() < MAX_CONNECTIONS {
@@ -99,7 +100,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
     let _ = timeout(SHUTDOWN_TIMEOUT, finished).await;
 }
 
-/// Serves one connection until it ends or the server stops.
+/// Serves one connection until the connection ends or the server stops.
 async fn serve_connection(
     stream: TcpStream,
     router: Router,

@@ -1,3 +1,5 @@
+//! Error responses as JSON.
+
 use std::fmt;
 
 use axum::http::StatusCode;
@@ -9,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 pub struct HttpError {
     /// Status of the response.
     pub status: StatusCode,
-    /// Description of the problem, which the body contains.
+    /// Description of the problem. The body of the response contains it.
     pub message: String,
 }
 
@@ -19,7 +21,7 @@ impl HttpError {
         HttpError { status: StatusCode::BAD_REQUEST, message: message.to_string() }
     }
 
-    /// Creates an error for something that does not exist.
+    /// Creates an error for a path or resource that does not exist.
     pub fn not_found(message: impl fmt::Display) -> Self {
         HttpError { status: StatusCode::NOT_FOUND, message: message.to_string() }
     }

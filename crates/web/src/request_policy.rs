@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use crate::http_error::HttpError;
 use crate::token::Token;
 
-/// Rules that decide whether a request is served.
+/// Rules by which the server decides whether it serves a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPolicy {
     /// Address that the server is bound to.
@@ -37,7 +37,8 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Rejects requests from pages of other sites, and adds the security headers to the response.
+/// Middleware that rejects requests from pages of other sites, and adds the security headers to
+/// every response.
 pub(crate) async fn check_origin(
     State(policy): State<RequestPolicy>,
     request: Request,
@@ -119,7 +120,8 @@ fn is_same_site(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Returns true if the browser follows a link to this page.
+/// Returns true if the browser requests a page that its window will show, for example because the
+/// user follows a link.
 fn is_navigation(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
         && headers.get("sec-fetch-dest").is_none_or(|shown| shown == "document")

@@ -1,3 +1,5 @@
+//! The server: binds an address, draws a token if it needs one, and serves requests.
+
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -48,23 +50,24 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds a port. If `port` is 0, the operating system chooses a free port. Draws a token if the
-    /// address is not a loopback address.
+    /// Binds a port at the address `to`. If `port` is 0, the operating system chooses a free port.
+    /// Draws a random token if the address is not a loopback address.
     ///
     /// # Errors
     ///
-    /// [`WebError::Bind`] if the port is used or the address is not local, and [`WebError::Token`].
+    /// [`WebError::Bind`] if the port is used or the address is not local. [`WebError::Token`] if
+    /// no token can be drawn.
     pub async fn bind(to: IpAddr, port: u16) -> Result<Self, WebError> {
         Server::bind_with(to, port, || Token::random().map_err(WebError::Token)).await
     }
 
-    /// Binds a port, with a token that survives restarts. If a token is required, it is read from
-    /// this file. Only the owner of the file may be able to read it. If the file does not exist, it
-    /// is created with a new token.
+    /// Binds a port, with a token that survives restarts. If a token is required, it is read from a
+    /// file, which must be readable only by its owner. If the file does not exist, it is created
+    /// with a new token.
     ///
     /// # Errors
     ///
-    /// Those of [`Server::bind`], and [`WebError::TokenFile`].
+    /// Those of [`Server::bind`], and [`WebError::TokenFile`] if the file cannot be used.
     pub async fn bind_with_token_file(
         to: IpAddr,
         port: u16,
@@ -88,7 +91,7 @@ impl Server {
         Ok(Server { listener, address, policy, body_timeout: body::BODY_TIMEOUT })
     }
 
-    /// Sets the time limit for the arrival of a request body. The default is 20 s.
+    /// Sets the time within which a request body must arrive. The default is 20 s.
     #[must_use]
     pub fn with_body_timeout(self, body_timeout: Duration) -> Self {
         Server { body_timeout, ..self }
@@ -107,9 +110,9 @@ impl Server {
         }
     }
 
-    /// Serves requests until `stop` resolves. Everyone may read `assets`; requests for `routes`
-    /// must obey the rules of this crate. Pending responses have half a second to complete after
-    /// `stop`.
+    /// Serves requests until `stop` resolves. `assets` can be read without a token. Requests for
+    /// `routes` must obey the rules of this crate. After `stop`, pending responses have half a
+    /// second to complete.
     ///
     /// # Panics
     ///

@@ -1,3 +1,5 @@
+//! Tokens of servers that other machines can reach, and their files.
+
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -17,8 +19,8 @@ impl Token {
         Ok(Token(hex::encode(bytes)))
     }
 
-    /// Reads the token from a file. If the file does not exist, creates it with a new token. Only
-    /// the owner of the file may be able to read it.
+    /// Reads the token from a file, which must be readable only by its owner. If the file does not
+    /// exist, creates it with a new token.
     pub(crate) fn load_or_create(path: &Path) -> io::Result<Self> {
         let mut text = String::new();
         match OpenOptions::new().read(true).open(path) {

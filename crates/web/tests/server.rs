@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 /// A running server. Dropping it stops the server.
 struct Running {
     url: String,
-    /// Address for connections from this machine.
+    /// Address at which this machine can connect to the server.
     at: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
@@ -172,8 +172,8 @@ fn half_open(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Returns true if the server closes the connection within the duration `soon`. The rest of a
-/// response may arrive before.
+/// Returns true if the server closes the connection within the duration `soon`. The server may send
+/// the rest of a response before.
 fn is_closed(mut stream: &TcpStream, soon: Duration) -> bool {
     stream.set_read_timeout(Some(soon)).unwrap();
     match stream.read_to_end(&mut Vec::new()) {
@@ -228,7 +228,7 @@ async fn body_size_is_limited() {
     let most = 16 << 20;
     let largest = send(server.at, "POST /api/act", &"x".repeat(most));
     assert_eq!((largest.status, largest.body.len()), (200, most + "did ".len()));
-    // One byte more, so that no data is left unread when the response arrives.
+    // The body is only one byte too long, so that no data is left unread when the response arrives.
     let refused = send(server.at, "POST /api/act", &"x".repeat(most + 1));
     assert_eq!(refused.status, 413);
 }
@@ -237,7 +237,7 @@ async fn body_size_is_limited() {
 async fn incomplete_bodies_time_out() {
     let server = Server::bind(Ipv4Addr::LOCALHOST.into(), 0).await.unwrap();
     let server = start(server.with_body_timeout(Duration::from_millis(200))).await;
-    // More bodies than are received at a time.
+    // There are more bodies than the server receives at the same time.
     let begin = |_| {
         let stream = TcpStream::connect(server.at).unwrap();
         let head = format!("POST /api/act HTTP/1.1\r\nHost: {}\r\nContent-Length: 9", server.at);

@@ -1,4 +1,4 @@
-//! The leadership of this copy, as request handlers see it.
+//! The leadership of this copy of the service, as request handlers see it.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tenure_client::{Client, ClientError, Leadership};
 /// Pause before the next attempt after a failure of the service.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The current leadership of this copy, if it leads. Clones share it.
+/// The current leadership of this copy; empty while another copy leads. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LeadershipHandle {
     current: Arc<Mutex<Option<Arc<Leadership>>>>,

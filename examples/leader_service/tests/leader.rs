@@ -12,7 +12,7 @@ use tenure_server::{Config, Server};
 /// Upper limit for any wait.
 const LONG: Duration = Duration::from_secs(120);
 
-/// TTL of a copy's session, in seconds. A busy machine renews it in time.
+/// TTL of a copy's session, in seconds: long enough for a busy machine to renew it in time.
 const TTL: &str = "6";
 
 /// A lock service. It runs until this is dropped.
@@ -55,7 +55,7 @@ impl Copy {
         let mut output = BufReader::new(process.stdout.take().expect("a pipe"));
         let mut line = String::new();
         output.read_line(&mut line).expect("a line");
-        // Later lines must not fill the pipe.
+        // Reads and ignores the rest of the output, which must not fill the pipe.
         std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
         let address = line.trim().trim_start_matches("http://").to_owned();
         Copy { process, address }

@@ -16,7 +16,7 @@ use tenure::serde::{Deserialize, Serialize};
 pub(crate) struct Doorkeeper {
     me: ProcessId,
     variants: Variants<Mistake>,
-    /// Processes that have knocked, in order. Only the doorkeeper uses it.
+    /// Processes that have knocked, in order. Only the doorkeeper has such a queue.
     waiting: VecDeque<ProcessId>,
     is_key_out: bool,
     /// Number of times that the doorkeeper has given out the key. It is the fencing token of the
@@ -50,7 +50,13 @@ impl Switch for Mistake {
 
     fn declaration(self) -> Variant {
         let description = "each knock gets a key, even if the key is out";
-        Variant { name: "second-key", description, sound: false, verdict: "", shown_by: "-n 2" }
+        Variant {
+            name: "second-key",
+            description,
+            sound: false,
+            known_result: "",
+            shown_by: "-n 2",
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //! `request_before_entry.rs`. This file makes both available to all tools: simulate, check, draw,
 //! step through, and run by real processes, with the options and the output of built-in algorithms.
 //!
-//! `cargo run -p your-own-lock -- check doorkeeper --variant second-key` shows the problem with a
-//! second key; `--help` lists all commands.
+//! `cargo run -p your-own-lock -- check doorkeeper --variant second-key` shows that a second key
+//! lets two processes enter; `--help` lists all commands.
 
 mod doorkeeper;
 mod request_before_entry;
@@ -27,11 +27,12 @@ impl Algorithm for Doorkeeper {
         }
     }
 
-    /// Predicts the number of messages, with which `simulate` compares its measurements. Entries of
-    /// the doorkeeper itself need no messages.
-    fn expected(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        let all_alike = Prediction::shared(Precision::Exact, 3 * u64::from(size - 1), size.into());
-        (scene == WorkloadKind::Alike).then_some(all_alike)
+    /// Predicts the number of messages per entry. `simulate` compares its measurements with it.
+    /// Entries of the doorkeeper itself need no messages.
+    fn predicted_messages(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        let all_alike =
+            Prediction::fraction(Precision::Exact, 3 * u64::from(size - 1), size.into());
+        (scene == WorkloadKind::AllEquallyOften).then_some(all_alike)
     }
 }
 

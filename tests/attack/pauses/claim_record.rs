@@ -18,14 +18,15 @@ pub(super) struct ClaimRecord {
     pub(super) fence: u64,
     pub(super) weight: u64,
     pub(super) capacity: u64,
-    /// Time at which the process received the lock, by [`now`].
+    /// Time at which the process received the lock, on the clock of [`now`].
     pub(super) granted: u64,
-    /// Time until which the process claimed to hold the lock, by [`now`]: its last deadline, or the
-    /// time of the release if that was earlier.
+    /// Time until which the process claimed to hold the lock, on the clock of [`now`]: its last
+    /// deadline, or the time of the release if that was earlier.
     pub(super) until: u64,
 }
 
-/// Largest difference between the two clocks when they are compared, in nanoseconds.
+/// Largest time between two reads of the shared clock, before and after a read of the clock of
+/// `Instant`, in nanoseconds.
 const MAX_READ_DIFFERENCE: u64 = 100_000;
 
 /// Returns the time on the clock that all processes of this machine share, in nanoseconds.

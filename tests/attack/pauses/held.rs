@@ -1,4 +1,4 @@
-//! Locks of every kind that `tenure-client` has, held by one type.
+//! Locks of every kind that `tenure-client` has, behind one type.
 
 use std::time::{Duration, Instant};
 
@@ -51,11 +51,11 @@ pub(super) const QUEUES: [&str; 9] = [
     "election",
 ];
 
-/// Groups of exclusive locks. Their holders write to a resource.
+/// Names of the groups of locks whose exclusive holders write to a resource.
 pub(super) const RESOURCES: [&str; 6] =
     ["plain", "shared", "read-write", "several-a", "several-b", "election"];
 
-/// Capacity of a lock with readers or shared holders.
+/// Capacity of a lock that has readers or shared holders.
 const READERS: u64 = 1_000;
 
 /// Number of permits of the semaphore.
@@ -65,7 +65,7 @@ const PERMITS: u32 = 3;
 const SLOTS: u32 = 2;
 
 /// Longest wait of a request with a time limit.
-const LIMIT: Duration = Duration::from_millis(300);
+const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A lock that a holder has acquired.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Held {
         }
     }
 
-    /// Gives up the lock, either with or without waiting for the confirmation.
+    /// Gives up the lock. If `waits` is true, also waits for the confirmation.
     pub(super) async fn release(self, waits: bool) {
         // Without a confirmation the session repeats the request, or the lease expires.
         let _ = match self.owner {
@@ -201,7 +201,7 @@ pub(super) async fn acquire(
         Kind::Several => {
             let names = ["several-b", "several-a"];
             match rng.bool() {
-                true => session.lock_all_within(names, LIMIT).await?.map(Held::several),
+                true => session.lock_all_within(names, REQUEST_TIMEOUT).await?.map(Held::several),
                 false => Some(Held::several(session.lock_all(names).await?)),
             }
         }
@@ -217,12 +217,13 @@ async fn exclusive(
 ) -> Result<Option<Guard>, ClientError> {
     match rng.u8(0..4) {
         0 => session.try_lock(name).await,
-        1 => session.lock_within(name, LIMIT).await,
+        1 => session.lock_within(name, REQUEST_TIMEOUT).await,
         _ => session.lock(name).await.map(Some),
     }
 }
 
-/// Some candidates have no preference, so that they never move in the queue.
+/// Campaigns with a random priority. Some candidates have no priority, so that they never move in
+/// the queue.
 async fn campaign(session: &Session, rng: &mut Rng) -> Result<Leadership, ClientError> {
     if rng.bool() {
         return session.campaign("election", "no preference").await;

@@ -60,7 +60,8 @@ pub(super) fn end_file(folder: &Path) -> PathBuf {
     folder.join("end")
 }
 
-/// Returns the paths of the writes to a resource: those that the guard accepted, and all of them.
+/// Returns the paths of two files with the tokens of writes to a resource: of the writes that the
+/// guard accepted, and of all writes.
 pub(super) fn write_logs(folder: &Path, resource: &str) -> [PathBuf; 2] {
     ["accepted", "all"].map(|kind| folder.join(format!("{resource}.{kind}")))
 }

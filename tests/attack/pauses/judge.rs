@@ -7,8 +7,8 @@ use tenure_client::QueueChange;
 
 use super::claim_record::ClaimRecord;
 
-/// Change of a queue, and the time at which the observer received it. The service had committed the
-/// change before.
+/// Time at which the observer received a change of a queue, and the change. The service had
+/// committed the change before this time.
 pub(super) type Observed = (u64, QueueChange);
 
 /// Evidence of a run.
@@ -27,7 +27,7 @@ pub(super) fn violations(evidence: &Evidence) -> Vec<String> {
     log.into_iter().chain(order).flatten().collect()
 }
 
-/// Returns the number of tokens that are lower than an earlier one.
+/// Returns the number of tokens that are lower than an earlier token in the list.
 pub(super) fn late_writes(tokens: &[u64]) -> usize {
     let mut highest = 0;
     let late = tokens.iter().filter(|token| {
@@ -37,8 +37,8 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// No process claims a lock after the service has removed its claim. From that revision on another
-/// client holds the lock.
+/// Returns a violation of the rule that no process claims a lock after the service has removed its
+/// claim. From that revision on, another client may hold the lock.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();
@@ -65,7 +65,7 @@ fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// The claims of a group never exceed its capacity.
+/// Returns a violation of the rule that the claims of a group never exceed its capacity.
 fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
     claims.iter().find_map(|claim| {
         let holds = |other: &&ClaimRecord| {
@@ -84,7 +84,8 @@ fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
     })
 }
 
-/// Exclusive claims of a group are granted in the order of the log.
+/// Returns a violation of the rule that exclusive claims of a group are granted in the order of
+/// their fencing tokens.
 fn claims_against_the_order(claims: &[ClaimRecord]) -> Option<String> {
     let mut last: BTreeMap<&str, &ClaimRecord> = BTreeMap::new();
     let mut in_time: Vec<&ClaimRecord> = claims

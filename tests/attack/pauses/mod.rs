@@ -39,7 +39,7 @@ const MEMBERS: usize = 3;
 /// Largest rate of one clock, measured by another one, if both are correct to 1 %.
 const MAX_RATE: f64 = 1.01 / 0.99;
 
-/// Longest time that a holder takes to end, and that locks of all kinds take to be held.
+/// Time within which a holder must end, and within which each lock must be held once.
 const END_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Conditions of a run.
@@ -56,7 +56,8 @@ struct Conditions {
     pauses_members: bool,
 }
 
-/// The rates of members cover all pairs of clocks: only the ratio of two clocks matters.
+/// Conditions under which no violation may occur. Only the ratio of the rates of two clocks
+/// matters, so the rates of members cover all pairs of clocks.
 const ALLOWED: Conditions = Conditions {
     pauses: PAUSES,
     ttl: 1,
@@ -160,12 +161,12 @@ fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &
     done.into_inner().min(conditions.pauses)
 }
 
-/// Counts a suspension, if fewer than `count` have begun.
+/// Counts one more suspension. Returns true if fewer than `count` had begun before.
 fn take(done: &AtomicUsize, count: usize) -> bool {
     done.fetch_add(1, Ordering::Relaxed) < count
 }
 
-/// Suspends processes for at most two TTL.
+/// Suspends the chosen processes together for at most two TTL, and then lets them run for a while.
 fn pause(chosen: &[&Child], ttl: u64, rng: &mut Rng) {
     chosen.iter().for_each(|child| signal(child, Signal::STOP));
     sleep(Duration::from_millis(rng.u64(50..ttl * 2_000)));
@@ -173,7 +174,7 @@ fn pause(chosen: &[&Child], ttl: u64, rng: &mut Rng) {
     sleep(Duration::from_millis(rng.u64(200..800)));
 }
 
-/// Waits for the end of a process, at most for the time limit.
+/// Waits for the end of a process. Returns an error after [`END_TIMEOUT`].
 fn ended(child: &mut Child) -> Result<ExitStatus, String> {
     let started = Instant::now();
     while started.elapsed() < END_TIMEOUT {
@@ -191,7 +192,7 @@ fn tokens(path: &Path) -> Vec<u64> {
     text.lines().map(|line| line.parse().expect("a token")).collect()
 }
 
-/// Returns a lock that no process has held, if there is one.
+/// Returns the name of a lock that no process has held, if there is one.
 fn never_held(claims: &[ClaimRecord]) -> Option<&'static str> {
     let is_held = |group: &str| claims.iter().any(|claim| claim.group == group);
     RESOURCES.into_iter().chain(["slots", "semaphore"]).find(|group| !is_held(group))
@@ -222,7 +223,8 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
     attack("pauses", seeds(0..1), judge);
 }
 
-/// Repeats runs until the judge finds a claim beside another client's lock.
+/// Repeats runs until the judge finds a claim that overlaps with another client's lock. Returns
+/// false if no run has one.
 fn finds_late_claim(conditions: Conditions) -> bool {
     let _slot = crate::waiting::cluster_slot();
     (0..6).any(|seed| {

@@ -10,8 +10,8 @@ use super::claim_record::now;
 use super::held::QUEUES;
 use super::judge::Observed;
 
-/// Longest time in which the service must accept a connection, elect a leader, and report the ends
-/// of all claims.
+/// Time within which the service must accept a connection, elect a leader, or report the ends of
+/// all claims.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
 /// Connects to a service. Its members may start later than the time limit of one attempt.
@@ -28,7 +28,7 @@ pub(super) async fn connected(endpoints: &[String]) -> Client {
 /// Observer of all queues. It is never suspended.
 pub(super) struct Observer {
     log: Arc<Mutex<Vec<Observed>>>,
-    // Dropping it ends the tasks.
+    // Runtime of the tasks that observe, which end when it is dropped.
     _runtime: Runtime,
 }
 
@@ -62,7 +62,7 @@ impl Observer {
     ///
     /// # Errors
     ///
-    /// The number of missing ends, after the time limit.
+    /// Returns the number of missing ends after the time limit.
     pub(super) fn finish(&self, fences: &[u64]) -> Result<Vec<Observed>, String> {
         let started = Instant::now();
         loop {

@@ -14,7 +14,7 @@ const LIBRARY_VARIABLE: &str = "TENURE_TEST_FAKETIME";
 /// Directory in which distributions install the library, below a directory for the architecture.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
-/// Longest time that a member may take to shut down.
+/// Time within which a member must shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Members of a service. All of them end when this is dropped.

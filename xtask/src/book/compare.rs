@@ -1,14 +1,15 @@
 //! Compares the output that a page shows with the actual output of its commands. An elision `…`
 //! matches any text.
 
-/// Mark for omitted output. As a line it matches any number of lines, within a line any text.
+/// Mark for omitted output. As a line it matches any number of lines; within a line it matches any
+/// text.
 const ELISION: &str = "…";
 
-/// A step of the alignment of the expected with the actual text. The numbers are indices into these
-/// texts.
+/// A step of the alignment of the expected output with the actual one. The numbers are indices of
+/// lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alignment {
-    /// The expected line with this index matches the actual text.
+    /// The expected line with this index matches.
     Kept(usize),
     /// The expected line with this index is missing.
     Missing(usize),
@@ -18,12 +19,12 @@ enum Alignment {
     Replaced(usize, usize),
 }
 
-/// A line in which the expected and the actual output differ.
+/// A line of the expected output that was not printed, or a printed line that was not expected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Difference<'a> {
     /// The expected line at this index was not printed.
     Missing(usize, &'a str),
-    /// The printed line was not expected.
+    /// This line was printed but not expected.
     Extra(&'a str),
 }
 
@@ -45,7 +46,7 @@ pub(super) fn differences<'a>(written: &'a [String], found: &'a [String]) -> Vec
     lines(written, found).into_iter().flat_map(differing).collect()
 }
 
-/// Returns the actual output with the same elisions as in the expected output.
+/// Returns the actual output. Text that the expected output omits is omitted again.
 pub(super) fn updated(written: &[String], found: &[String]) -> Vec<String> {
     let line = |step: Alignment| match step {
         Alignment::Kept(at) => Some(written[at].clone()),
@@ -121,8 +122,8 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Returns the alignment with the fewest differences. Among several, it prefers one in which a line
-/// replaces a similar line.
+/// Returns the alignment of the expected lines or words with the actual ones that has the fewest
+/// differences. Among several, it prefers one in which a line replaces a similar line.
 fn align<W, F>(
     written: &[W],
     found: &[F],
@@ -146,7 +147,8 @@ fn align<W, F>(
                 } else if new.is_some_and(|new| matches_pattern(old, new)) {
                     choices.push((costs[row + 1][column + 1], Some(Alignment::Kept(row)), (1, 1)));
                 }
-                // Comes before the missing line, so that an elision does not consume the new line.
+                // The new line comes before the missing line, so that an elision does not consume
+                // it.
                 if let Some(new) = new {
                     let cost = if resembles(old, new) { 1 } else { 2 } + costs[row + 1][column + 1];
                     choices.push((cost, Some(Alignment::Replaced(row, column)), (1, 1)));

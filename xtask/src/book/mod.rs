@@ -34,7 +34,7 @@ const BOOK: &str = "docs/book/src/";
 struct Options {
     is_check: bool,
     tenure: Option<PathBuf>,
-    /// Directory with the built programs. `None`: `cargo run` builds them.
+    /// Directory with the built programs. If `None`, `cargo run` builds them.
     built: Option<PathBuf>,
     /// Parts of paths that select the pages to run; empty for all pages.
     pages: Vec<String>,
@@ -102,7 +102,8 @@ fn run(root: &Path, options: &Options) -> Result<usize, String> {
     Ok(findings.len() + found?)
 }
 
-/// Runs the commands of a file, and returns the number of commands whose output differs.
+/// Runs the commands of a file, and returns the number of commands whose output differs from the
+/// expected one.
 fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Result<usize, String> {
     let mut page = Page::new(&file.path, &file.text)?;
     if page.commands.is_empty() {
@@ -122,8 +123,8 @@ fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Resul
     Ok(mismatches.len())
 }
 
-/// Returns true if the commands in this file are run. This applies to the book, the README and the
-/// documents in `docs`.
+/// Returns true if the commands in the file at `path` are run. This applies to the book, the README
+/// and the documents in `docs`.
 fn has_commands(path: &str) -> bool {
     let document = |path: &str| path.ends_with(".md") && !path.contains('/');
     path == "README.md"
@@ -131,8 +132,8 @@ fn has_commands(path: &str) -> bool {
         || path.strip_prefix("docs/").is_some_and(document)
 }
 
-/// Runs the commands of a page and returns the mismatches. Unless `is_check`, also updates the
-/// output in the page.
+/// Runs the commands of a page and returns a description of each mismatch. Unless `is_check`, also
+/// updates the output in the page.
 fn run_commands(page: &mut Page, shell: &Shell<'_>, is_check: bool) -> Result<Vec<String>, String> {
     let mut mismatches = Vec::new();
     let mut outputs = Vec::new();

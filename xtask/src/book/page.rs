@@ -63,7 +63,8 @@ impl Page {
         &self.lines[command.output.clone()]
     }
 
-    /// Replaces the output of each command by its new output. Parts that were elided stay elided.
+    /// Replaces the expected output of each command by the element of `outputs` with the same
+    /// index. Text that was omitted stays omitted.
     pub(super) fn update(&mut self, outputs: &[Vec<String>]) {
         // In reverse order, because a replacement moves the lines below it.
         for (command, output) in self.commands.iter().zip(outputs).rev() {

@@ -11,7 +11,8 @@ use tempfile::TempDir;
 /// A shell in a temporary directory. The directory is removed when this value is dropped.
 pub(super) struct Shell<'a> {
     root: &'a Path,
-    /// Directory with the programs that `cargo run` would build. `None`: `cargo run` builds them.
+    /// Directory with the programs that `cargo run` would build. If `None`, `cargo run` builds
+    /// them.
     built: Option<&'a Path>,
     /// Directory that contains only the command `tenure`.
     tools: TempDir,
@@ -65,7 +66,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Replaces `cargo run` in a command by the program that was built before.
+/// Replaces `cargo run` in a command by the path of the program, which has been built before.
 fn without_build<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
     let Some(line) = command.strip_prefix("cargo run ") else { return Cow::Borrowed(command) };
     let (options, words) = line.split_once("-- ").unwrap_or((line, ""));

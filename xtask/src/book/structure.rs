@@ -122,7 +122,8 @@ mod tests {
     use super::check;
     use crate::tidy::Tree;
 
-    /// Returns the findings for a book with this summary, this page and one picture.
+    /// Returns the findings for a sample book that consists of this summary, this page and one
+    /// picture.
     fn found(summary: &str, page: &str) -> Vec<String> {
         let sample = [
             ("docs/book/src/SUMMARY.md", summary),

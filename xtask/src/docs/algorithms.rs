@@ -99,7 +99,7 @@ process may enter during a wait. *Every N*: `tenure prove` has a [proof](proofs.
     format!("## Mutual exclusion\n\n{about}{}\n", table(head, rows))
 }
 
-/// Returns the promises that hold only with accurate clocks.
+/// Returns the promises that hold only with accurate clocks, as text.
 fn clocked_promises(card: &Value) -> String {
     let promises = list(&card["clocked"]).iter().map(text);
     promises.map(|promise| format!("; {promise} while clocks keep time")).collect()
@@ -263,7 +263,7 @@ fn formula(card: &Value) -> String {
     text(&card["messages"]["formula"]).into()
 }
 
-/// Returns what the processes must know about their group.
+/// Returns the facts that the processes must know about their group, as text.
 fn knowledge(card: &Value) -> String {
     let size = if card["knows"]["size"] == true { "non-uniform" } else { "uniform" };
     let names = if card["knows"]["names"] == true { "" } else { ", anonymous" };
@@ -286,7 +286,7 @@ fn crashes(card: &Value) -> String {
     }
 }
 
-/// Returns the groups for which an algorithm is verified.
+/// Returns the group sizes for which an algorithm is verified, as text.
 fn verified(cards: &Value, row: &Value) -> String {
     let entry = list(cards).iter().find(|card| card["name"] == row["name"]);
     let verified = entry.map_or(&Value::Null, |card| &card["verified"]);

@@ -1,4 +1,4 @@
-//! Runs the command `tenure`, from whose output pages are generated.
+//! The command `tenure`, as generators of pages run it.
 
 use std::path::{Path, PathBuf};
 use std::process;
@@ -18,7 +18,7 @@ impl Command {
         Ok(Command { program: program::build(root)? })
     }
 
-    /// Uses an existing program as the command.
+    /// Uses the existing file `program` as the command.
     pub(super) fn of(program: PathBuf) -> Self {
         Command { program }
     }

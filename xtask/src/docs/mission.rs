@@ -41,7 +41,8 @@ struct Section {
 #[serde(deny_unknown_fields)]
 struct Item {
     item: String,
-    /// Arguments of `tenure`, followed by `# exit` and the expected status if it is not 0.
+    /// Command lines. Each consists of arguments of `tenure`, followed by `# exit` and the expected
+    /// status if it is not 0.
     commands: Vec<String>,
     shows: String,
 }
@@ -72,12 +73,12 @@ pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     }
 }
 
-/// Runs all commands of a goal. Returns the verdict on the goal, or an error that lists the
-/// failures.
+/// Runs all commands of a goal. Returns the text of the verdict on the goal, or an error that lists
+/// the commands that fail.
 fn verdict(item: &Item, command: &Command) -> Result<String, String> {
     let mut failures = Vec::new();
     for line in &item.commands {
-        let (arguments, expected) = read(line)?;
+        let (arguments, expected) = parse_command(line)?;
         let status = command.exit_status(arguments)?;
         if status != expected {
             let message =
@@ -92,7 +93,7 @@ fn verdict(item: &Item, command: &Command) -> Result<String, String> {
 }
 
 /// Splits a line into the arguments of `tenure` and the expected exit status.
-fn read(line: &str) -> Result<(&str, i32), String> {
+fn parse_command(line: &str) -> Result<(&str, i32), String> {
     match line.split_once(" # exit ") {
         None => Ok((line, 0)),
         Some((arguments, status)) => {
@@ -104,13 +105,13 @@ fn read(line: &str) -> Result<(&str, i32), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mission, read};
+    use super::{Mission, parse_command};
 
     #[test]
     fn parses_expected_exit_status() {
-        assert_eq!(read("list"), Ok(("list", 0)));
-        assert_eq!(read("check x # exit 1"), Ok(("check x", 1)));
-        assert!(read("check x # exit well").is_err());
+        assert_eq!(parse_command("list"), Ok(("list", 0)));
+        assert_eq!(parse_command("check x # exit 1"), Ok(("check x", 1)));
+        assert!(parse_command("check x # exit well").is_err());
     }
 
     #[test]

@@ -13,16 +13,16 @@ use std::process::ExitCode;
 use command::Command;
 
 /// Path of each generated page, with the function that generates it.
-const PAGES: [(&str, Make); 2] =
+const PAGES: [(&str, PageGenerator); 2] =
     [("docs/mission.md", mission::page), ("docs/algorithms.md", |_, it| algorithms::page(it))];
 
-type Make = fn(&Path, &Command) -> Result<String, String>;
+type PageGenerator = fn(&Path, &Command) -> Result<String, String>;
 
 /// Options of the command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
-    /// Program to use as `tenure`. `None`: it is built.
+    /// Path of the program to use as `tenure`. If `None`, it is built.
     tenure: Option<PathBuf>,
     /// Part of a path that selects the pages to generate; `None` for all pages.
     part: Option<String>,
@@ -44,7 +44,7 @@ impl Options {
     }
 }
 
-/// Writes the pages, or checks that they are current.
+/// Writes the pages or, with `--check`, checks that they are current.
 ///
 /// Exits with status 1 if a page is out of date or a command failed.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
@@ -73,7 +73,8 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     }
 }
 
-/// Writes a page. If only checking, returns an error that names the first line that differs.
+/// Writes a generated page. With `--check`, writes nothing, and returns an error that names the
+/// first line that differs.
 fn write_or_compare(root: &Path, page: &str, made: &str, options: &Options) -> Result<(), String> {
     let path = root.join(page);
     let found = fs::read_to_string(&path).unwrap_or_default();

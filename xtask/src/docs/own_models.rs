@@ -1,4 +1,5 @@
-//! Section of `docs/algorithms.md` about locks in shared memory, and about generals that lie.
+//! Section of `docs/algorithms.md` about algorithms with a checker of their own: locks in shared
+//! memory, and agreement among generals of whom some lie.
 
 use serde_json::Value;
 

@@ -1,24 +1,26 @@
-//! Joins JavaScript modules into one script. A page that is opened from a disk cannot import files.
+//! Joins JavaScript modules into one script, because a page that is opened from a disk cannot
+//! import files.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Import of names from a module of the same folder.
+/// Matches an import of names from a module of the same folder.
 static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?m)^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n"#).expect("a valid pattern")
 });
-/// Export of a declaration.
+/// Matches the export of a declaration.
 static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?m)^export ((?:async )?(?:function|class|const|let) ([A-Za-z_]\w*))";
     Regex::new(pattern).expect("a valid pattern")
 });
-/// Export of a list of names.
+/// Matches the export of a list of names.
 static LIST: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)^export \{([^}]*)\};\n").expect("a valid pattern"));
 
-/// Joins a module with all modules that it imports. Each becomes a function with its own names.
+/// Joins a module with all modules that it imports. Each module becomes a function, so that the
+/// names of different modules do not conflict.
 ///
 /// # Errors
 ///
@@ -37,7 +39,7 @@ struct Joined<'a> {
     read: &'a dyn Fn(&str) -> Result<String, String>,
     text: String,
     done: BTreeSet<String>,
-    /// Modules that are being added, to find cycles.
+    /// Modules that are being added. A module that imports one of them is part of a cycle.
     open: Vec<String>,
 }
 
@@ -61,7 +63,7 @@ impl Joined<'_> {
     }
 }
 
-/// Returns a module as a constant: an object with the exported names.
+/// Returns the code of a module as a constant: an object with the names that the module exports.
 fn wrapped(name: &str, source: &str) -> Result<String, String> {
     let mut exported: Vec<String> =
         DECLARATION.captures_iter(source).map(|found| found[2].to_owned()).collect();

@@ -38,8 +38,8 @@ pub(super) fn book(root: &Path) -> Result<String, String> {
     Ok(json!(chapters?).to_string())
 }
 
-/// Returns the target of a link in a chapter: another chapter, a heading, or another site. Other
-/// files of the repository are not part of the page.
+/// Returns the target of a link in a chapter: another chapter, a heading, or another site. `None`
+/// for other files of the repository, which are not part of the page.
 fn target(link: &str, names: &[String]) -> Option<Target> {
     if link.contains("://") {
         return Some(Target { href: link.to_owned(), attributes: String::new() });

@@ -1,4 +1,4 @@
-//! Build of the WebAssembly module.
+//! Builds the simulator and the checker as a WebAssembly module.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,13 +21,13 @@ pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
     module.ok_or_else(|| PageError::Failed("cargo did not build the module".to_owned()))
 }
 
-/// Standard library of the target.
+/// Source of the standard library for the WebAssembly target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StandardLibrary {
-    /// Installed in binary form, as by rustup.
+    /// The library is installed in binary form, as by rustup.
     Installed,
-    /// Built from its source, which a compiler with `RUSTC_BOOTSTRAP=1` permits. Debian's packages
-    /// have this source for their compiler.
+    /// The library is built from its source, which a compiler with `RUSTC_BOOTSTRAP=1` permits.
+    /// Debian's packages contain this source for their compiler.
     FromSource,
 }
 
@@ -41,7 +41,8 @@ impl StandardLibrary {
     }
 }
 
-/// Returns the standard library of the compiler for the target, or `None` if it has none.
+/// Returns the way in which the installed compiler gets the standard library for the target. `None`
+/// if it has none.
 fn standard_library() -> Option<StandardLibrary> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let print = |what: &str| {

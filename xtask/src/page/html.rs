@@ -1,6 +1,7 @@
-//! The HTML of the page: that of the lab, with everything that it would load.
+//! The HTML of the page: the HTML of the lab, with all files that it would load.
 
-/// Content security policy: the page's own scripts, the engine in a worker, and no request.
+/// Content security policy: it permits the scripts of the page and the engine in a worker, and no
+/// request.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; \
                       worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; \
                       connect-src 'none'; form-action 'none'; base-uri 'none'";
@@ -9,9 +10,9 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsaf
 pub(super) struct Parts {
     pub(super) styles: String,
     pub(super) script: String,
-    /// Source of the worker that calls the module.
+    /// Script of the worker that calls the WebAssembly module.
     pub(super) worker: String,
-    /// Module, compressed and in base64.
+    /// WebAssembly module, compressed and in base64.
     pub(super) module: String,
     /// Questions, as JSON.
     pub(super) questions: String,

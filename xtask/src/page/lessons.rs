@@ -64,8 +64,8 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns a text with one line for each paragraph, and an empty line between two. `None` if the
-/// value is no text.
+/// Returns a text with one line for each paragraph, and an empty line between two paragraphs.
+/// `None` if the value is no text.
 fn prose(value: &Value) -> Option<String> {
     let paragraph = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
     let parts = value.as_str()?.trim().split("\n\n").map(paragraph);

@@ -9,7 +9,7 @@ use super::html::escape;
 pub(crate) struct Target {
     /// Address, not yet escaped.
     pub(crate) href: String,
-    /// More attributes of the link, as HTML that begins with a space.
+    /// Further attributes of the link, as HTML that begins with a space.
     pub(crate) attributes: String,
 }
 
@@ -35,9 +35,9 @@ impl<'a> Document<'a> {
 
     /// Returns the document as HTML.
     ///
-    /// `target` resolves the address of a link; with `None` only the text of the link stays.
-    /// `picture` returns the address of a picture. `after` returns HTML to append to a block with
-    /// these commands.
+    /// `target` resolves the address of a link. If it returns `None`, only the text of the link
+    /// stays. `picture` returns the address of a picture. `after` returns HTML to append to a block
+    /// with these commands.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ pub(crate) fn slug(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns a block of commands and their output. The attribute `data-lines` lists the commands that
-/// a page can run.
+/// Returns the HTML of a block of commands and their output. The attribute `data-lines` lists the
+/// commands that a page can run.
 fn console(text: &str) -> String {
     let lines = serde_json::json!(commands(text)).to_string();
     format!("<pre data-lines=\"{}\"><code>{}</code></pre>\n", escape(&lines), escape(text))

@@ -26,7 +26,7 @@ pub(crate) use chapters::{BOOK, chapter_names};
 pub(crate) use html::escape;
 pub(crate) use markdown::Target;
 
-/// Limit of the compressed file, in bytes.
+/// Maximum size of the compressed file, in bytes.
 const MAX_COMPRESSED: usize = 2_450_000;
 
 /// Reason why no page was written.
@@ -53,13 +53,13 @@ impl From<String> for PageError {
     }
 }
 
-/// Writes the page. `wishes` are `--wasm FILE` for a built module, and `--out FILE`.
+/// Writes the page. `arguments` are `--wasm FILE` for a built module, and `--out FILE`.
 ///
 /// Exits with status 2 if the options are invalid or the WebAssembly target is not installed, and
 /// with status 1 if the page cannot be built or is too large.
-pub(crate) fn main(root: &Path, wishes: &[&str]) -> ExitCode {
+pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let (mut wasm, mut out) = (None, root.join("target/page.html"));
-    let mut rest = wishes.iter();
+    let mut rest = arguments.iter();
     while let Some(wish) = rest.next() {
         match (*wish, rest.next()) {
             ("--wasm", Some(file)) => wasm = Some(PathBuf::from(file)),
@@ -100,7 +100,7 @@ pub(crate) fn write(root: &Path, wasm: Option<&Path>, out: &Path) -> Result<Stri
     Ok(format!("{}: {} bytes, {compressed} compressed", out.display(), page.len()))
 }
 
-/// Returns the page with this module.
+/// Returns the page that contains this WebAssembly module.
 fn compose(root: &Path, module: &[u8]) -> Result<String, String> {
     let folder = root.join("crates/lab/src/page");
     let shared = root.join("crates/trace/src/diagram/html/viewer");

@@ -29,9 +29,9 @@ pub(super) fn sort_functions(module: &[u8]) -> Result<Vec<u8>, String> {
 struct Order {
     /// Number of imported functions, which keep their indices.
     imported: u32,
-    /// Old places of the other functions, in the new order.
+    /// For each of the other functions, in the new order: its position in the old order.
     olds: Vec<usize>,
-    /// New indices of the other functions, by their old places.
+    /// For each of the other functions, in the old order: its new index.
     indices: Vec<u32>,
 }
 
@@ -125,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a module that imports a function, and whose other functions contain these
-    /// instructions. They are exported as `0`, `1` and so on.
+    /// Returns a module that imports one function and contains a function for each list of
+    /// instructions. These functions are exported as `0`, `1` and so on.
     fn module(functions: &[&[Instruction<'_>]]) -> Vec<u8> {
         let mut types = TypeSection::new();
         types.ty().function([], []);
@@ -149,7 +149,8 @@ mod tests {
         module.section(&exports).section(&code).clone().finish()
     }
 
-    /// Returns the instructions of each exported function, and the names of all in their order.
+    /// Returns two results. The first contains the instructions of each exported function, by its
+    /// name. The second contains the names of these functions in the order of the module.
     fn exported(module: &[u8]) -> (BTreeMap<String, String>, Vec<String>) {
         let (mut names, mut bodies) = (BTreeMap::new(), Vec::new());
         for payload in Parser::new(0).parse_all(module) {

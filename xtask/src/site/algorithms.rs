@@ -1,4 +1,4 @@
-//! A page for each algorithm: its card, its mistakes, and a live picture.
+//! A page for each algorithm: its card, its variants, and a live picture.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,10 +11,11 @@ use crate::page::escape;
 /// Size of the group in the live pictures.
 const SIZE: u32 = 5;
 
-/// Pages with their paths, and the names of their algorithms.
+/// The pages, each as its path and its content, and the names of their algorithms.
 type Pages = (Vec<(String, String)>, Vec<String>);
 
-/// Returns the pages of all algorithms, and their names. `tenure` is the command.
+/// Returns the pages of all algorithms, and their names. `tenure` is the path of the command
+/// `tenure`.
 pub(super) fn all(tenure: &Path) -> Result<Pages, String> {
     let output = Command::new(tenure)
         .args(["list", "--format", "json"])
@@ -56,7 +57,8 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the file name of an algorithm. Compositions have a colon in their names.
+/// Returns the name of the file of an algorithm. It differs from the name of the algorithm for
+/// compositions, which have a colon in their names.
 fn file_name(name: &str) -> String {
     name.replace(':', "-")
 }
@@ -94,7 +96,8 @@ fn body(entry: &Value) -> String {
     )
 }
 
-/// Returns the list of an algorithm's variants. A mistake links to the check that shows it.
+/// Returns the list of an algorithm's variants as HTML. A variant with a known mistake links to the
+/// check that shows it.
 fn variants(name: &str, card: &Value) -> String {
     let all: Vec<&Value> = card["variants"].as_array().into_iter().flatten().collect();
     if all.is_empty() {

@@ -15,7 +15,8 @@ const ROOT_DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md
 
 /// Returns the pages of the book and of all documents, with the pictures that they show.
 ///
-/// Links to other files of the repository lead to `repository`, or only their text stays.
+/// A link to another file of the repository leads to this file at the address `repository`. If
+/// `repository` is `None`, only the text of the link stays.
 pub(super) fn all(root: &Path, repository: Option<&str>) -> Result<Vec<(String, String)>, String> {
     let tree = Tree::read(root).map_err(|error| format!("cannot read the repository: {error}"))?;
     let chapters = chapter_names(root)?;
@@ -42,7 +43,8 @@ pub(super) fn all(root: &Path, repository: Option<&str>) -> Result<Vec<(String, 
     Ok(pages)
 }
 
-/// Returns the name in the site of a file of the repository. `None` if it is not part of the site.
+/// Returns the path in the site of a file of the repository. `None` if the file is not part of the
+/// site.
 fn site_path(path: &str) -> Option<String> {
     if ROOT_DOCUMENTS.contains(&path) {
         return Some(format!("docs/{}", path.to_lowercase()));
@@ -50,14 +52,15 @@ fn site_path(path: &str) -> Option<String> {
     FOLDERS.iter().find_map(|(from, to)| Some(format!("{to}{}", path.strip_prefix(from)?)))
 }
 
-/// Returns the name of the page of a document.
+/// Returns the path in the site of the page of a document. `None` if the file is no document of the
+/// site.
 fn page_of(path: &str) -> Option<String> {
     let name = site_path(path)?;
     (!path.ends_with("SUMMARY.md"))
         .then(|| name.strip_suffix(".md").map(|it| format!("{it}.html")))?
 }
 
-/// Returns the target of a link of a document.
+/// Returns the target of a link in the document `from`. `None` if only the text of the link stays.
 fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Option<Target> {
     let plain = |href: String| Some(Target { href, attributes: String::new() });
     if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {
@@ -77,7 +80,7 @@ fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Opt
     repository.and_then(|host| plain(format!("{host}/{path}{heading}")))
 }
 
-/// Returns a link to the chapter after this one.
+/// Returns a link to the chapter after the one at `path`, as HTML. Empty if there is none.
 fn next_chapter(path: &str, chapters: &[String]) -> String {
     let here = chapters.iter().position(|name| path.ends_with(&format!("/{name}.md")));
     let next = here.and_then(|here| chapters.get(here + 1));

@@ -1,6 +1,6 @@
-//! Links to places of the page.
+//! Links that open a command in the page.
 
-/// Encodes a command line for a fragment.
+/// Encodes a command line for the fragment of a URL.
 pub(super) fn encoded(line: &str) -> String {
     let mut made = String::new();
     for byte in line.bytes() {

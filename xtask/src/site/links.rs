@@ -1,4 +1,5 @@
-//! Links of the site: each leads to a file of the site, and to an identifier in it.
+//! Check of the site's links: each must lead to a file of the site, and to an identifier in that
+//! file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,16 +9,17 @@ use regex::Regex;
 
 use crate::tidy::resolve;
 
-/// Address of a link, a picture or a frame.
+/// Matches the address of a link, a picture or a frame.
 static ADDRESS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"\s(?:href|src)="([^"]*)""#).expect("a valid pattern"));
-/// Identifier of an element.
+/// Matches the identifier of an element.
 static IDENTIFIER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"\sid="([^"]*)""#).expect("a valid pattern"));
 
 /// Returns a line for each link of `files` that leads nowhere. Links to other sites are not
-/// followed. Files that are in the folder `out` alone, such as the library's, are targets as well.
-pub(super) fn dead(out: &Path, files: &[(String, String)]) -> Vec<String> {
+/// checked. Files that exist only in the folder `out`, such as the documentation of the library,
+/// are valid targets.
+pub(super) fn dead_links(out: &Path, files: &[(String, String)]) -> Vec<String> {
     let pages = || files.iter().filter(|(name, _)| name.ends_with(".html"));
     let identifiers: BTreeSet<(&str, &str)> = pages()
         .flat_map(|(name, text)| {
@@ -36,7 +38,7 @@ pub(super) fn dead(out: &Path, files: &[(String, String)]) -> Vec<String> {
             let target = if file.is_empty() { Some(name.clone()) } else { resolve(name, file) };
             let is_there = target.is_some_and(|target| {
                 let is_known = files.iter().any(|(known, _)| *known == target);
-                // The fragments of the page are places, and not identifiers.
+                // The fragments of the page state what to open. They are no identifiers.
                 let has_heading = heading.is_empty()
                     || !is_known
                     || identifiers.contains(&(target.as_str(), heading));
@@ -58,12 +60,12 @@ fn is_elsewhere(address: &str) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::dead;
+    use super::dead_links;
 
     fn found(text: &str) -> Vec<String> {
         let page = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         let files = [page("docs/a.html", text), page("book/b.html", "<h2 id=\"c\">C</h2>")];
-        dead(Path::new("/nonexistent"), &files)
+        dead_links(Path::new("/nonexistent"), &files)
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! `cargo xtask site`: writes a folder that any static host serves.
+//! `cargo xtask site`: writes a folder that any static host can serve.
 //!
-//! It contains the page, the book, the documents, a page for each algorithm with a live picture,
-//! and the documentation of the library. All links inside of the folder are checked.
+//! The folder contains the page, the book, the documents, a page for each algorithm with a live
+//! picture, and the documentation of the library. All links within the folder are checked.
 
 mod algorithms;
 mod documents;
@@ -22,16 +22,16 @@ struct Options {
     out: Option<PathBuf>,
     wasm: Option<PathBuf>,
     tenure: Option<PathBuf>,
-    /// Address of the repository's files at a host, without a final `/`.
+    /// Address at which a host shows the files of the repository, without a final `/`.
     repository: Option<String>,
     /// True if the documentation of the library is left out.
     is_without_api: bool,
 }
 
 impl Options {
-    fn new(wishes: &[&str]) -> Option<Options> {
+    fn new(arguments: &[&str]) -> Option<Options> {
         let mut options = Options::default();
-        let mut rest = wishes.iter();
+        let mut rest = arguments.iter();
         while let Some(wish) = rest.next() {
             match *wish {
                 "--out" => options.out = Some(PathBuf::from(rest.next()?)),
@@ -52,8 +52,8 @@ impl Options {
 ///
 /// Exits with status 2 if the options are invalid or the WebAssembly target is not installed, and
 /// with status 1 if a part cannot be built or a link is dead.
-pub(crate) fn main(root: &Path, wishes: &[&str]) -> ExitCode {
-    let Some(options) = Options::new(wishes) else {
+pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
+    let Some(options) = Options::new(arguments) else {
         eprintln!(
             "site: expected --out FOLDER, --wasm FILE, --tenure FILE, --repository URL or \
              --without-api"
@@ -75,7 +75,7 @@ pub(crate) fn main(root: &Path, wishes: &[&str]) -> ExitCode {
     }
 }
 
-/// Writes all parts to a folder and returns a line for each dead link.
+/// Writes all parts of the site to a folder. Returns a line for each dead link.
 fn write(root: &Path, options: &Options, out: &Path) -> Result<Vec<String>, PageError> {
     println!("{}", page::write(root, options.wasm.as_deref(), &out.join("page.html"))?);
     let tenure = match &options.tenure {
@@ -90,7 +90,7 @@ fn write(root: &Path, options: &Options, out: &Path) -> Result<Vec<String>, Page
     }
     files.push(("index.html".to_owned(), template::front(&names, !options.is_without_api)));
     files.push(("site.css".to_owned(), template::styles(root)?));
-    // Hosts that process pages by default would leave out files that begin with an underscore.
+    // Without this file, some hosts leave out files whose names begin with an underscore.
     files.push((".nojekyll".to_owned(), String::new()));
     for (name, text) in &files {
         let file = out.join(name);
@@ -98,7 +98,7 @@ fn write(root: &Path, options: &Options, out: &Path) -> Result<Vec<String>, Page
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    Ok(links::dead(out, &files))
+    Ok(links::dead_links(out, &files))
 }
 
 /// Builds the documentation of the library and copies it to a folder.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::page::escape;
 
-/// Returns a page. `name` is its path in the site, from which its links to other parts follow.
+/// Returns a page of the site. `name` is the path of the page in the site; its links to other parts
+/// depend on this path.
 pub(super) fn page(name: &str, title: &str, body: &str) -> String {
     let up = "../".repeat(name.matches('/').count());
     let title = escape(title);
@@ -23,7 +24,7 @@ pub(super) fn page(name: &str, title: &str, body: &str) -> String {
     )
 }
 
-/// Returns the first page of the site. `algorithms` are their names.
+/// Returns the first page of the site. `algorithms` contains the names of the algorithms.
 pub(super) fn front(algorithms: &[String], has_api: bool) -> String {
     let count = algorithms.len();
     let api = if has_api {

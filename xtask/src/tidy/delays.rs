@@ -4,7 +4,8 @@ use super::{Finding, Tree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
-/// Rows of the table, each with the field of the card that states the same delay.
+/// Rows of the table. Each consists of the text of the row and the field of the card that states
+/// the same delay.
 const ROWS: [(&str, &str); 2] = [
     ("//! | delay to enter, uncontended | ", "["),
     ("//! | delay from exit to the next entry | ", "],"),
@@ -37,7 +38,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the number of hops in a field of a card, in the notation of the table.
+/// Returns the delay in a field of a card, as the table writes it.
 fn words(field: &str) -> &str {
     let known =
         [("Hops::ONE", "1"), ("Hops::TWO", "2"), ("Hops::ring(", "1…N"), ("Hops::tree(", "1…D")];
@@ -68,7 +69,7 @@ mod tests {
         let path = "crates/algorithms/src/mutex/raymond.rs";
         let found = |entry, delay| findings(check, &[(path, &file(entry, delay))]).len();
         assert_eq!(found("0…2D (0 at the root)", "Hops::tree(config.tree.diameter())"), 0);
-        assert_eq!(found("0…2D", "Hops { words: \"1…D\", least: 1, most: 2 }"), 0);
+        assert_eq!(found("0…2D", "Hops { formula: \"1…D\", least: 1, most: 2 }"), 0);
         assert_eq!(found("2", "Hops::tree(4)"), 1);
         assert_eq!(found("2", "Hops::ONE"), 2);
     }

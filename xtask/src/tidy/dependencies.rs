@@ -78,8 +78,8 @@ const ALL_CRATES: &[&str] = &[
     "tenure",
 ];
 
-/// Crates that do not access the outside world. Below: dependencies that these crates may have only
-/// if they are optional.
+/// Crates that do not access the outside world. `OPTIONAL_IN_PURE` lists dependencies that these
+/// crates may have only if they are optional.
 const PURE: &[&str] = &["tenure-core", "tenure-algorithms", "tenure-store", "tenure-session"];
 const OPTIONAL_IN_PURE: &[&str] = &["serde", "postcard"];
 
@@ -113,7 +113,8 @@ fn package_name(manifest: &Table) -> Option<&str> {
     manifest.get("package")?.get("name")?.as_str()
 }
 
-/// Crate with a copy of the workspace's lints that permits attributes of exports.
+/// Crate that has its own copy of the workspace's lints, because it needs attributes of exports
+/// that these lints forbid.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
 fn lints(file: &File, manifest: &Table) -> Option<Finding> {
@@ -192,8 +193,8 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
         .flat_map(|table| table.iter().map(|(name, value)| (name.as_str(), value)))
 }
 
-/// Returns the number of the first line that begins with `key` or has it in a table header; 1 if
-/// there is none.
+/// Returns the number of the first line that begins with `key` or contains it in a table header; 1
+/// if there is no such line.
 fn line_of_key(file: &File, key: &str) -> usize {
     let begins = |line: &str| {
         let tail = line.trim_start().strip_prefix(key)?;

@@ -1,5 +1,5 @@
-//! Check: files import items of their own crate from the modules. The re-exports of `lib.rs` are
-//! for other crates.
+//! Check: a file imports items of its own crate from the modules that define them. The re-exports
+//! of `lib.rs` are for other crates.
 
 use super::{File, Finding, Tree};
 

@@ -35,7 +35,8 @@ fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Returns the targets of `[text](target)` and `[label]: target` in a line, outside `code`.
+/// Returns the targets of the links `[text](target)` and `[label]: target` in a line, outside
+/// inline code.
 pub(crate) fn links(line: &str) -> Vec<String> {
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
     let inline = prose.split("](").skip(1).filter_map(|tail| tail.split(')').next());

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: checks of the architecture and the house rules.
 //!
 //! A check is a function from the [`Tree`] of the repository to its [`Finding`]s. It reads nothing
-//! but the tree, so its tests can pass it a sample. To add a check, add a file here and a line in
+//! but the tree, so tests can pass a sample to it. To add a check, add a file here and a line in
 //! [`CHECKS`].
 
 mod abbreviations;

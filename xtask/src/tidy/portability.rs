@@ -2,7 +2,8 @@
 
 use super::{File, Finding, Tree};
 
-/// Directories of developers. The texts are split, so that this file does not match itself.
+/// Paths of developers' directories. Each text is split, so that the check does not find it in this
+/// file.
 const FOLDERS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 

@@ -1,7 +1,7 @@
 //! Counts idioms that force a reader to read a sentence twice, per area of the repository.
 //!
 //! `docs/style.md` gives the reasons. The limits in `xtask/prose.toml` are a ratchet: a change may
-//! lower a count and never raise one. `cargo xtask ratchet` writes the lower counts to this file.
+//! lower a count, but never raise one. `cargo xtask ratchet` writes the lower counts to this file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,7 +65,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Lowers the limits to the counts of the repository at `root`, where these are lower.
+/// Writes new limits for the repository at `root`: each count that is lower than its limit becomes
+/// the limit.
 pub(crate) fn lower(root: &Path) -> ExitCode {
     let result = Tree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
         let old = tree.file(LIMITS).map_or("", |file| file.text.as_str());
@@ -84,8 +85,8 @@ pub(crate) fn lower(root: &Path) -> ExitCode {
     }
 }
 
-/// Returns the new limits: the lower one of each count and its limit. Without limits, the counts
-/// become the limits.
+/// Returns the new limits. Each is the lower one of a count and its old limit. If there are no
+/// limits, the counts become the limits.
 fn lowered(mut counts: Counts, limits: &Counts) -> Counts {
     for (area, counts) in &mut counts {
         counts.retain(|idiom, count| {
@@ -192,7 +193,7 @@ impl Prose {
         prose
     }
 
-    /// Adds the doc comment that has just ended.
+    /// Adds the doc comment in `block`, which has just ended, and empties `block`.
     fn end_of(&mut self, block: &mut Vec<&str>) {
         if block.is_empty() {
             return;
@@ -213,7 +214,7 @@ fn messages(line: &str) -> impl Iterator<Item = String> {
     line.split('"').skip(1).step_by(2).filter(is_message).map(str::to_owned)
 }
 
-/// Returns Markdown without code blocks, inline code, link targets and leading marks.
+/// Returns the text of Markdown without code blocks, inline code, link targets and leading marks.
 fn markdown(text: &str) -> String {
     let mut prose = String::new();
     let mut in_code = false;

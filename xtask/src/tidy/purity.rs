@@ -6,7 +6,7 @@ use super::{Finding, Tree};
 /// Directories that contain only pure code.
 const PURE: &[&str] =
     &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/", "crates/session/src/"];
-/// Directories of algorithms that may use timers, and no clock.
+/// Directories of algorithms that may use timers but no clock.
 const CLOCKLESS: &[&str] = &["crates/algorithms/src/mutex/", "crates/algorithms/src/election/"];
 
 /// Words that pure code must not contain, each with its replacement.
@@ -64,8 +64,8 @@ fn impure(path: &str, source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Returns true if a number is the first half of a float such as `1.5`. The field access `pair.1.5`
-/// contains none.
+/// Returns true if the word `found` in `code` is the first half of a float such as `1.5`. The field
+/// access `pair.1.5` contains no float.
 fn is_float(code: &str, found: Word<'_>) -> bool {
     let digits = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let tail = &code[found.at + found.word.len()..];

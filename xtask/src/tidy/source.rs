@@ -3,12 +3,12 @@
 //! The checks need no complete parser. Removed text is replaced by spaces, so that line numbers
 //! stay the same.
 
-/// Text of a Rust file, in two versions.
+/// Text of a Rust file, in two versions that the checks read.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Text of the file, without comments and without the contents of literals.
     pub(crate) code: String,
-    /// Like `code`, also without items under `#[cfg(test)]`.
+    /// The same text as `code`, without items under `#[cfg(test)]`.
     pub(crate) production: String,
 }
 
@@ -143,8 +143,8 @@ fn string(rest: &[char]) -> usize {
     at + 1
 }
 
-/// Returns the length of a literal with a prefix at the beginning of `rest`, such as `b"…"`,
-/// `r#"…"#` or `br"…"`; 0 if there is none.
+/// Returns the length of a literal with a prefix, such as `b"…"`, `r#"…"#` or `br"…"`, at the
+/// beginning of `rest`; 0 if there is none.
 fn prefixed(rest: &[char]) -> usize {
     let letters = rest.iter().take(2).take_while(|c| matches!(c, 'b' | 'c' | 'r')).count();
     let raw = rest[..letters].contains(&'r');

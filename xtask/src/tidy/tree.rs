@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::source::Source;
 
-/// All files that git tracks, or that are ready to be added.
+/// All files that git tracks, or that git would offer to add.
 #[derive(Debug)]
 pub(crate) struct Tree {
     files: Vec<File>,
@@ -74,7 +74,7 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns true if a file exists at the path, or below it.
+    /// Returns true if there is a file at the path, or in the directory at the path.
     pub(crate) fn contains(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()

@@ -10,7 +10,7 @@
 
 mtype:label = { election, elected };
 
-/* What the user of a process knows. */
+/* Knowledge of the user of a process about the election. */
 mtype:knowledge = { nothing, awaited, informed };
 
 /* A process sends each of at most N numbers once or twice, and an announcement for each start. */

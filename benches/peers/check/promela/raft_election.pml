@@ -12,7 +12,7 @@
 mtype:label = { request_vote, vote };
 mtype:state = { follower, candidate, leader };
 
-/* What the user of a process knows. */
+/* Knowledge of the user of a process about the election. */
 mtype:knowledge = { nothing, awaited, informed };
 
 /* A process sends one request, and one vote for the request of the other. */

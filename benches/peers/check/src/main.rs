@@ -1,24 +1,24 @@
 //! Tenure's checker, stateright, Spin and TraceForge on the same protocols, in one sitting:
 //! `cargo run --release` in this folder. See its `README.md`.
 
+mod compared_protocol;
 mod measure;
 mod protocols;
 mod race;
 mod spin;
 mod stateright_model;
-mod subject;
 mod table;
 mod traceforge_program;
 
 use std::time::Duration;
 
+use compared_protocol::{ComparedProtocol, Scope};
 use measure::report_explored;
 use protocols::chang_roberts::ChangRoberts;
 use protocols::maekawa::Maekawa;
 use protocols::raft_election::RaftElection;
 use protocols::ricart_agrawala::Textbook;
 use race::Model;
-use subject::{Scope, Subject};
 use traceforge_program::Recorded;
 
 /// Time limit of a cell of the table, unless `--timeout` is given.
@@ -86,7 +86,7 @@ fn run(tool: &str, model: Model, scope: Scope) {
     }
 }
 
-fn run_on<P: Subject<Event: Recorded>>(tool: &str, scope: Scope) {
+fn run_on<P: ComparedProtocol<Event: Recorded>>(tool: &str, scope: Scope) {
     let memory_before = measure::resident_bytes("VmRSS:");
     match tool {
         "stateright" => {

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::compared_protocol::Scope;
 use crate::measure::{self, Failure, Finished};
-use crate::subject::Scope;
 
-/// Search of Spin. `-DSAFETY -O2` applies to all of them.
+/// Search mode of Spin. All modes are compiled with `-DSAFETY -O2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
     /// Explores all states.
     Full,
     /// Partial-order reduction, the default of Spin.
     Reduced,
-    /// One bit for each of three hashes of a state (`-DBITSTATE`), without the reduction.
+    /// Bitstate hashing without the reduction: one bit for each of three hashes of a state
+    /// (`-DBITSTATE`).
     Bitstate,
 }
 
@@ -39,10 +40,11 @@ impl Search {
         }
     }
 
-    /// Returns the size of the hash table: slots as a power of two, or bits.
+    /// Returns the option for the size of the hash table: the binary logarithm of its slots, or of
+    /// its bits for [`Search::Bitstate`].
     const fn table(self) -> &'static str {
         match self {
-            // The verifier enlarges the table.
+            // The verifier enlarges the table as necessary.
             Search::Full | Search::Reduced => "-w16",
             Search::Bitstate => "-w30",
         }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use stateright::{Checker, Model, Property};
 use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
 
-use crate::subject::{Scope, Subject, User};
+use crate::compared_protocol::{ComparedProtocol, Scope, User};
 
 /// A group of processes and their users.
 pub(crate) struct GroupModel<P> {
@@ -16,7 +16,7 @@ pub(crate) struct GroupModel<P> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct World<P: Subject> {
+pub(crate) struct World<P: ComparedProtocol> {
     processes: Vec<P>,
     users: Vec<P::User>,
     /// Links by sender and receiver.
@@ -31,14 +31,14 @@ pub(crate) enum Action {
 
 /// Explores a group breadth-first, and returns the numbers of states and transitions, and true if
 /// the property holds.
-pub(crate) fn explore<P: Subject>(scope: Scope) -> (u64, u64, bool) {
+pub(crate) fn explore<P: ComparedProtocol>(scope: Scope) -> (u64, u64, bool) {
     let model = GroupModel { scope, protocol: PhantomData::<fn() -> P> };
     let checker = model.checker().threads(1).spawn_bfs().join();
     let holds = checker.discoveries().is_empty();
     (checker.unique_state_count() as u64, checker.state_count() as u64, holds)
 }
 
-impl<P: Subject> Model for GroupModel<P> {
+impl<P: ComparedProtocol> Model for GroupModel<P> {
     type State = World<P>;
     type Action = Action;
 

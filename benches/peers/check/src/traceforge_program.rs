@@ -14,12 +14,12 @@ use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
 use traceforge::thread::{self, ThreadId};
 use traceforge::{Config, ConsType, Stats};
 
-use crate::subject::{Scope, Subject, User};
+use crate::compared_protocol::{ComparedProtocol, Scope, User};
 
 /// Beginning of the message of a panic about the property.
 pub(crate) const VIOLATION: &str = "the property is violated";
 
-/// Tag of the message with the threads.
+/// Tag of the message that contains the threads of all processes.
 const START: u32 = 1;
 
 /// A message of the program.
@@ -91,7 +91,7 @@ impl Recorded for election::Event {
 /// violated.
 pub(crate) fn explore<P>(scope: Scope) -> Stats
 where
-    P: Subject<Event: Recorded>,
+    P: ComparedProtocol<Event: Recorded>,
 {
     let config = Config::builder().with_cons_type(ConsType::FIFO).build();
     traceforge::verify(config, move || {
@@ -111,7 +111,7 @@ where
 /// Runs one process. It ends the execution while it waits for a message that never comes.
 fn run<P>(me: ProcessId, scope: Scope, records: &Mutex<Records>)
 where
-    P: Subject<Event: Recorded>,
+    P: ComparedProtocol<Event: Recorded>,
 {
     // Another process may send before this one has started.
     let is_start = |_: ThreadId, tag: Option<u32>| tag == Some(START);

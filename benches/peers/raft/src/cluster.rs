@@ -8,19 +8,19 @@ use tenure_core::service::log::{Command, Event, Payload};
 use tenure_core::{ProcessId, Protocol};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Passthrough, Recorder, Store, start};
+use tenure_runtime::{FaultInjection, Parts, Passthrough, Recorder, Store, start};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Number of processes.
 pub const SIZE: u32 = 3;
 
-/// Bytes of an entry.
-pub const PAYLOAD: usize = 64;
+/// Number of bytes of an entry.
+pub const PAYLOAD_BYTES: usize = 64;
 
 /// Duration of a measurement.
 const MEASUREMENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// Time for an election.
+/// Time limit for an election.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The user of one node.
@@ -32,20 +32,20 @@ struct Node {
 /// Number of attempts for a measurement in which the leader changes.
 const MAX_ATTEMPTS: u32 = 5;
 
-/// Returns the committed entries per second, with `waiting` entries always proposed, in this
-/// directory.
-pub fn commits<P>(config: &P::Config, directory: &Path, waiting: u64) -> f64
+/// Returns the number of entries per second that three nodes commit. The user keeps `waiting`
+/// proposals pending. The nodes save their states in `directory`.
+pub fn commit_rate<P>(config: &P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,
 {
     let folder = |attempt: u32| directory.with_extension(attempt.to_string());
     let mut attempts =
-        (0..MAX_ATTEMPTS).map(|it| measure_commits::<P>(config, &folder(it), waiting));
+        (0..MAX_ATTEMPTS).map(|it| measure_commit_rate::<P>(config, &folder(it), waiting));
     attempts.find_map(|rate| rate).expect("a stable leader")
 }
 
-/// Measures once; returns `None` if the leader changes.
-fn measure_commits<P>(config: &P::Config, directory: &Path, waiting: u64) -> Option<f64>
+/// Measures the rate once. Returns `None` if the leader changes meanwhile.
+fn measure_commit_rate<P>(config: &P::Config, directory: &Path, waiting: u64) -> Option<f64>
 where
     P: Protocol<Command = Command, Event = Event>,
 {
@@ -64,7 +64,7 @@ where
                 while events.recv().await.is_some() {}
             });
         }
-        let payload = Payload::new(vec![7; PAYLOAD]);
+        let payload = Payload::new(vec![7; PAYLOAD_BYTES]);
         let mut ticket = 0;
         let mut ask = |node: &Node| {
             ticket += 1;
@@ -120,7 +120,7 @@ where
             application: local,
             requests: request_receiver,
             recorder: Recorder::none(),
-            injection: Injection::none(),
+            injection: FaultInjection::none(),
             suspected: None,
         };
         start::<P, Passthrough<P>>(parts).expect("a node");
@@ -145,7 +145,8 @@ async fn elected(nodes: &mut Vec<Node>) -> Node {
     panic!("no leader after {ELECTION_TIMEOUT:?}")
 }
 
-/// Waits until the next entry of the user is committed; `None` if it was not.
+/// Waits until the next entry of the user is committed. Returns `None` if the entry is not
+/// committed.
 async fn committed(leader: &mut Node) -> Option<()> {
     loop {
         match leader.events.recv().await.expect("a running node") {

@@ -37,7 +37,7 @@ use peer::Peer;
 /// Repetitions of each measurement.
 const REPETITIONS: usize = 5;
 
-/// Numbers of pending proposals, one per row.
+/// Numbers of pending proposals, one for each row of the table.
 const WAITING: [u64; 2] = [1, 64];
 
 const MILLISECOND: u64 = 1_000_000;
@@ -51,7 +51,7 @@ fn main() {
         _ => {}
     }
     let place = words.first().map_or_else(std::env::temp_dir, PathBuf::from);
-    println!("entries of {} bytes, {} nodes; medians\n", cluster::PAYLOAD, cluster::SIZE);
+    println!("entries of {} bytes, {} nodes; medians\n", cluster::PAYLOAD_BYTES, cluster::SIZE);
     println!(
         "{:<34}{:>12}{:>12}{:>12}{:>12}{:>14}{:>12}",
         "", "bare flush/s", "raft 0.7/s", "raft-log/s", "ahead/s", "of raft 0.7", "of the bare"
@@ -67,10 +67,14 @@ fn table(name: &str, place: &Path) {
         for (row, waiting) in WAITING.into_iter().enumerate() {
             let folder =
                 |name: &str| directory.path().join(format!("{repetition}-{waiting}-{name}"));
-            rates[row][0].push(bare::flushes(&folder("bare")));
-            rates[row][1].push(cluster::commits::<Peer>(&theirs(), &folder("theirs"), waiting));
-            rates[row][2].push(cluster::commits::<RaftLog>(&ours(), &folder("ours"), waiting));
-            rates[row][3].push(cluster::commits::<RaftLog>(&ahead(), &folder("ahead"), waiting));
+            rates[row][0].push(bare::flush_rate(&folder("bare")));
+            rates[row][1].push(cluster::commit_rate::<Peer>(&theirs(), &folder("theirs"), waiting));
+            rates[row][2].push(cluster::commit_rate::<RaftLog>(&ours(), &folder("ours"), waiting));
+            rates[row][3].push(cluster::commit_rate::<RaftLog>(
+                &ahead(),
+                &folder("ahead"),
+                waiting,
+            ));
         }
     }
     for (waiting, rates) in WAITING.into_iter().zip(rates) {
@@ -82,7 +86,7 @@ fn table(name: &str, place: &Path) {
     }
 }
 
-/// Returns a configuration whose timeouts a busy disk rarely reaches.
+/// Returns a configuration of `raft-log` whose timeouts a busy disk rarely reaches.
 fn ours() -> raft_log::Config {
     let milliseconds = |min, max| Delay { min: min * MILLISECOND, max: max * MILLISECOND };
     raft_log::Config {

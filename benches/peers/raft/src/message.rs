@@ -28,7 +28,8 @@ impl Labelled for Message {
             MessageType::MsgRequestVoteResponse => "vote",
             MessageType::MsgRequestPreVote => "request-pre-vote",
             MessageType::MsgRequestPreVoteResponse => "pre-vote",
-            // Not `heartbeat`: all of several must arrive, as those of `raft-log` do.
+            // The kind is not `heartbeat`, because the transport may replace a heartbeat by a later
+            // one, and all of these messages must arrive, as those of `raft-log` do.
             MessageType::MsgHeartbeat => "beat",
             MessageType::MsgHeartbeatResponse => "beaten",
             _ => "other",

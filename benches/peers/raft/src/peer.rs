@@ -27,7 +27,7 @@ pub struct Config {
     pub pre_vote: bool,
 }
 
-/// Ticks between heartbeats, and before an election.
+/// Number of ticks between heartbeats, and number of ticks before an election.
 const TICKS: (usize, usize) = (1, 6);
 
 /// Timers of a process.
@@ -147,7 +147,7 @@ impl Protocol for Peer {
 }
 
 impl Peer {
-    /// True if the process believes to be the leader.
+    /// Returns true if the process believes that it is the leader.
     pub(crate) fn leads(&self) -> bool {
         self.node.raft.state == StateRole::Leader
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Saved {
     pub(crate) term: u64,
     pub(crate) vote: u64,
-    /// In a change: number of saved entries that stay.
+    /// In a change: number of saved entries that remain valid.
     keeps: u64,
     pub(crate) entries: Vec<Entry>,
 }
@@ -34,8 +34,9 @@ impl Saved {
         Saved { term: state.term, vote: state.vote, keeps, entries: entries.collect() }
     }
 
-    /// Returns the change since this state was saved. It is found from the end: two states of one
-    /// log that have an entry of the same term at the same index are equal up to there.
+    /// Returns the change since this state was saved. The function compares the logs from the end:
+    /// two states of one log that have an entry of the same term at the same index are equal up to
+    /// this index.
     pub(crate) fn unsaved(&self, storage: &MemStorage) -> Option<Self> {
         let state = storage.initial_state().expect("the storage is in memory").hard_state;
         let last = storage.last_index().expect("the storage is in memory");

@@ -25,7 +25,7 @@ use crate::side::Side;
 /// Option by which this program runs as that server.
 pub const SERVE_OPTION: &str = "--answers";
 
-/// Prints the cycles per second of clients without contention.
+/// Prints the number of cycles per second of clients without contention, at this server.
 pub async fn report(options: &Options) {
     let myself = std::env::current_exe().expect("the path of this program");
     let mut command = Command::new(myself);
@@ -69,7 +69,7 @@ async fn call(request: Request<Incoming>) -> Result<Response<Body>, Status> {
     Ok(Grpc::new(RawCodec).unary(FixedResponse(answer), request.map(Body::new)).await)
 }
 
-/// Response that puts each client first in its queue.
+/// Returns a response that puts each client first in its queue.
 fn granted() -> rpc::TxnResponse {
     let header = rpc::ResponseHeader { revision: 1, ..Default::default() };
     rpc::TxnResponse { header: Some(header), succeeded: true, ..Default::default() }

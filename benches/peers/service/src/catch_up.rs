@@ -12,9 +12,9 @@ use tokio::time::sleep;
 
 use crate::Options;
 use crate::cluster::{Cluster, MEMBERS};
-use crate::puts::{CONTINUOUS_WRITERS, Load, Pace, VALUE, put_one};
+use crate::puts::{CONTINUOUS_WRITERS, Pace, PutLoad, VALUE_BYTES, put_one};
 use crate::recipe::{channel_to, put, status};
-use crate::side::Kind;
+use crate::side::ServiceKind;
 
 /// Number of concurrent writers during the absence.
 const WRITERS: usize = 64;
@@ -28,7 +28,7 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(300);
 /// Runs the measurement and prints the results.
 pub async fn report(options: &Options) {
     let folder = tempfile::tempdir_in(&options.place).expect("a folder");
-    let mut cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
+    let mut cluster = Cluster::start(ServiceKind::Tenure, &options.programs, folder.path()).await;
     let leader = cluster.leader().await;
     let away = (leader + 1) % MEMBERS;
     let there: Vec<SocketAddr> =
@@ -58,7 +58,7 @@ pub async fn report(options: &Options) {
     let (median, most, longest) = (part(0.5), part(0.99), part(1.0));
     println!("one took {median:.1?}, {most:.1?} at the 99th percentile, {longest:.1?} at most");
 
-    let mut load = Load::start(&there, Duration::ZERO);
+    let mut load = PutLoad::start(&there, Duration::ZERO);
     print_pace(&mut load, "before it came back", CALM_PERIOD).await;
     let started = Instant::now();
     let goal = applied(cluster.clients()[leader]).await.expect("the leader answers");
@@ -93,7 +93,7 @@ async fn restart_members(cluster: &mut Cluster, who: &[usize]) -> Duration {
     }
     for member in who {
         let member = cluster.clients()[*member];
-        while put(&channel_to(member), b"again".to_vec(), vec![7; VALUE]).await.is_err() {
+        while put(&channel_to(member), b"again".to_vec(), vec![7; VALUE_BYTES]).await.is_err() {
             assert!(started.elapsed() < CATCH_UP_TIMEOUT, "it serves again");
             sleep(Duration::from_millis(2)).await;
         }
@@ -101,8 +101,8 @@ async fn restart_members(cluster: &mut Cluster, who: &[usize]) -> Duration {
     started.elapsed()
 }
 
-/// Prints the rate of some writers during a period.
-async fn print_pace(load: &mut Load, when: &str, period: Duration) {
+/// Prints the rate and the latency of puts during a period.
+async fn print_pace(load: &mut PutLoad, when: &str, period: Duration) {
     sleep(period).await;
     let Pace { rate, slowest } = load.pace();
     println!(

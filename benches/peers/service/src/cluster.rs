@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use crate::side::{Kind, Programs};
+use crate::side::{Programs, ServiceKind};
 
 /// Number of members of each service.
 pub const MEMBERS: usize = 3;
@@ -20,7 +20,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A service of three members.
 pub struct Cluster {
-    kind: Kind,
+    kind: ServiceKind,
     programs: Programs,
     folder: PathBuf,
     clients: Vec<SocketAddr>,
@@ -32,7 +32,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// Starts all members and waits for a leader.
-    pub async fn start(kind: Kind, programs: &Programs, folder: &Path) -> Cluster {
+    pub async fn start(kind: ServiceKind, programs: &Programs, folder: &Path) -> Cluster {
         let mut ports = free_ports(3 * MEMBERS);
         let votes = ports.split_off(2 * MEMBERS);
         let clients = ports.split_off(MEMBERS);
@@ -64,9 +64,9 @@ impl Cluster {
         let log = File::options().create(true).append(true).open(self.folder.join("log"));
         let log = log.expect("a file for what members say");
         let mut command = match self.kind {
-            Kind::Etcd => self.etcd(index, &folder),
-            Kind::ZooKeeper => self.zookeeper(index, &folder),
-            Kind::Tenure => self.tenure(index, &folder),
+            ServiceKind::Etcd => self.etcd(index, &folder),
+            ServiceKind::ZooKeeper => self.zookeeper(index, &folder),
+            ServiceKind::Tenure => self.tenure(index, &folder),
         };
         let said = log.try_clone().expect("the file once more");
         let child = command.stdin(Stdio::null()).stdout(said).stderr(log).process_group(0).spawn();
@@ -95,8 +95,8 @@ impl Cluster {
         command
     }
 
-    /// Uses the settings of its documentation. The transaction log is flushed before a response, as
-    /// in the other services.
+    /// Uses the settings of ZooKeeper's documentation. The transaction log is flushed before a
+    /// response, as in the other services.
     fn zookeeper(&self, index: usize, folder: &Path) -> Command {
         let number = |at: usize| at + 1;
         let mut config = format!(
@@ -156,14 +156,15 @@ impl Cluster {
 
     /// Returns the leader that a member knows.
     async fn leader_of(&self, index: usize) -> Option<usize> {
-        if self.kind == Kind::ZooKeeper {
+        if self.kind == ServiceKind::ZooKeeper {
             return self.leader_in_zookeeper().await;
         }
         let leader = crate::recipe::leader(&self.clients, index).await;
         leader.filter(|it| self.members[*it].is_some())
     }
 
-    /// A member of ZooKeeper knows only whether it is the leader itself.
+    /// Returns the leader of ZooKeeper. Asks each member, because a member knows only whether it is
+    /// the leader itself.
     async fn leader_in_zookeeper(&self) -> Option<usize> {
         let mut leader = None;
         for index in (0..MEMBERS).filter(|at| self.members[*at].is_some()) {

@@ -13,12 +13,16 @@ use tonic::{Status, Streaming};
 use crate::Options;
 use crate::cluster::{Cluster, MEMBERS, memory};
 use crate::recipe::{channel_to, put, watch};
-use crate::side::Kind;
+use crate::side::ServiceKind;
 
-/// Number of writers, puts of each, and bytes of a value.
+/// Number of writers.
 const WRITERS: usize = 16;
+
+/// Number of puts of each writer.
 const PUTS_PER_WRITER: usize = 3_000;
-const VALUE: usize = 1024;
+
+/// Number of bytes of a value.
+const VALUE_BYTES: usize = 1024;
 
 /// Number of keys of each writer.
 const KEYS: usize = 1_000;
@@ -31,7 +35,7 @@ pub async fn report(options: &Options) {
     let mut grown = Vec::new();
     for watchers in [0, options.watchers] {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
-        let cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
+        let cluster = Cluster::start(ServiceKind::Tenure, &options.programs, folder.path()).await;
         let watched = (cluster.leader().await + 1) % MEMBERS;
         let started = memory(&cluster)[watched];
         let mut open = Vec::new();
@@ -49,7 +53,10 @@ pub async fn report(options: &Options) {
         grown.push(after.saturating_sub(started));
     }
     let each = grown[1].saturating_sub(grown[0]) / options.watchers as u64;
-    println!("{} puts of {VALUE} bytes; {each} bytes for each watcher", WRITERS * PUTS_PER_WRITER);
+    println!(
+        "{} puts of {VALUE_BYTES} bytes; {each} bytes for each watcher",
+        WRITERS * PUTS_PER_WRITER
+    );
 }
 
 /// Opens a watch of all keys on its own connection and waits for its confirmation.
@@ -71,7 +78,7 @@ async fn put_all(members: &[SocketAddr]) -> Duration {
         writing.spawn(async move {
             for time in 0..PUTS_PER_WRITER {
                 let key = format!("k/{writer}/{}", time % KEYS).into_bytes();
-                while put(&channel, key.clone(), vec![7; VALUE]).await.is_err() {}
+                while put(&channel, key.clone(), vec![7; VALUE_BYTES]).await.is_err() {}
             }
         });
     }

@@ -11,9 +11,9 @@ use tonic::transport::Channel;
 
 use crate::Options;
 use crate::cluster::Cluster;
-use crate::puts::{Load, Pace};
+use crate::puts::{Pace, PutLoad};
 use crate::recipe::{RANGE, TXN, ask, channel_to, status};
-use crate::side::Kind;
+use crate::side::ServiceKind;
 
 const DELETE: &str = "/etcdserverpb.KV/DeleteRange";
 const HASH: &str = "/etcdserverpb.Maintenance/HashKV";
@@ -39,8 +39,8 @@ enum HeavyRequest {
 
 /// Prints a table for each service.
 pub async fn report(options: &Options) {
-    let kinds = [Kind::Etcd, Kind::Tenure].into_iter();
-    for kind in kinds.filter(|kind| *kind != Kind::Etcd || !options.without_etcd) {
+    let kinds = [ServiceKind::Etcd, ServiceKind::Tenure].into_iter();
+    for kind in kinds.filter(|kind| *kind != ServiceKind::Etcd || !options.without_etcd) {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
         let cluster = Cluster::start(kind, &options.programs, folder.path()).await;
         let leader = channel_to(cluster.clients()[cluster.leader().await]);
@@ -51,7 +51,7 @@ pub async fn report(options: &Options) {
                 continue;
             }
             let term = term(&cluster).await;
-            let load = Load::start(cluster.clients(), PAUSE);
+            let load = PutLoad::start(cluster.clients(), PAUSE);
             let took = measure_request(&leader, &question).await;
             let Pace { slowest, .. } = load.end().await;
             let lost = if self::term(&cluster).await == term { "" } else { "; the lead was lost" };
@@ -82,7 +82,8 @@ fn op(request: Request) -> rpc::RequestOp {
     rpc::RequestOp { request: Some(request) }
 }
 
-/// Returns the requests, some for a revision after which a few keys have changed.
+/// Returns the heavy requests with their names. Some read a past revision, after which a few keys
+/// have changed.
 fn questions(revision: i64) -> Vec<(&'static str, HeavyRequest)> {
     let (first, end) = (b"k/".to_vec(), b"k0".to_vec());
     let all =

@@ -20,7 +20,7 @@ pub struct Load {
     pub is_apart: bool,
     /// Kind of the lock.
     pub access: Access,
-    /// Promised throughput as a multiple of etcd's; `None` without a promise.
+    /// Promised throughput as a multiple of the throughput of etcd; `None` without a promise.
     pub bar: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ const fn row(name: &'static str, clients: usize, is_apart: bool, bar: Option<f64
 }
 
 impl Load {
-    /// Returns the cycles of acquisition and release per second, during a period.
+    /// Returns the number of cycles of acquisition and release per second, during a period.
     pub async fn rate(
         &self,
         side: Side,
@@ -64,7 +64,8 @@ impl Load {
                 true => format!("bench/{lock}/{client}"),
                 false => format!("bench/{lock}"),
             };
-            // Without a choice of its own, the first client connects to the leader.
+            // Clients that do not choose their members connect to this one. The first client
+            // connects to the leader.
             let first = (leader + client) % members.len();
             let (members, first) = match side {
                 Side::TenureReleased | Side::TenureDropped => (members, first),

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use cluster::Cluster;
 use load::LOADS;
-use side::{Kind, Programs, Side};
+use side::{Programs, ServiceKind, Side};
 
 /// Repetitions of each measurement.
 const ROUNDS: usize = 5;
@@ -44,7 +44,7 @@ struct Options {
 }
 
 impl Options {
-    /// True if the options exclude this row.
+    /// Returns true if the options exclude this row.
     fn leaves_out(&self, row: &str) -> bool {
         self.only.as_ref().is_some_and(|only| !row.contains(only))
     }
@@ -61,9 +61,9 @@ async fn main() {
     }
     let mut sides = Vec::from(Side::ALL);
     sides.retain(|side| match side.kind() {
-        Kind::Etcd => !options.without_etcd,
-        Kind::ZooKeeper => options.programs.zookeeper.is_some(),
-        Kind::Tenure => true,
+        ServiceKind::Etcd => !options.without_etcd,
+        ServiceKind::ZooKeeper => options.programs.zookeeper.is_some(),
+        ServiceKind::Tenure => true,
     });
     if options.sessions > 0 {
         return sessions::report(&options).await;
@@ -85,8 +85,8 @@ async fn main() {
     }
 }
 
-/// Each round measures every row of every side; only one service runs at a time. Prints the table,
-/// and writes it to the document of the options.
+/// Measures every row of every side in each round, with only one service running at a time. Prints
+/// the table, and writes it to the document of the options.
 async fn table(sides: &[Side], options: &Options) {
     let mut rates = vec![vec![Vec::new(); sides.len()]; LOADS.len()];
     let mut etcd = None;

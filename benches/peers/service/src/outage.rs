@@ -13,7 +13,7 @@ use crate::Options;
 use crate::cluster::{Cluster, MEMBERS};
 use crate::side::{Claimant, Side};
 
-/// Number of clients with their own lock, and of clients that share one.
+/// Number of clients with locks of their own, and number of clients that share a lock.
 const CLIENTS: usize = 3;
 
 /// Upper bound on the time without service.
@@ -22,7 +22,7 @@ const OUTAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time for which waiting clients are observed afterwards.
 const OBSERVATION_PERIOD: Duration = Duration::from_secs(1);
 
-/// Time without faults before the leader fails.
+/// Time for which clients run without faults before the leader fails.
 const CALM_PERIOD: Duration = Duration::from_millis(1500);
 
 /// Faults of the leader. The row without a fault is the baseline: busy clients wait, too.
@@ -40,7 +40,7 @@ pub async fn table(sides: &[Side], options: &Options) {
     for side in sides {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
         let mut cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
-        let (load, mut entries) = Load::start(*side, &cluster, options.pause).await;
+        let (load, mut entries) = LockLoad::start(*side, &cluster, options.pause).await;
         for (name, signal) in FAULTS {
             if options.leaves_out(name) {
                 continue;
@@ -60,7 +60,7 @@ pub async fn table(sides: &[Side], options: &Options) {
     println!();
 }
 
-/// Client, start and end of each cycle.
+/// Receiver of each cycle: its client, its start and its end.
 type Entries = mpsc::UnboundedReceiver<(usize, Instant, Instant)>;
 
 /// Returns the longest time between cycles of each client; clients that share a lock count as one.
@@ -94,13 +94,13 @@ async fn measure_outage(
 }
 
 /// Clients that acquire and release locks continuously.
-struct Load {
+struct LockLoad {
     is_stopped: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl Load {
-    async fn start(side: Side, cluster: &Cluster, pause: Duration) -> (Load, Entries) {
+impl LockLoad {
+    async fn start(side: Side, cluster: &Cluster, pause: Duration) -> (LockLoad, Entries) {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let (reports, entries) = mpsc::unbounded_channel();
         let mut tasks = Vec::new();
@@ -118,7 +118,7 @@ impl Load {
                 }
             }));
         }
-        (Load { is_stopped, tasks }, entries)
+        (LockLoad { is_stopped, tasks }, entries)
     }
 
     async fn end(self) {

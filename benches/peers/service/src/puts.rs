@@ -16,11 +16,11 @@ pub const CONTINUOUS_WRITERS: usize = 4;
 /// Number of keys.
 const KEYS: usize = 100_000;
 
-/// Bytes of each value.
-pub const VALUE: usize = 24;
+/// Number of bytes of each value.
+pub const VALUE_BYTES: usize = 24;
 
 /// Clients that put values continuously.
-pub struct Load {
+pub struct PutLoad {
     is_over: Arc<AtomicBool>,
     puts: Arc<AtomicU64>,
     /// Longest latency since the last report, in microseconds.
@@ -37,9 +37,9 @@ pub struct Pace {
     pub slowest: Duration,
 }
 
-impl Load {
+impl PutLoad {
     /// Starts clients that pause after each put.
-    pub fn start(members: &[SocketAddr], pause: Duration) -> Load {
+    pub fn start(members: &[SocketAddr], pause: Duration) -> PutLoad {
         let (is_over, puts, slowest) =
             <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
         let mut tasks = JoinSet::new();
@@ -59,10 +59,10 @@ impl Load {
                 }
             });
         }
-        Load { is_over, puts, slowest, since: Instant::now(), tasks }
+        PutLoad { is_over, puts, slowest, since: Instant::now(), tasks }
     }
 
-    /// Returns the pace since the last call.
+    /// Returns the rate and the latency since the last call.
     pub fn pace(&mut self) -> Pace {
         let puts = self.puts.swap(0, Ordering::Relaxed);
         let slowest = Duration::from_micros(self.slowest.swap(0, Ordering::Relaxed));
@@ -70,7 +70,7 @@ impl Load {
         Pace { rate: puts as f64 / since.elapsed().as_secs_f64(), slowest }
     }
 
-    /// Stops the clients and returns the pace since the last call.
+    /// Stops the clients, and returns the rate and the latency since the last call.
     pub async fn end(mut self) -> Pace {
         self.is_over.store(true, Ordering::Relaxed);
         while self.tasks.join_next().await.is_some() {}
@@ -81,7 +81,7 @@ impl Load {
 /// Puts a random key, and repeats it after a failure.
 pub async fn put_one(channel: &Channel) {
     let key = format!("away/{}", fastrand::usize(..KEYS)).into_bytes();
-    while let Err(status) = put(channel, key.clone(), vec![7; VALUE]).await {
+    while let Err(status) = put(channel, key.clone(), vec![7; VALUE_BYTES]).await {
         eprintln!("a put failed: {}", status.message());
     }
 }

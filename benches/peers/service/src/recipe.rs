@@ -26,7 +26,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request as TonicRequest, Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use crate::sessions::Seen;
+use crate::sessions::RenewalCounters;
 
 /// TTL of a session, as in `etcdctl lock`.
 const TTL: i64 = 10;
@@ -120,7 +120,7 @@ impl Recipe {
         }
     }
 
-    /// Waits for the older keys, one after the other.
+    /// Waits until no older key of the queue is left, one key after the other.
     async fn wait(&self, own: i64, revision: i64) -> Result<(), Status> {
         loop {
             let request = rpc::RangeRequest {
@@ -137,7 +137,7 @@ impl Recipe {
 
     async fn wait_deleted(&self, key: Vec<u8>, start_revision: i64) -> Result<(), Status> {
         let create = rpc::WatchCreateRequest { key, start_revision, ..Default::default() };
-        // Closing the request side would hide a cancellation from the member.
+        // If the request side were closed, the member would not notice a cancellation.
         let (_asks, mut answers) = watch(&self.channel, create).await?;
         while let Some(answer) = answers.message().await? {
             // Each event is a deletion; the first response has none.
@@ -229,7 +229,7 @@ pub struct Leases(JoinHandle<()>);
 
 impl Leases {
     /// Grants leases, 32 at a time, and renews them.
-    pub async fn keep(channel: Channel, count: usize, seen: Arc<Seen>) -> Leases {
+    pub async fn keep(channel: Channel, count: usize, seen: Arc<RenewalCounters>) -> Leases {
         let mut ids = Vec::with_capacity(count);
         let mut granting = JoinSet::new();
         for _ in 0..count {
@@ -257,7 +257,7 @@ impl Drop for Leases {
 }
 
 /// Renews all leases repeatedly, spread over a third of the TTL.
-async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<Seen>) {
+async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<RenewalCounters>) {
     let sent: Arc<Mutex<VecDeque<Instant>>> = Arc::default();
     let pause = Duration::from_millis(TTL.unsigned_abs() * 1000 / 3) / (ids.len() as u32 / 10);
     let (times, mut next) = (sent.clone(), 0);

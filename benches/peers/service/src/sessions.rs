@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::Options;
 use crate::cluster::{Cluster, MEMBERS, memory};
 use crate::recipe::{Leases, channel_to};
-use crate::side::Kind;
+use crate::side::ServiceKind;
 
 /// Number of leases of one connection.
 const LEASES_PER_CONNECTION: usize = 1000;
@@ -21,10 +21,10 @@ const DURATION: Duration = Duration::from_secs(60);
 
 /// Counters of all leases.
 #[derive(Debug, Default)]
-pub struct Seen {
-    /// Renewals that succeeded.
+pub struct RenewalCounters {
+    /// Number of renewals that succeeded.
     pub renewed: AtomicU64,
-    /// Renewals of leases that had expired.
+    /// Number of renewals of leases that had expired.
     pub expired: AtomicU64,
     /// Longest latency of a renewal, in microseconds.
     pub slowest: AtomicU64,
@@ -33,10 +33,10 @@ pub struct Seen {
 /// Runs the measurement and prints the results.
 pub async fn report(options: &Options) {
     let folder = tempfile::tempdir_in(&options.place).expect("a folder");
-    let cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
+    let cluster = Cluster::start(ServiceKind::Tenure, &options.programs, folder.path()).await;
     cluster.leader().await;
     sleep(Duration::from_secs(1)).await;
-    let (seen, before) = (Arc::new(Seen::default()), memory(&cluster));
+    let (seen, before) = (Arc::new(RenewalCounters::default()), memory(&cluster));
     let (mut granting, mut all) = (JoinSet::new(), Vec::new());
     let started = Instant::now();
     for place in 0..options.sessions.div_ceil(LEASES_PER_CONNECTION) {

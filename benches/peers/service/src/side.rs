@@ -13,7 +13,7 @@ use crate::zookeeper::Queue;
 
 /// A service to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServiceKind {
     /// The service etcd.
     Etcd,
     /// The service ZooKeeper.
@@ -59,11 +59,13 @@ impl Side {
     ];
 
     /// Returns the service of this side.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> ServiceKind {
         match self {
-            Side::Etcd => Kind::Etcd,
-            Side::ZooKeeper => Kind::ZooKeeper,
-            Side::TenureByRecipe | Side::TenureReleased | Side::TenureDropped => Kind::Tenure,
+            Side::Etcd => ServiceKind::Etcd,
+            Side::ZooKeeper => ServiceKind::ZooKeeper,
+            Side::TenureByRecipe | Side::TenureReleased | Side::TenureDropped => {
+                ServiceKind::Tenure
+            }
         }
     }
 

@@ -6,9 +6,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
+//! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
 //! | survives | the crash of a minority, without return |
-//! | messages per item | (N − 1)² of the reliable broadcast, 5(N − 1) of Paxos where one leads |
+//! | messages per item | (N − 1)² of the reliable broadcast, 5(N − 1) of Paxos if one leads |
 //! | delay | 1 message to the leader, and Paxos's 4 or 5 |
 //!
 //! **Why it is right.** An item is sent by reliable broadcast and then waits to be ordered. A
@@ -46,13 +46,14 @@ pub struct AtomicBroadcast {
     variants: Variants<Switch>,
     detector: Omega,
     relay: ReliableBroadcast,
-    /// Items of `R_delivered` without those of `A_delivered`: received, and not yet ordered.
+    /// `R_delivered` without `A_delivered`: items that were received and are not ordered yet.
     waiting: BTreeSet<Item>,
     /// `A_delivered`: items that this process has delivered to its user.
     delivered: BTreeSet<Item>,
     /// Consensus instances by number, from 1.
     turns: BTreeMap<u64, Paxos>,
-    /// Decided items of later instances. Each waits until all earlier instances are decided.
+    /// Decided items of instances after `next`, by the number of the instance. Each waits until all
+    /// earlier instances are decided.
     ahead: BTreeMap<u64, Item>,
     /// `k`: number of the next item to deliver, which is also the number of its consensus instance.
     next: u64,
@@ -66,7 +67,7 @@ pub struct AtomicBroadcast {
 pub enum Message {
     /// A message of the reliable broadcast.
     Relay(reliable_broadcast::Message),
-    /// A message of the consensus instance that the key numbers.
+    /// A message of a consensus instance. The key is the number of the instance.
     Turn(Tagged<u64, paxos::Message>),
 }
 
@@ -216,7 +217,8 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Encodes an item as a number, for consensus. The number is unique for each item.
+    /// Returns the number that stands for an item in a consensus instance. Each item has its own
+    /// number.
     fn value(&self, item: Item) -> u64 {
         item.number.wrapping_mul(self.group.size().into()).wrapping_add(item.from.0.into())
     }
@@ -251,7 +253,7 @@ impl Algorithm for AtomicBroadcast {
                 "a sequence of consensus instances decides the order",
                 "Chandra and Toueg, JACM 43(2), 1996",
             )
-            .promising([
+            .with_promises([
                 Property::Agreement,
                 Property::Integrity,
                 Property::NoCreation,

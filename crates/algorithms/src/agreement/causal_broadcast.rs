@@ -16,11 +16,12 @@
 //! every other process as the timestamp states.
 //!
 //! **Why it is right.** Let *m* happen before *m′*: the broadcaster of *m′* had broadcast or
-//! delivered *m*, or items that connect them. Counts never decrease, and a delivery takes the
-//! larger count of each process. So the timestamp of *m′* counts *m*. Items of one process are
-//! delivered in order, hence a process that has delivered as many items of the broadcaster of *m*
-//! has delivered *m*. A delayed item is delivered eventually: of all items that a process lacks,
-//! consider one that no other happened before. All that it waits for has been delivered.
+//! delivered *m*, or items that connect them. Counts never decrease, and a process that delivers an
+//! item raises its counts to those of the timestamp. So the timestamp of *m′* counts *m*. Items of
+//! one process are delivered in order, hence a process that has delivered as many items of the
+//! broadcaster of *m* has delivered *m*. A delayed item is delivered eventually: of all items that
+//! a process lacks, consider one that no other happened before. All items for which it waits have
+//! been delivered.
 //!
 //! The paper adds view changes to this, by which a group survives crashes. Here no process crashes.
 
@@ -40,9 +41,10 @@ use crate::variants::{Variants, switches};
 pub struct CausalBroadcast {
     group: Group,
     variants: Variants<Switch>,
-    /// `VT(p)`: number of delivered items of each process, and of broadcast items of this one.
+    /// `VT(p)`: number of items delivered from each process. The number of this process counts the
+    /// items that it has broadcast.
     counts: VectorClock,
-    /// Items that have arrived and must wait, with their timestamps.
+    /// Items that have arrived and cannot be delivered yet, with their timestamps.
     delayed: BTreeMap<Item, VectorClock>,
 }
 
@@ -54,8 +56,8 @@ pub enum Message {
     Item {
         /// Number of the item at its sender.
         number: u64,
-        /// `VT(m)`: number of items of each process that happened before the item. At the sender's
-        /// place it includes the item.
+        /// `VT(m)`: number of items of each process that happened before this item. The number of
+        /// the sender includes this item.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
         timestamp: VectorClock,
     },
@@ -134,7 +136,7 @@ impl Protocol for CausalBroadcast {
 }
 
 impl CausalBroadcast {
-    /// Returns a delayed item that need not wait any longer.
+    /// Returns a delayed item that can be delivered now, if there is one.
     fn next_deliverable(&self) -> Option<Item> {
         let ready = |item: &Item, timestamp: &VectorClock| {
             let is_next = timestamp.of(item.from) == self.counts.of(item.from) + 1;
@@ -175,7 +177,7 @@ impl Algorithm for CausalBroadcast {
                 "vector timestamps delay an item until all earlier ones are delivered",
                 "Birman, Schiper and Stephenson, ACM TOCS 9(3), 1991",
             )
-            .promising([
+            .with_promises([
                 Property::Agreement,
                 Property::Integrity,
                 Property::NoCreation,

@@ -1,5 +1,5 @@
 //! Central deadlock detection: a coordinator collects tables from all processes, searches the
-//! wait-for graph for cycles, and aborts one process of each.
+//! wait-for graph for cycles, and aborts one process of each cycle.
 //!
 //! G. S. Ho, C. V. Ramamoorthy, *Protocols for deadlock detection in distributed database systems*,
 //! IEEE Transactions on Software Engineering SE-8(6), 1982: the one-phase protocol, and as a
@@ -72,17 +72,18 @@ pub struct CentralDetection {
     group: Group,
     coordinator: ProcessId,
     variants: Variants<Switch>,
-    /// Number of requests of this process.
+    /// Number of requests that this process has made.
     requests: u64,
     /// Resources that this process holds, with the numbers of their requests.
     held: BTreeMap<Resource, u64>,
     /// Resource for which this process waits.
     awaited: Option<Use>,
-    /// Number of times that this process has released its last resource.
+    /// Number of rounds that this process has completed: it has released all its resources so
+    /// often.
     completed: u64,
     /// Resources that this process manages.
     grants: Grants,
-    /// Number of reports of this process, with the variant `reports`.
+    /// Number of reports that this process has sent. Only the variant `reports` sends reports.
     reports: u64,
     /// State of the coordinator.
     detector: Detector,
@@ -315,7 +316,7 @@ impl Algorithm for CentralDetection {
                 "a coordinator finds deadlocks in the tables of all processes, and aborts a victim",
                 "Ho and Ramamoorthy, IEEE TSE SE-8(6), 1982",
             )
-            .promising([Property::OneHolder, Property::NoPhantom])
+            .with_promises([Property::OneHolder, Property::NoPhantom])
         }
     }
 }

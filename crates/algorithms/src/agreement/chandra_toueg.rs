@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
+//! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
 //! | survives | the crash of a minority, without return |
 //! | messages per decision | 3(N − 1) in a round, N(N − 1) to announce; more for new rounds |
 //! | delay | 3 messages at the coordinator, 4 elsewhere |
@@ -53,8 +53,8 @@ pub struct ChandraToueg {
     /// `r_p`: number of the current round, from 1; 0 until the user has proposed.
     round: u64,
     duty: Duty,
-    /// Messages for a later round, or for a later phase of the current round. The key is the round,
-    /// true for a response to a proposal, and the sender.
+    /// Messages for a later round, or for a later phase of the current round. The key consists of
+    /// the round, a flag that is true for a response to a proposal, and the sender.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }
@@ -333,7 +333,11 @@ impl Algorithm for ChandraToueg {
                 "coordinators take turns until a majority adopts one estimate",
                 "Chandra and Toueg, JACM 43(2), 1996",
             )
-            .promising([Property::Agreement, Property::Validity, Property::Integrity])
+            .with_promises([
+                Property::Agreement,
+                Property::Validity,
+                Property::Integrity,
+            ])
         }
     }
 

@@ -96,7 +96,7 @@ pub enum Message {
         /// Number of tokens that the sender held when it recorded its state.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         held: u64,
-        /// Number of tokens in flight to the sender.
+        /// Number of tokens that the snapshot records as in flight to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         in_flight: u64,
     },
@@ -297,7 +297,7 @@ impl Algorithm for ChandyLamport {
                 "a marker in each channel separates the messages of the snapshot from later ones",
                 "Chandy and Lamport, ACM TOCS 3(1), 1985",
             )
-            .promising([Property::ConsistentCut])
+            .with_promises([Property::ConsistentCut])
         }
     }
 }

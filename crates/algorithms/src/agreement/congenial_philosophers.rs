@@ -67,7 +67,7 @@ enum Phase {
 pub enum Message {
     /// Requests to attend a forum.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
         /// Number of the forum.
         forum: u64,
@@ -222,11 +222,11 @@ impl Algorithm for CongenialPhilosophers {
                 "processes of one forum are inside together: replies defer later other requests",
                 "Joung, Distributed Computing 15(3), 2002 (RA1)",
             )
-            .promising([Property::SessionExclusion])
+            .with_promises([Property::SessionExclusion])
         }
     }
 
-    fn expected(_: &Variants<Switch>, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(_: &Variants<Switch>, size: u32, _: WorkloadKind) -> Option<Prediction> {
         Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 }

@@ -21,9 +21,9 @@
 //! leaf leaves it.
 //!
 //! The paper leaves the computation open. Here a piece of work takes a while. When it is done, the
-//! parent chooses how many more it creates: none, one for the next process on the ring of ids, or
-//! one for each of the next two. Any process may start a computation; computations are identified
-//! by their initiator.
+//! process sends new pieces to as many of its successors on the ring of ids as the configuration
+//! states, at most two. Any process may start a computation; computations are identified by their
+//! initiator.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
@@ -45,7 +45,7 @@ pub struct DijkstraScholten {
     group: Group,
     /// Maximum duration of a piece of work, in ticks.
     work_takes: u64,
-    /// Number of processes that receive new work from this one when it completes a piece of work.
+    /// Number of processes to which this process sends new work when it completes a piece of work.
     share: u32,
     variants: Variants<Switch>,
     /// Computations in which this process takes part, by initiator.
@@ -106,8 +106,8 @@ impl Labelled for Message {
 pub struct Config {
     /// Maximum duration of a piece of work, in ticks.
     pub work_takes: u64,
-    /// Number of processes that receive new work from each process, by process. Two for a process
-    /// without an entry.
+    /// For each process, by index: number of other processes to which it sends new work when it
+    /// completes a piece of work. Two for a process without an entry.
     pub shares: Vec<u32>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -254,7 +254,7 @@ impl Algorithm for DijkstraScholten {
                 "work builds a tree, which shrinks as work ends",
                 "Dijkstra and Scholten, IPL 11(1), 1980",
             )
-            .promising([Property::Quiescence])
+            .with_promises([Property::Quiescence])
         }
     }
 }

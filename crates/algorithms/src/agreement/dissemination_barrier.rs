@@ -50,7 +50,8 @@ pub struct DisseminationBarrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// Waits for the signal of this step. The signals of all earlier steps have arrived.
+    /// The process waits for the signal of this step. The signals of all earlier steps have
+    /// arrived.
     Waiting {
         step: u32,
     },
@@ -198,7 +199,7 @@ impl Algorithm for DisseminationBarrier {
                 "every process learns of every arrival in ⌈log₂ N⌉ steps",
                 "Hensgen, Finkel and Manber, Int. J. Parallel Programming 17(1), 1988",
             )
-            .promising([Property::AllArrive])
+            .with_promises([Property::AllArrive])
         }
     }
 }

@@ -12,17 +12,18 @@
 //!
 //! **Why it is right.** The bottle of an edge is at one place, and a process keeps the bottles that
 //! it drinks from. So no two drink from one bottle. Neighbours that need different bottles drink at
-//! the same time. A conflict is decided by the dining philosophers, who run below: a thirsty
-//! process becomes hungry there, and leaves when it is inside and no longer thirsty. A process
-//! yields a bottle on request, unless it needs the bottle and drinks or holds the fork of that
-//! edge. A thirsty process is inside below eventually, and then holds all forks. So it receives
-//! each needed bottle when the session of the neighbour ends, and no neighbour takes it away.
+//! the same time. A conflict is decided by the dining philosophers, which run as a layer below: a
+//! thirsty process becomes hungry there, and leaves when it is inside there and no longer thirsty.
+//! A process yields a bottle on request, unless it needs the bottle and drinks or holds the fork of
+//! that edge. A thirsty process eventually enters in the layer below, and then holds all forks. So
+//! it receives each needed bottle when the session of the neighbour ends, and no neighbour takes it
+//! away.
 //!
 //! At the start the process with the smaller number holds the bottle of an edge, as it holds the
-//! fork, and the request token is at the other end. Beyond the paper, a process remembers which
+//! fork, and its neighbour holds the request token. Beyond the paper, a process remembers which
 //! bottles it has requested. Therefore a request may overtake the bottle that was sent before it. A
-//! bottle may also overtake the fork of its edge. Then it goes to and fro until the fork arrives,
-//! so the number of messages has a bound on FIFO links only.
+//! bottle may also overtake the fork of its edge. Then the bottle goes to and fro until the fork
+//! arrives, so the number of messages has a bound on FIFO links only.
 
 use alloc::sync::Arc;
 
@@ -43,13 +44,13 @@ use crate::variants::{Variants, switches};
 pub struct DrinkingPhilosophers {
     neighbours: SharedConfig<ProcessSet>,
     variants: Variants<Switch>,
-    /// The dining philosopher below, whose forks decide conflicts.
+    /// The dining philosopher in the layer below, whose forks decide conflicts.
     dining: DiningPhilosophers,
     phase: Phase,
-    /// `bot(b)`: neighbours whose shared bottle is here.
+    /// `bot(b)`: neighbours whose shared bottle this process holds.
     bottles: ProcessSet,
-    /// `reqb(b)`: neighbours whose request token is here. With the bottle, the token is a request
-    /// of the neighbour.
+    /// `reqb(b)`: neighbours with whom this process shares a request token that it holds. If it
+    /// also holds the bottle, the neighbour has requested the bottle.
     tokens: ProcessSet,
 }
 
@@ -180,7 +181,7 @@ impl Protocol for DrinkingPhilosophers {
 }
 
 impl DrinkingPhilosophers {
-    /// Runs a step of the dining philosopher. Its events follow from its state.
+    /// Runs a step of the dining philosopher. Discards its events, because `act` reads its state.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
         let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }
@@ -216,8 +217,9 @@ impl DrinkingPhilosophers {
         }
     }
 
-    /// Returns true if this process has to send the bottle that a neighbour requests: it does not
-    /// need the bottle, or is thirsty without the fork of that neighbour.
+    /// Returns true if this process must send the bottle that it shares with `peer`: the peer has
+    /// requested it, and this process does not need it, or is thirsty without the fork shared with
+    /// `peer`.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_kept = match &self.phase {
@@ -248,7 +250,7 @@ impl Algorithm for DrinkingPhilosophers {
                 "sessions need some of the bottles that neighbours share; forks decide conflicts",
                 "Chandy and Misra, ACM TOPLAS 6(4), 1984",
             )
-            .promising([Property::SessionExclusion])
+            .with_promises([Property::SessionExclusion])
         }
         .on_graph(Arc::clone(&config.graph))
     }

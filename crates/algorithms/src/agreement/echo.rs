@@ -136,8 +136,9 @@ impl Protocol for Echo {
 }
 
 impl Echo {
-    /// Returns true if this process takes part in the wave of `initiator` and has not echoed yet.
-    pub fn takes_part(&self, initiator: ProcessId) -> bool {
+    /// Returns true while this process awaits echoes of the wave of `initiator`. False before the
+    /// wave has reached the process, and after the process has echoed.
+    pub fn is_awaiting_echoes(&self, initiator: ProcessId) -> bool {
         self.waves.contains_key(&initiator)
     }
 
@@ -209,12 +210,12 @@ impl Algorithm for Echo {
                 "a wave explores all edges of a graph and returns along a tree",
                 "Chang, IEEE TSE SE-8(4), 1982",
             )
-            .promising([Property::OneTree, Property::AllReached])
+            .with_promises([Property::OneTree, Property::AllReached])
         }
         .on_graph(Arc::clone(&config.graph))
     }
 
-    fn expected(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
         Some(Prediction::new(Precision::Exact, 2 * config.graph.edge_count() as u64))
     }
 }

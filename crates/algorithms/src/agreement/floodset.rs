@@ -54,9 +54,9 @@ pub struct Process {
 /// Phase of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Has not proposed, and has received no value.
+    /// The process has not proposed, and has received no value.
     Idle,
-    /// Takes part in the rounds.
+    /// The process takes part in the rounds.
     Flooding {
         /// Number of the current round, from 1. The book counts completed rounds.
         round: u32,
@@ -101,7 +101,7 @@ impl Config {
         Config { crashes, round: Delay::units(1), variants: Variants::none() }
     }
 
-    /// Returns *f* in a group of `size` processes.
+    /// Returns *f*, the number of crashes to tolerate in a group of `size` processes.
     fn crashes(&self, size: u32) -> u32 {
         self.crashes.unwrap_or(size.saturating_sub(2))
     }
@@ -115,7 +115,7 @@ impl Config {
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
-        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
+        let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
         Ok(Config { crashes: None, round, variants })
     }
 }
@@ -142,7 +142,7 @@ impl Rounds for Process {
         Process { group, rounds, variants: config.variants, phase: Phase::Idle }
     }
 
-    fn length(config: &Config) -> Delay {
+    fn round_duration(config: &Config) -> Delay {
         config.round
     }
 
@@ -154,7 +154,8 @@ impl Rounds for Process {
                 self.send(&values, fx);
                 self.phase = Phase::Flooding { round: 1, values };
             }
-            // Another value now would reach only some processes.
+            // The first round has begun, so a value that is added now might reach only some
+            // processes.
             Phase::Flooding { .. } => {}
             Phase::Decided { value } => fx.emit(Event::Decided { value }),
         }
@@ -206,7 +207,11 @@ impl Rounds for Process {
                 "in f + 1 rounds every process floods all values, and decides on the smallest",
                 "Lynch, 1996 (FloodSet)",
             )
-            .promising([Property::Agreement, Property::Validity, Property::Integrity])
+            .with_promises([
+                Property::Agreement,
+                Property::Validity,
+                Property::Integrity,
+            ])
         }
     }
 }
@@ -216,7 +221,7 @@ impl Process {
         fx.broadcast(&self.group.peers(), Message::Values { values: values.clone() });
     }
 
-    /// Decides on the smallest of these values. There is one, because a process takes part only
+    /// Decides on the smallest of `values`. They are not empty, because a process takes part only
     /// with a value.
     fn decide(&mut self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
         if let Some(value) = values.first().copied() {

@@ -125,8 +125,9 @@ impl Config {
         self.variants.has(switch)
     }
 
-    /// Returns the claims that a process makes for a share, in their order: the number of the lock,
-    /// and the share of it.
+    /// Returns the claims that the process `at` makes for `share`, in the order in which it makes
+    /// them. Each claim consists of the number of a lock, and the share of this lock that the
+    /// process requests.
     fn claims(&self, at: ProcessId, share: Share) -> Vec<(u32, Share)> {
         if self.has(Switch::UpgradeWhileHolding) && share == Share::Whole {
             return [(1, Share::Part), (1, Share::Whole)].into();
@@ -333,8 +334,8 @@ impl Algorithm for LeasedShares {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 for each wait, 2 for a renewal";
         let card = Card {
-            messages: Cost::per_agreement(formula, 0, None).zero_if_alone(size).in_part(),
-            clocked: [Property::SessionExclusion, Property::Fencing].into(),
+            messages: Cost::per_agreement(formula, 0, None).zero_if_alone(size).incomplete(),
+            timed_promises: [Property::SessionExclusion, Property::Fencing].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Shares,

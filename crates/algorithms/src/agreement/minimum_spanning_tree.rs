@@ -24,8 +24,8 @@ use tenure_core::service::election;
 use tenure_core::service::spanning_tree::{Command, Event};
 use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Group, Label, Labelled, Layer, Never, Per, ProcessId, Property,
-    Protocol, Service,
+    Algorithm, Card, Cost, CostUnit, Effects, Group, Label, Labelled, Layer, Never, ProcessId,
+    Property, Protocol, Service,
 };
 
 use crate::Variants;
@@ -91,7 +91,8 @@ impl MinimumSpanningTree {
         self.fragment.leader().is_some()
     }
 
-    /// Informs the user when the tree has become complete.
+    /// Informs the user if the tree has become complete in this step: it is complete now, and
+    /// `was_complete` is false.
     fn report(&self, was_complete: bool, fx: &mut impl Effects<Self>) {
         if self.is_complete() && !was_complete {
             let mut neighbours: Vec<ProcessId> = self.fragment.branches().collect();
@@ -101,7 +102,8 @@ impl MinimumSpanningTree {
     }
 }
 
-/// Returns effects that carry the messages of the fragment. The leader is of no use here.
+/// Returns the effects for the algorithm of the tree. They forward its messages and discard its
+/// election events.
 fn fragment_effects(
     fx: &mut impl Effects<MinimumSpanningTree>,
 ) -> impl Effects<GallagerHumbletSpira> {
@@ -117,20 +119,20 @@ impl Algorithm for MinimumSpanningTree {
             "fragments of the minimum spanning tree merge, and each process learns its edges",
             "Gallager, Humblet & Spira, ACM TOPLAS 5(1), 1983",
         )
-        .promising([Property::MinimumSpanningTree]);
+        .with_promises([Property::MinimumSpanningTree]);
         Card {
             service: agreement.service,
             name: agreement.name,
             title: agreement.title,
             paper: agreement.paper,
             promises: agreement.promises,
-            messages: Cost { per: Per::Agreement, ..election.messages },
+            messages: Cost { per: CostUnit::Agreement, ..election.messages },
             variants: Variants::<Switch>::declared(),
             ..election
         }
     }
 
-    fn expected(config: &Config, size: u32, kind: WorkloadKind) -> Option<Prediction> {
-        GallagerHumbletSpira::expected(config, size, kind)
+    fn predicted_messages(config: &Config, size: u32, kind: WorkloadKind) -> Option<Prediction> {
+        GallagerHumbletSpira::predicted_messages(config, size, kind)
     }
 }

@@ -7,9 +7,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
+//! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
 //! | survives | the crash of a minority, with recovery of the saved state |
-//! | messages per decision | 5(N − 1) where one leads; more for each ballot that was overtaken |
+//! | messages per decision | 5(N − 1) if one process leads; more for each overtaken ballot |
 //! | delay | 4 messages at the leader, 5 elsewhere |
 //!
 //! **Why it is safe.** Ballot numbers are unique, because they contain the proposer. A value is
@@ -241,7 +241,7 @@ impl Paxos {
         self.omega.is_leader(self.group.me())
     }
 
-    /// Returns true if these processes form a quorum.
+    /// Returns true if `processes` form a quorum.
     fn is_quorum(&self, processes: &ProcessSet) -> bool {
         let (some, all) = (processes.len(), self.group.size());
         if self.variants.has(Switch::HalfQuorum) { 2 * some >= all } else { 2 * some > all }
@@ -383,7 +383,11 @@ impl Algorithm for Paxos {
                 "a majority promises, and then a majority accepts",
                 "Lamport, ACM TOCS 16(2), 1998",
             )
-            .promising([Property::Agreement, Property::Validity, Property::Integrity])
+            .with_promises([
+                Property::Agreement,
+                Property::Validity,
+                Property::Integrity,
+            ])
         }
     }
 

@@ -93,7 +93,7 @@ enum Role {
         /// Leader of this term; `None` if this process knows none or suspects it.
         leader: Option<ProcessId>,
     },
-    /// Asks the other processes whether they would elect it, before it starts a new term.
+    /// The process asks the others whether they would elect it, before it starts a new term.
     PreCandidate {
         /// Processes that would grant a vote, including this one.
         votes: ProcessSet,
@@ -105,7 +105,7 @@ enum Role {
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
-    /// Takes no further part, because it lost entries that it had acknowledged.
+    /// The process takes no further part, because it lost entries that it had acknowledged.
     Disabled,
 }
 
@@ -194,7 +194,7 @@ impl Protocol for RaftLog {
 
     const DEFERS_SAVES: bool = true;
 
-    fn urgent(&self, saved: &Stable) -> Option<Stable> {
+    fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
         self.urgent_change(saved)
     }
 
@@ -285,7 +285,7 @@ impl Protocol for RaftLog {
     fn timer_role(timer: &Timer) -> TimerRole {
         match timer {
             Timer::Election => TimerRole::MeasuresSilence,
-            Timer::Heartbeat => TimerRole::Paces,
+            Timer::Heartbeat => TimerRole::PacesHeartbeats,
             Timer::Send | Timer::Store => TimerRole::Plain,
         }
     }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | assumes | as for Raft's log; reliable channels between live processes |
 //! | survives | crashes with recovery of the saved state; any order |
-//! | messages per entry | 2 more than those of the log where another leads |
+//! | messages per entry | 2 more than those of the log, if another process leads |
 //! | delay | 2 messages more than at the leader, and until the commit is known |
 //!
 //! **Why it is right.** *No request takes effect twice*: a forwarded request is sent once, to one
@@ -54,7 +54,7 @@ pub struct RelayedLog {
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// Executed requests, as (index, ticket, kind), until the local log has reached the index.
+    /// Requests executed at an index that the local log has not reached, as (index, ticket, kind).
     completed: BTreeSet<(u64, u64, Kind)>,
     /// Requests of other processes that this leader has submitted to its log, by local ticket.
     submitted: BTreeMap<u64, Submitted>,
@@ -78,8 +78,8 @@ struct Submitted {
     query: Option<Payload>,
 }
 
-/// First ticket for requests of other processes. The local user has smaller tickets.
-const FIRST_LOCAL_TICKET: u64 = 1 << 63;
+/// First ticket for a request of another process. Tickets of the local user are smaller.
+const FIRST_RELAYED_TICKET: u64 = 1 << 63;
 
 impl Protocol for RelayedLog {
     type Config = Config;
@@ -122,8 +122,8 @@ impl Protocol for RelayedLog {
 
     const DEFERS_SAVES: bool = RaftLog::DEFERS_SAVES;
 
-    fn urgent(&self, saved: &Stable) -> Option<Stable> {
-        self.log.urgent(saved)
+    fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
+        self.log.urgent_change(saved)
     }
 
     fn apply_change(saved: &mut Stable, change: Stable) {
@@ -202,7 +202,8 @@ impl Protocol for RelayedLog {
         }
     }
 
-    /// The log itself ignores the failure detector and relies on its timeouts.
+    /// Ends the wait for answers of a suspected process. The log itself ignores the failure
+    /// detector and relies on its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
             self.end_waits(|forwarded| forwarded.to == peer, fx);
@@ -260,7 +261,7 @@ impl RelayedLog {
         fx: &mut impl Effects<Self>,
     ) {
         let local_ticket =
-            self.submitted.last_key_value().map_or(FIRST_LOCAL_TICKET, |(last, _)| last + 1);
+            self.submitted.last_key_value().map_or(FIRST_RELAYED_TICKET, |(last, _)| last + 1);
         let (command, query) = match request {
             Request::Append(payload) => {
                 (log::Command::Append { ticket: local_ticket, payload }, None)
@@ -275,7 +276,7 @@ impl RelayedLog {
     /// Handles the events of the log.
     fn on_log_events(&mut self, events: Vec<log::Event>, fx: &mut impl Effects<Self>) {
         for event in events {
-            match event.answers().filter(|ticket| *ticket >= FIRST_LOCAL_TICKET) {
+            match event.answered_ticket().filter(|ticket| *ticket >= FIRST_RELAYED_TICKET) {
                 Some(local_ticket) => self.on_completed(local_ticket, &event, fx),
                 None => self.on_log_event(event, fx),
             }
@@ -287,7 +288,7 @@ impl RelayedLog {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends the wait for answers of older terms, and for reads at a process no longer followed.
+    /// Ends all waits for leaders of older terms, and all reads that wait for a former leader.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {
@@ -340,14 +341,14 @@ impl RelayedLog {
         fx: &mut impl Effects<Self>,
     ) {
         match to == self.me {
-            // Only a question originates at this process itself.
+            // Only a question is submitted on behalf of the leader's own user.
             true => self.report_outcome(ticket.number, Kind::Question, outcome, fx),
             false => fx.send(to, Message::Answer { ticket, outcome }),
         }
     }
 
     /// Reports the outcome of a request of the local user. A committed append or an answered read
-    /// waits until the local log has reached its index.
+    /// waits until the local log has reached the index of the outcome.
     fn report_outcome(
         &mut self,
         ticket: u64,
@@ -386,9 +387,9 @@ impl RelayedLog {
         }
     }
 
-    /// Ends the wait for the forwarded requests for which `which` returns true.
-    fn end_waits(&mut self, which: impl Fn(&Forwarded) -> bool, fx: &mut impl Effects<Self>) {
-        let ended = self.forwarded.iter().filter(|(_, forwarded)| which(forwarded));
+    /// Ends the wait for the forwarded requests for which `is_selected` returns true.
+    fn end_waits(&mut self, is_selected: impl Fn(&Forwarded) -> bool, fx: &mut impl Effects<Self>) {
+        let ended = self.forwarded.iter().filter(|(_, forwarded)| is_selected(forwarded));
         let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();
         for ticket in ended {
             if let Some(forwarded) = self.forwarded.remove(&ticket) {

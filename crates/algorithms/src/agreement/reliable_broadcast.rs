@@ -9,7 +9,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order |
-//! | survives | crashes without return: any number, or a minority where it is uniform |
+//! | survives | crashes without return: of any number, with `uniform` of a minority |
 //! | messages per item | (N − 1)², and with the variant `uniform` N(N − 1) |
 //! | delay | 1 message; 2 with `uniform` |
 //!
@@ -198,7 +198,7 @@ impl Algorithm for ReliableBroadcast {
                 "a process that receives an item forwards it to all",
                 "Chandra and Toueg, JACM 43(2), 1996",
             )
-            .promising([
+            .with_promises([
                 Property::Agreement,
                 Property::Integrity,
                 Property::NoCreation,
@@ -211,7 +211,7 @@ impl Algorithm for ReliableBroadcast {
         Card {
             messages: Cost::per_agreement("N(N−1)", messages, Some(messages)),
             theory: Some(Theory::agreement("2", 2)),
-            ..card.promising([Property::UniformAgreement])
+            ..card.with_promises([Property::UniformAgreement])
         }
     }
 }

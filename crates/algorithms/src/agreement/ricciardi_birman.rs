@@ -7,7 +7,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, links in order; of each view a majority; a fallible detector |
+//! | assumes | asynchronous, FIFO links; a majority of each view is up; a fallible detector |
 //! | messages per change | 3(N − 1): propose, accept, install |
 //! | messages per change when the senior is suspected | 5(N − 1): interrogate and promise before |
 //! | delay | 3 messages, or 5 |
@@ -15,12 +15,12 @@
 //! **Why it is right.** A view is installed when a majority of the previous view has accepted it.
 //! Any two majorities share a member, so a second proposal with the same number would need a member
 //! that accepted the first. The senior member proposes in ballot 0, which has no predecessor, and
-//! need not ask. Its replacement uses its own ballot and first interrogates a majority: they
-//! promise to reject smaller ballots and report what they accepted. The accepted proposal with the
-//! largest ballot may have been decided, so the new proposer adopts it. Hence all views with one
-//! number are equal, and the views form one sequence. A partition without a majority of the last
-//! view decides nothing and waits. Suspicions may be wrong: a falsely suspected process is removed,
-//! and added again when it is trusted.
+//! need not ask. The process that replaces the senior uses a ballot of its own and first
+//! interrogates a majority: they promise to reject smaller ballots and report what they accepted.
+//! The accepted proposal with the largest ballot may have been decided, so the new proposer adopts
+//! it. Hence all views with one number are equal, and the views form one sequence. A partition
+//! without a majority of the last view decides nothing and waits. Suspicions may be wrong: a
+//! falsely suspected process is removed, and added again when it is trusted.
 //!
 //! Every message carries the number of the sender's view. A process that learns of a newer view
 //! installs it, and responds to an older one with its own. On a suspicion every process sends its
@@ -63,12 +63,12 @@ pub struct RicciardiBirman {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Following,
-    /// Collecting promises, with the accepted proposal of the highest ballot among them.
+    /// The process collects promises, and keeps the reported proposal with the highest ballot.
     Interrogating {
         by: ProcessSet,
         last: Option<Proposal>,
     },
-    /// Collecting acceptances of the proposal of this process.
+    /// The process collects acceptances of its own proposal.
     Proposing {
         by: ProcessSet,
         proposal: Proposal,
@@ -215,9 +215,9 @@ impl RicciardiBirman {
                 if ballot > self.promised {
                     self.promise(ballot);
                 }
-                // The process to which this ballot was promised may have given up, and no other
-                // would ask. Two processes that suspect each other may refuse each other while the
-                // suspicions last.
+                // The process that received the promise for this ballot may have given up, and then
+                // no process would propose a view. Two processes that suspect each other may refuse
+                // each other while the suspicions last.
                 if ballot == self.promised {
                     self.start_change_if_due(fx);
                 }
@@ -226,7 +226,7 @@ impl RicciardiBirman {
         }
     }
 
-    /// Makes this process reject ballots smaller than `ballot`, including its own.
+    /// Makes this process reject all ballots smaller than `ballot`, including ballots of its own.
     fn promise(&mut self, ballot: u64) {
         self.promised = ballot;
         self.phase = Phase::Following;
@@ -251,7 +251,7 @@ impl RicciardiBirman {
     }
 }
 
-/// Behaviour of the senior member among those that it does not suspect.
+/// Behaviour of a process that suspects all members senior to it.
 impl RicciardiBirman {
     /// Starts a change of the view, if one is due and this process is the senior unsuspected
     /// member.
@@ -381,7 +381,7 @@ impl Algorithm for RicciardiBirman {
                 ..Faults::none("survives crashes without return of a minority of each view")
                     .with_majority()
             },
-            messages: Cost::per_agreement(formula, least, None).in_part(),
+            messages: Cost::per_agreement(formula, least, None).incomplete(),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Membership,
@@ -389,7 +389,7 @@ impl Algorithm for RicciardiBirman {
                 "a majority of each view decides the next one",
                 "Ricciardi and Birman, PODC, 1991",
             )
-            .promising([Property::OneView])
+            .with_promises([Property::OneView])
         }
     }
 }

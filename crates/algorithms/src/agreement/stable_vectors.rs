@@ -17,13 +17,14 @@
 //! of any two stable vectors one contains the other.
 //!
 //! A process decides on its suggestion when its vector is stable and contains the same suggestion
-//! of no other process. Say two processes decide on one name, one of them with the larger vector.
-//! Then it knows the other's suggestion, which did not change since, and does not decide. On a
-//! conflict it suggests another name: the r-th of the names that no other suggests, where its
-//! original name is the r-th among the undecided. The others suggest at most N − 1 names, and only
-//! the first t + 1 undecided processes suggest one, so N + t is the largest name. One of those t +
-//! 1 stays up, so progress is made, and the process that is first in all vectors eventually has its
-//! name to itself.
+//! of no other process. Suppose that two processes decide on one name. The larger of their two
+//! stable vectors contains the smaller, and so the final suggestion of the other process, which is
+//! the same name. So the process with the larger vector does not decide: a contradiction. On a
+//! conflict a process suggests another name: the r-th of the names that no other suggests, where
+//! its original name is the r-th among the undecided. The others suggest at most N − 1 names, and
+//! only the first t + 1 undecided processes suggest one, so N + t is the largest name. One of those
+//! t + 1 stays up, so progress is made, and the process that is first in all vectors eventually has
+//! its name to itself.
 //!
 //! The paper allows messages to overtake each other. So could this implementation, since old
 //! vectors teach nothing, but a checker would then explore every order of old messages.
@@ -74,7 +75,7 @@ pub struct Entry {
 pub enum Message {
     /// The complete vector of the sender.
     Vector {
-        /// Entries by process.
+        /// Known entry of each process that wants a name.
         known: BTreeMap<ProcessId, Entry>,
     },
 }
@@ -84,7 +85,7 @@ labelled!(Message, Agreement, Vector => "vector");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Original names by process. A process reads only its own.
+    /// Original names of the processes, by index. A process reads only its own.
     pub originals: alloc::sync::Arc<[Rank]>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -245,7 +246,7 @@ impl Algorithm for StableVectors {
                 "a process picks a name once a majority shares its view",
                 "Attiya, Bar-Noy, Dolev, Peleg and Reischuk, JACM 37(3), 1990",
             )
-            .promising([Property::UniqueNames, Property::SmallNames])
+            .with_promises([Property::UniqueNames, Property::SmallNames])
         }
     }
 }

@@ -10,18 +10,18 @@
 //! | messages per round | 3(N − 1): poll, reading, adjust |
 //! | time | 3 messages |
 //!
-//! **Why it is right.** A reading is compared with the middle between the poll and its arrival, by
-//! the leader's clock. Its error is at most half of the difference between this round trip and the
-//! shortest possible one, and clocks differ by no more after a round: all are brought to the
-//! average, up to that error. Adjustments are *relative*, so their delay does not matter. They sum
-//! to zero if no process is left out; the leader takes the remainder of the division, less than N
-//! ticks.
+//! **Why it is right.** The leader compares a reading with the midpoint between sending the poll
+//! and receiving the reading, both by its own clock. The error of this comparison is at most half
+//! of the difference between this round trip and the shortest possible one, and a round brings
+//! every clock to the average, up to that error. Adjustments are *relative*, so their delay does
+//! not matter. They sum to zero if no process is left out; the leader takes the remainder of the
+//! division, less than N ticks.
 //!
 //! A clock far from the others would distort the average. Only the largest set of clocks within
 //! `tolerance` of each other counts; the others are brought to its average.
 //!
-//! A leader that crashes halfway leaves some clocks adjusted and others not. The next one polls all
-//! again, so the broken-off round need not be known. A process accepts no adjustment of an older
+//! A leader that crashes halfway leaves some clocks adjusted and others not. The next leader polls
+//! all clocks again, so it need not know of that round. A process accepts no adjustment of an older
 //! term after a reading in a newer one, so no adjustment is counted twice. The paper slows a clock
 //! down instead of setting it back; here the user is informed and may do so.
 
@@ -78,7 +78,7 @@ pub enum Message {
         term: Term,
         /// Number of the round.
         round: u64,
-        /// Time of the clock, in ticks.
+        /// Time of the sender's clock, in ticks.
         time: i64,
     },
     /// Asks the receiver to adjust its clock.
@@ -269,7 +269,7 @@ impl Berkeley {
         let sum = counted.iter().copied().fold(0, i64::saturating_add);
         let size = i64::try_from(counted.len()).expect("group size fits in i64");
         let average = sum.div_euclid(size);
-        // The remainder of the division.
+        // The leader takes the remainder of the division, so that the adjustments sum to zero.
         let remainder = sum - average * size;
         for (process, offset) in round.offsets {
             let by = average.saturating_sub(offset);
@@ -283,7 +283,7 @@ impl Berkeley {
 }
 
 /// Returns the offsets of the largest set of clocks that differ by at most `tolerance` ticks. Of
-/// two equally large sets it is the one with the smaller offsets.
+/// two equally large sets, returns the one with the smaller offsets.
 fn largest_agreeing_set(offsets: &[(ProcessId, i64)], tolerance: Option<u64>) -> Vec<i64> {
     let mut sorted: Vec<i64> = offsets.iter().map(|(_, offset)| *offset).collect();
     sorted.sort_unstable();

@@ -13,15 +13,16 @@
 //! **Why it is right.** A write is acknowledged when a majority, including the primary, has stored
 //! it. A new primary first inquires of all processes, and a process that responds accepts nothing
 //! of an older term from then on. When a majority has responded, one of them knows every write that
-//! was or will be acknowledged in an older term, because any two majorities share a process. The
-//! one that stored in the newest term, and the most in it, knows them all. The new primary takes
-//! its writes, has a majority store them in its own term, and only then serves. So it tolerates the
-//! crash of any minority, any number of wrong suspicions, and an old primary that does not know it
-//! was deposed: that one no longer gets a majority, and learns of the newer term.
+//! was or will be acknowledged in an older term, because any two majorities share a process. Of the
+//! processes that stored writes in the newest term, the one with the most writes knows them all.
+//! The new primary adopts the writes of that process, has a majority store them in its own term,
+//! and only then serves. So it tolerates the crash of any minority, any number of wrong suspicions,
+//! and an old primary that does not know it was deposed: that one no longer gets a majority, and
+//! learns of the newer term.
 //!
-//! It stops without a majority: two processes are no safer than one that never crashes.
-//! Acknowledging when all *trusted* processes have stored a write would continue with one, and lose
-//! writes as soon as a detector errs.
+//! It stops without a majority: two processes are no safer than one that never crashes. A primary
+//! that acknowledged a write as soon as all *trusted* processes have stored it could continue
+//! alone, but would lose writes as soon as a detector errs.
 //!
 //! The stored state is a list of numbers, sent as a whole to a backup that may lack some of it.
 //! Writes that were not acknowledged before a crash of the primary may have been kept or not. A
@@ -55,7 +56,7 @@ pub struct PrimaryBackup {
 /// Role of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Stores writes of a primary.
+    /// The process stores the writes of a primary.
     Backup,
     /// A new primary that asks all processes for their stored writes.
     Inquiring { reported: ProcessSet },
@@ -64,7 +65,7 @@ enum Phase {
     Installing { stored: ProcessSet },
     /// A primary that accepts writes.
     Serving {
-        /// Number of stored writes, by process.
+        /// For each process, by index: number of writes that it has stored.
         stored: Vec<u64>,
         /// Number of acknowledged writes.
         acknowledged: u64,
@@ -221,7 +222,7 @@ impl Protocol for PrimaryBackup {
                 self.count(from, length, fx);
             }
             Message::Newer { term } => self.follow(term),
-            // A response to an earlier term.
+            // A response to a message of an earlier term.
             Message::Report { .. } | Message::Stored { .. } => {}
         }
     }
@@ -278,8 +279,8 @@ impl PrimaryBackup {
         }
     }
 
-    /// Returns true if `position` follows the last stored write, and `term` is the term that
-    /// installed the list.
+    /// Returns true if `position` follows the last stored write, and `term` is the term whose
+    /// primary installed the list.
     fn is_next(&self, term: Term, position: u64) -> bool {
         let adopted = self.adopted == Some(term) || self.variants.has(Switch::NoTerms);
         adopted && position == self.length() + 1

@@ -40,7 +40,7 @@ pub struct SpanningTree {
     echoes: bool,
     leadership: Leadership,
     suspected: ProcessSet,
-    /// Position in the newest known tree; `None` outside of all trees.
+    /// Position of this process in the newest known tree; `None` if it is in no tree.
     position: Option<Position>,
 }
 
@@ -91,7 +91,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a graph of `size` processes with these edges, and echoes.
+    /// Returns a configuration with echoes, for a graph of `size` processes with these edges.
     pub fn of(size: u32, edges: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Self {
         let mut graph = alloc::vec![ProcessSet::new(); size as usize];
         for (one, other) in edges {

@@ -64,8 +64,8 @@ enum Progress {
     Prepared,
     /// This process knows that all have voted yes.
     Ready,
-    /// This process leads, and spreads the news that all have voted yes. The awaited processes have
-    /// not confirmed it.
+    /// This process leads, and informs all processes that all have voted yes. The awaited processes
+    /// have not confirmed the message.
     Spreading { awaited: ProcessSet },
     /// This process voted yes before its last restart. Other processes may have decided since.
     Returned,
@@ -370,12 +370,16 @@ impl ThreePhaseCommit {
         self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts the undecided transactions for whose missing voters `is` returns true.
-    fn abort_where(&mut self, is: impl Fn(&ProcessSet) -> bool, fx: &mut impl Effects<Self>) {
-        let undecided = self
-            .transactions
-            .iter()
-            .filter(|(_, it)| matches!(it, Progress::Collecting { awaited } if is(awaited)));
+    /// Aborts the undecided transactions for which `is_selected`, given the processes that have not
+    /// voted, returns true.
+    fn abort_where(
+        &mut self,
+        is_selected: impl Fn(&ProcessSet) -> bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let undecided = self.transactions.iter().filter(
+            |(_, it)| matches!(it, Progress::Collecting { awaited } if is_selected(awaited)),
+        );
         let undecided: Vec<Transaction> = undecided.map(|(transaction, _)| *transaction).collect();
         for transaction in undecided {
             self.decide(transaction, false, fx);

@@ -21,8 +21,8 @@
 //! voted. In the first case all learn the decision. In the second no process can have committed or
 //! ever will: a process that responds votes in no transaction of an older term from then on, and a
 //! coordinator that learns of a newer term aborts its undecided transactions. If all reachable
-//! processes are uncertain, they are blocked until one that knows is back. No protocol of this kind
-//! can do better: the coordinator may have committed alone.
+//! processes are uncertain, they are blocked until a process that knows the decision is back. No
+//! protocol of this kind can do better: the coordinator may have committed alone.
 
 mod survey;
 
@@ -379,12 +379,16 @@ impl TwoPhaseCommit {
         self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts the undecided transactions for whose missing voters `is` returns true.
-    fn abort_where(&mut self, is: impl Fn(&ProcessSet) -> bool, fx: &mut impl Effects<Self>) {
-        let undecided = self
-            .transactions
-            .iter()
-            .filter(|(_, it)| matches!(it, Progress::Collecting { awaited } if is(awaited)));
+    /// Aborts the undecided transactions for which `is_selected`, given the processes that have not
+    /// voted, returns true.
+    fn abort_where(
+        &mut self,
+        is_selected: impl Fn(&ProcessSet) -> bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let undecided = self.transactions.iter().filter(
+            |(_, it)| matches!(it, Progress::Collecting { awaited } if is_selected(awaited)),
+        );
         let undecided: Vec<Transaction> = undecided.map(|(transaction, _)| *transaction).collect();
         for transaction in undecided {
             self.decide(transaction, false, fx);

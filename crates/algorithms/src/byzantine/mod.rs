@@ -1,4 +1,5 @@
-//! Agreement among generals of whom some lie: the one algorithm here with liars.
+//! Byzantine agreement: some of the participants, called generals, lie. No other algorithm of this
+//! crate assumes liars.
 
 pub mod oral_messages;
 

@@ -44,9 +44,9 @@ use crate::variants::switches;
 pub struct OralMessages {
     group: Group,
     config: Config,
-    /// Order of the commander, at the commander.
+    /// At the commander: the order that it has given.
     commanded: Option<Plan>,
-    /// Values by the path along which they came.
+    /// For each path of generals along which a value came to this general: that value.
     received: BTreeMap<Vec<ProcessId>, Plan>,
 }
 
@@ -82,7 +82,7 @@ impl OralMessages {
             assumes: "n > 3m generals, synchronous rounds, reliable links with known senders",
             least_generals: 3 * liars + 1,
             messages: "(n - 1) + (n - 1)(n - 2) + … + (n - 1)…(n - m - 1)",
-            count: messages(size, liars),
+            message_count: messages(size, liars),
             variants: Variants::<Switch>::declared(),
         }
     }
@@ -91,14 +91,15 @@ impl OralMessages {
         self.group.me()
     }
 
-    /// Returns the members that are neither on the path nor this general.
+    /// Returns the generals other than this one that are not on `path`.
     fn others(&self, path: &[ProcessId]) -> impl Iterator<Item = ProcessId> {
         let is_other = |peer: &ProcessId| *peer != self.group.me() && !path.contains(peer);
         self.group.processes().filter(is_other)
     }
 
-    /// Returns the value that the last general of the path has for this one: the result of the
-    /// OM(m − k) that it commands, where k is the number of generals before it.
+    /// Returns the value that this general obtains from the last general of `path`: the result of
+    /// the OM(m − k) that the last general commands, where k is the number of generals before it on
+    /// the path.
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
         let is_last_round = path.len() as u32 > self.config.liars;
@@ -114,7 +115,7 @@ impl OralMessages {
     }
 
     /// Returns the number of messages that a lieutenant receives: one for each path of up to m + 1
-    /// generals that begins at the commander and leaves it out.
+    /// generals that begins at the commander and does not contain the lieutenant.
     fn expected(&self) -> u64 {
         let size = u64::from(self.group.size());
         let longest = u64::from(self.config.liars) + 1;
@@ -135,7 +136,7 @@ fn extend(path: &[ProcessId], next: ProcessId) -> Vec<ProcessId> {
     path.iter().copied().chain([next]).collect()
 }
 
-/// Returns the order of more than half of the values, or the default of a tie.
+/// Returns the order that more than half of the values contain. Returns RETREAT if there is a tie.
 fn majority(values: &[Plan]) -> Plan {
     let attacks = values.iter().filter(|value| **value == Plan::Attack).count();
     if 2 * attacks > values.len() { Plan::Attack } else { Plan::Retreat }
@@ -169,7 +170,7 @@ impl General for OralMessages {
         sent
     }
 
-    fn obeys(&self) -> Option<Plan> {
+    fn decision(&self) -> Option<Plan> {
         if self.me() == COMMANDER {
             return self.commanded;
         }

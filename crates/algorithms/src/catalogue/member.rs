@@ -15,14 +15,14 @@ pub trait Member: Algorithm {
     type All: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
 
     /// Returns the configuration of the sum that selects this algorithm.
-    fn among_all(config: Self::Config) -> ConfigOfAll<Self>;
+    fn config_of_all(config: Self::Config) -> ConfigOfAll<Self>;
 }
 
 /// Configuration of the sum to which an algorithm belongs.
 pub type ConfigOfAll<P> = <<P as Member>::All as Protocol>::Config;
 
 impl<C> fifo::Config<C> {
-    /// Applies a function to the inner configuration.
+    /// Replaces the configuration of the protocol inside the channel by the result of `inner`.
     pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
         fifo::Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
     }
@@ -32,27 +32,28 @@ impl<C> fifo::Config<C> {
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
 /// Implements [`Member`] for an algorithm, over unreliable links and over a reliable channel, and
-/// for its compositions: an election made of a lock, and a lock at the leader of an election.
-/// Requires the sum of the list as `any`.
-macro_rules! among_all {
+/// for its compositions: an election made of a lock, and a lock at the leader of an election. The
+/// caller must have a module `any` in scope, which contains the sum type of the algorithms in its
+/// list.
+macro_rules! member {
     (mutex: $Type:ident) => {
-        $crate::catalogue::member::among_all!(@ all_locks, $Type);
+        $crate::catalogue::member::member!(@ all_locks, $Type);
 
         impl $crate::catalogue::Member for $crate::reduction::ElectionFromMutex<$Type> {
             type All = $crate::catalogue::members::all_elections::every::Any;
 
-            fn among_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
+            fn config_of_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
                 $crate::catalogue::members::all_elections::by_lock(any::Config::$Type(config))
             }
         }
     };
     (election: $Type:ident) => {
-        $crate::catalogue::member::among_all!(@ all_elections, $Type);
+        $crate::catalogue::member::member!(@ all_elections, $Type);
 
         impl $crate::catalogue::Member for $crate::catalogue::member::AtLeader<$Type> {
             type All = $crate::catalogue::members::all_locks::every::Any;
 
-            fn among_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
+            fn config_of_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
                 let config = config.map(any::Config::$Type);
                 $crate::catalogue::members::all_locks::at_leader(config)
             }
@@ -64,7 +65,7 @@ macro_rules! among_all {
         impl $crate::catalogue::Member for $Type {
             type All = $crate::catalogue::members::$all::every::Any;
 
-            fn among_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
+            fn config_of_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
                 $crate::catalogue::members::$all::plain(any::Config::$Type(config))
             }
         }
@@ -72,7 +73,7 @@ macro_rules! among_all {
         impl $crate::catalogue::Member for $crate::channel::Fifo<$Type> {
             type All = $crate::catalogue::members::$all::every::Any;
 
-            fn among_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
+            fn config_of_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
                 let config = config.map(any::Config::$Type);
                 $crate::catalogue::members::$all::over_fifo(config)
             }
@@ -80,4 +81,4 @@ macro_rules! among_all {
     };
 }
 
-pub(crate) use among_all;
+pub(crate) use member;

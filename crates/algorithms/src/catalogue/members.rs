@@ -22,8 +22,8 @@ macro_rules! members {
 
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
-            /// Names of the compositions with each algorithm. Some of these compositions are
-            /// invalid.
+            /// For each algorithm of the list, the names of its compositions. Some of these
+            /// compositions are invalid.
             pub(crate) const COMPOSED: &[&[&str]] =
                 &[$($crate::catalogue::members::composed!($call, $name)),+];
 
@@ -40,7 +40,7 @@ macro_rules! members {
 
             $crate::catalogue::sum::sum!(any, $call: $($Type),+);
 
-            $($crate::catalogue::member::among_all!($call: $Type);)+
+            $($crate::catalogue::member::member!($call: $Type);)+
         }
     };
 }

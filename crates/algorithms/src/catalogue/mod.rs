@@ -82,7 +82,7 @@ pub fn visit<V: Visitor>(
     })
 }
 
-/// Configuration of the sum to which an algorithm belongs.
+/// Configuration of one algorithm, as a member of the sum of all algorithms of its service.
 enum Configuration {
     Lock(all_locks::every::Config),
     Election(all_elections::every::Config),
@@ -96,20 +96,26 @@ fn configured(name: &str, parameters: &Parameters) -> Result<Configuration, Cata
     use all_locks::every::Config as LockConfig;
     let (name, parameters) = &unaliased(name, parameters);
     let (named, resend) = match name.strip_prefix("fifo:") {
-        Some(inner) => (named(inner, &parameters.with_repeats())?, Some(parameters.resend())),
-        None => (named(name, parameters)?, None),
+        Some(inner) => {
+            (bare_configuration(inner, &parameters.with_repeats())?, Some(parameters.resend()))
+        }
+        None => (bare_configuration(name, parameters)?, None),
     };
     Ok(match (named, resend) {
-        (Named::Lock(it), None) => Configuration::Lock(LockConfig::Bare(it)),
-        (Named::Lock(it), Some(resend)) => {
+        (BareConfiguration::Lock(it), None) => Configuration::Lock(LockConfig::Bare(it)),
+        (BareConfiguration::Lock(it), Some(resend)) => {
             Configuration::Lock(LockConfig::OverFifo(over_fifo(it, resend)))
         }
-        (Named::Election(it), None) => Configuration::Election(ElectionConfig::Bare(it)),
-        (Named::Election(it), Some(resend)) => {
+        (BareConfiguration::Election(it), None) => {
+            Configuration::Election(ElectionConfig::Bare(it))
+        }
+        (BareConfiguration::Election(it), Some(resend)) => {
             Configuration::Election(ElectionConfig::OverFifo(over_fifo(it, resend)))
         }
-        (Named::Agreement(it), None) => Configuration::Agreement(AgreementConfig::Bare(it)),
-        (Named::Agreement(it), Some(resend)) => {
+        (BareConfiguration::Agreement(it), None) => {
+            Configuration::Agreement(AgreementConfig::Bare(it))
+        }
+        (BareConfiguration::Agreement(it), Some(resend)) => {
             Configuration::Agreement(AgreementConfig::OverFifo(over_fifo(it, resend)))
         }
     })
@@ -120,13 +126,13 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
 }
 
 /// Calls `visitor` with the algorithm's own type instead of the sum of all algorithms. Returns
-/// `None` for most algorithms. It supports those whose groups grow to a million processes, where
-/// the size of a state matters.
+/// `None` for most algorithms. Supported are the algorithms that are simulated with up to a million
+/// processes, where the size of a state matters.
 ///
 /// # Errors
 ///
 /// As for [`visit`].
-pub fn visit_alone<V: Visitor>(
+pub fn visit_own_type<V: Visitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
@@ -144,13 +150,16 @@ pub fn visit_alone<V: Visitor>(
 }
 
 /// Configuration for a name without `fifo:`.
-enum Named {
+enum BareConfiguration {
     Lock(bare_locks::any::Config),
     Election(bare_elections::any::Config),
     Agreement(agreements::any::Config),
 }
 
-fn named(name: &str, parameters: &Parameters) -> Result<Named, CatalogueError> {
+fn bare_configuration(
+    name: &str,
+    parameters: &Parameters,
+) -> Result<BareConfiguration, CatalogueError> {
     use bare_elections::any::Config as ElectionConfig;
     use bare_locks::any::Config as LockConfig;
     let with_full_name = |unknown| match unknown {
@@ -159,44 +168,45 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, CatalogueError> {
     };
     Ok(match name.split_once(':') {
         None if ELECTIONS.contains(&name) => {
-            Named::Election(ElectionConfig::Plain(elections::config(name, parameters)?))
+            BareConfiguration::Election(ElectionConfig::Plain(elections::config(name, parameters)?))
         }
-        Some(("election-from-mutex", inner)) => Named::Election(ElectionConfig::ByLock(
-            lock_for_election(inner, parameters).map_err(with_full_name)?,
-        )),
+        Some(("election-from-mutex", inner)) => BareConfiguration::Election(
+            ElectionConfig::ByLock(lock_for_election(inner, parameters).map_err(with_full_name)?),
+        ),
         None if AGREEMENTS.contains(&name) => {
-            Named::Agreement(agreements::config(name, parameters)?)
+            BareConfiguration::Agreement(agreements::config(name, parameters)?)
         }
-        None => Named::Lock(LockConfig::Plain(mutexes::config(name, parameters)?)),
+        None => BareConfiguration::Lock(LockConfig::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
             let (variants, parameters) = parameters.split();
             let election = election_to_follow(inner, &parameters).map_err(with_full_name)?;
             let config = coordinated::configured::<AnyElection>(election, variants, &parameters)?;
-            Named::Lock(LockConfig::AtLeader(config))
+            BareConfiguration::Lock(LockConfig::AtLeader(config))
         }
-        Some(("mutex-from-election", inner)) => Named::Lock(LockConfig::ByElection(
+        Some(("mutex-from-election", inner)) => BareConfiguration::Lock(LockConfig::ByElection(
             election_for_lock(inner, parameters).map_err(with_full_name)?,
         )),
         Some(_) => return Err(unknown_algorithm(name)),
     })
 }
 
-/// Returns the configuration of a lock from which an election can be made. The lock must promise
-/// mutual exclusion, at least while clocks keep their rates.
+/// Returns the configuration of a lock from which an election can be made. Returns an error unless
+/// the lock promises mutual exclusion, at least while clocks keep their rates.
 fn lock_for_election(
     name: &str,
     parameters: &Parameters,
 ) -> Result<mutexes::any::Config, CatalogueError> {
     let config = mutexes::config(name, parameters)?;
     let card = AnyMutex::card(&config, parameters.size);
-    if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
+    if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(unknown_algorithm(name));
     }
     Ok(config)
 }
 
-/// Returns the configuration of an election whose leader can serve a lock. Users of a lock start it
-/// at any time, and an election in rounds needs all processes to start together.
+/// Returns the configuration of an election whose leader can serve a lock. Returns an error for an
+/// election in rounds: it needs all processes to start together, but users request a lock at any
+/// time.
 fn election_for_leader(
     name: &str,
     parameters: &Parameters,
@@ -208,8 +218,8 @@ fn election_for_leader(
     Ok(config)
 }
 
-/// Returns the configuration of an election whose leader a lock can follow. It must not elect a
-/// leader for each part of the group.
+/// Returns the configuration of an election whose leader a lock can follow. Returns an error if the
+/// election may elect a leader in each part of the group.
 fn election_to_follow(
     name: &str,
     parameters: &Parameters,
@@ -222,8 +232,8 @@ fn election_to_follow(
     Ok(config)
 }
 
-/// Returns the configuration of an election from which a lock can be made. In the election, the
-/// largest rank must win.
+/// Returns the configuration of an election from which a lock can be made. Returns an error unless
+/// the largest rank wins the election.
 fn election_for_lock(
     name: &str,
     parameters: &Parameters,
@@ -255,16 +265,18 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
 /// # Errors
 ///
 /// Returns an error if the name or a variant is unknown.
-pub fn expected(
+pub fn predicted_messages(
     name: &str,
     parameters: &Parameters,
     scene: WorkloadKind,
 ) -> Result<Option<Prediction>, CatalogueError> {
     let size = parameters.size;
     Ok(match configured(name, parameters)? {
-        Configuration::Lock(config) => EveryLock::expected(&config, size, scene),
-        Configuration::Election(config) => EveryElection::expected(&config, size, scene),
-        Configuration::Agreement(config) => EveryAgreement::expected(&config, size, scene),
+        Configuration::Lock(config) => EveryLock::predicted_messages(&config, size, scene),
+        Configuration::Election(config) => EveryElection::predicted_messages(&config, size, scene),
+        Configuration::Agreement(config) => {
+            EveryAgreement::predicted_messages(&config, size, scene)
+        }
     })
 }
 

@@ -8,7 +8,7 @@ use super::{
     CatalogueError, Parameters, election_for_leader, election_to_follow, unaliased,
     unknown_algorithm,
 };
-use crate::compose::{Coordinated, Side, coordinated, side};
+use crate::compose::{Coordinated, SideBySide, coordinated, side_by_side};
 use crate::election::members::any::Any as AnyElection;
 use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
@@ -25,7 +25,7 @@ pub trait OfficeVisitor: Sized {
 }
 
 /// Code that runs with the type of many named locks at one leader,
-/// [`Named`](crate::compose::Named), once a name has selected it.
+/// [`NamedLocks`](crate::compose::NamedLocks), once a name has selected it.
 pub trait NamedVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -41,7 +41,7 @@ pub trait NamedVisitor: Sized {
 /// # Errors
 ///
 /// Returns an error, without calling the visitor, if the name or a variant is unknown, or if the
-/// lock follows no leader.
+/// lock is not one that follows a leader.
 pub fn visit_named<V: NamedVisitor>(
     mutex: &str,
     parameters: &Parameters,
@@ -61,8 +61,8 @@ pub fn visit_named<V: NamedVisitor>(
 /// the leader if it is `coordinated:ELECTION`.
 ///
 /// The variants are those of the mutex. For `coordinated:ELECTION` they include those of the
-/// election. An election beside a mutex can only be `fault-tolerant`. The bully greets peers that
-/// are trusted again, since real networks partition and heal.
+/// election. An election beside a mutex can only be `fault-tolerant`. The bully runs with the
+/// variant `greet`, and Raft with `pre-vote`, since real networks partition and heal.
 ///
 /// # Errors
 ///
@@ -94,8 +94,8 @@ pub fn visit_office<V: OfficeVisitor>(
         None => {
             let election = election_for_leader(election, &of_election)?;
             let mutex = mutexes::config(mutex, parameters)?;
-            let config = side::Config { mutex, election };
-            Ok(visitor.office::<Side<AnyMutex, AnyElection>>(config))
+            let config = side_by_side::Config { mutex, election };
+            Ok(visitor.office::<SideBySide<AnyMutex, AnyElection>>(config))
         }
     }
 }
@@ -112,7 +112,7 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     visitor: V,
 ) -> Result<V::Output, CatalogueError> {
     let election = election_for_leader(election, &election_parameters(parameters, election, &[]))?;
-    Ok(visitor.office::<Side<M, AnyElection>>(side::Config { mutex, election }))
+    Ok(visitor.office::<SideBySide<M, AnyElection>>(side_by_side::Config { mutex, election }))
 }
 
 /// Like [`visit_office`], with an election that is not in the catalogue. A mutex with the prefix
@@ -138,7 +138,7 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
         };
     }
     let mutex = mutexes::config(mutex, parameters)?;
-    Ok(visitor.office::<Side<AnyMutex, E>>(side::Config { mutex, election }))
+    Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
 /// Returns the parameters for the election of an office, with the variants `own`. Real networks

@@ -32,7 +32,7 @@ pub fn quorums(name: &str) -> Result<Kind, CatalogueError> {
 }
 
 /// Returns the kind of quorum system with this name, or the quorums of a list such as
-/// `1,2/2,3/1,3`. The kind counts only without such a list.
+/// `1,2/2,3/1,3`. If the text is a list, the returned kind has no meaning.
 ///
 /// # Errors
 ///
@@ -62,8 +62,8 @@ pub fn tree(name: &str) -> Result<Shape, CatalogueError> {
     })
 }
 
-/// Returns the shape with this name, or the tree of edges such as `1-2,1-3`. The shape counts only
-/// without such a tree.
+/// Returns the shape with this name, or the tree of edges such as `1-2,1-3`. If the text is a list
+/// of edges, the returned shape has no meaning.
 ///
 /// # Errors
 ///

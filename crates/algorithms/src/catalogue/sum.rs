@@ -65,8 +65,8 @@ macro_rules! sum {
 
             $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
 
-            /// Serializes the message alone for people to read. A binary frame also contains the
-            /// name of the algorithm.
+            /// Human-readable formats contain only the message of the algorithm. Binary formats
+            /// also identify the algorithm.
             #[cfg(feature = "serde")]
             impl serde::Serialize for Message {
                 fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -92,8 +92,8 @@ macro_rules! sum {
                 }
             }
 
-            /// Handlers are compiled here, once for each algorithm, and not again for each type of
-            /// effects.
+            /// Handlers of all algorithms of the list. They are compiled here, once for each
+            /// algorithm, and not again for each type of effects.
             impl Any {
                 fn boot_member(
                     group: Group,
@@ -140,7 +140,7 @@ macro_rules! sum {
                                 &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_message(from, message, fx);
                         })+
-                        // From a peer that was configured for another algorithm.
+                        // The message is from a peer that was configured for another algorithm.
                         _ => {}
                     }
                 }
@@ -253,18 +253,22 @@ macro_rules! sum {
                     }
                 }
 
-                fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+                fn predicted_messages(
+                    config: &Config,
+                    size: u32,
+                    scene: WorkloadKind,
+                ) -> Option<Prediction> {
                     match config {
                         $(Config::$Member(config) => {
-                            <$Member>::expected(config, size, scene)
+                            <$Member>::predicted_messages(config, size, scene)
                         })+
                     }
                 }
 
-                fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+                fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
                     match config {
                         $(Config::$Member(config) => {
-                            Config::$Member(<$Member>::ranked(config, ranks))
+                            Config::$Member(<$Member>::with_ranks(config, ranks))
                         })+
                     }
                 }
@@ -339,7 +343,8 @@ macro_rules! sum {
     };
 }
 
-/// Formats each of the given enums as the value that its variant contains.
+/// Implements `Debug` for the given enums. The output is that of the value inside the enum's
+/// variant.
 macro_rules! transparent_debug {
     ($($Sum:ident),+: $($Member:ident),+) => {
         $crate::catalogue::sum::transparent_debug!(@ [$($Sum)+] [$($Member)+]);

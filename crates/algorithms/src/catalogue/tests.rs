@@ -35,7 +35,7 @@ fn offices_combine_locks_and_elections() {
             assert_eq!(office(mutex, election).unwrap(), beside);
         }
     }
-    // Its groups have a leader each, so no lock follows its leader.
+    // The invitation election elects a leader for each of its groups, so no lock can follow it.
     for election in asynchronous().filter(|name| *name != "invitation") {
         let coordinated = alloc::format!("coordinated:{election}");
         assert_eq!(office(&coordinated, election).unwrap(), coordinated);
@@ -112,7 +112,7 @@ fn rejects_variants_without_effect() {
     }
 }
 
-/// Each name accepts the variants of its card and no others, also if it wraps an algorithm.
+/// Each name, also that of a composition, accepts the variants of its card and no others.
 #[test]
 fn names_accept_exactly_the_variants_of_their_cards() {
     let plain = Parameters::plain(5);
@@ -122,7 +122,8 @@ fn names_accept_exactly_the_variants_of_their_cards() {
         .collect();
     let declared = |name: &str| {
         let variants = card(name, &plain).unwrap().variants.into_iter();
-        // It selects another algorithm, by whose name it is accepted as well.
+        // `fault-tolerant` selects another algorithm, whose own name accepts the variant as well
+        // although its card does not declare it.
         let variants = variants.filter(|variant| variant.name != "fault-tolerant");
         variants.map(|variant| variant.name).collect::<BTreeSet<_>>()
     };
@@ -137,7 +138,8 @@ fn names_accept_exactly_the_variants_of_their_cards() {
     }
 }
 
-/// A composition sends between all pairs, whatever the links of its election.
+/// Compositions are left out: they send messages between all pairs of processes, whatever the links
+/// of their election.
 #[test]
 fn only_cards_with_graph_topology_have_a_graph() {
     let plain = Parameters::plain(5);

@@ -13,9 +13,9 @@
 //! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
 //! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
 //! carries the sessions of both ends, so a message of one boot is not mistaken for one of another.
-//! When a new session of the peer appears, unacknowledged messages are sent again to it, because it
-//! may have been up already. So a message may reach two boots of its receiver, but none of them
-//! twice.
+//! When a new session of the peer appears, unacknowledged messages are sent again to it, because
+//! the session may have begun before them. So a message may reach two boots of its receiver, but no
+//! boot twice.
 
 mod config;
 
@@ -44,7 +44,7 @@ pub struct Fifo<P: Protocol> {
 struct Endpoint<P: Protocol> {
     /// Number of boots of this process, from 1.
     session: u64,
-    /// Links by peer.
+    /// For each process, by index: state of the link to it.
     links: Vec<Link<P::Message>>,
     window: usize,
     resend: Delay,
@@ -55,9 +55,9 @@ struct Endpoint<P: Protocol> {
 struct Link<M> {
     /// The peer's session, 0 while unknown.
     peer_session: u64,
-    /// Number of messages to the peer that it has acknowledged.
+    /// Number of messages to the peer that the peer has acknowledged.
     acknowledged: u64,
-    /// Unacknowledged messages, in order; those within the window are in flight.
+    /// Unacknowledged messages, in order. The messages within the window are in flight.
     outgoing: VecDeque<M>,
     /// Number of messages from the peer that this process has accepted.
     received: u64,
@@ -90,7 +90,7 @@ pub struct Packet<M> {
     session: u64,
     /// Session of the receiver, or 0 if the sender does not know it.
     to_session: u64,
-    /// Sequence number between these sessions, from 1.
+    /// Sequence number of the message between the two sessions, from 1.
     number: u64,
     /// The wrapped message.
     message: M,
@@ -162,8 +162,8 @@ impl<P: Protocol> Protocol for Fifo<P> {
 
     const DEFERS_SAVES: bool = P::DEFERS_SAVES;
 
-    fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        self.combined_change(saved.session, self.inner.urgent(&saved.inner))
+    fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        self.combined_change(saved.session, self.inner.urgent_change(&saved.inner))
     }
 
     fn apply_change(saved: &mut Self::Stable, combined_change: Self::Stable) {
@@ -217,8 +217,8 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// Returns the change of the inner state together with the session. If only the session has
-    /// changed, it contains the whole inner state. `None` if nothing has changed.
+    /// Returns the change `inner` of the inner state with the session, or the whole inner state if
+    /// only the session has changed. `None` if nothing has changed.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
@@ -387,8 +387,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.timeouts.push(super::resend_timeout(config.resend));
         card.faults.duplication = true;
         card.theory = None;
-        // Repeated messages are counted as what they carry.
-        card.messages = card.messages.in_part();
+        // A repeated message is counted like the message that it carries.
+        card.messages = card.messages.incomplete();
         // Repeats and acknowledgements carry causality that the inner protocol does not see.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card

@@ -20,7 +20,7 @@
 //! A *suspected* peer is not waited for. After a wrong suspicion two processes may be inside, and
 //! only the fence protects a resource.
 //!
-//! This changes if entries expire ([`EntryTimes`]), as they do under a leader with a lease. A
+//! This changes if entries expire ([`EntryDurations`]), as they do under a leader with a lease. A
 //! process that waits or is inside repeats its request, and is inside for a limited time measured
 //! from the last answered request. A leader answers processes that it trusts, while it leads. It
 //! reassigns the lock of a suspect only after a longer time, measured from the suspicion or from
@@ -36,7 +36,7 @@ mod card;
 mod config;
 mod leading;
 mod message;
-pub mod named;
+pub mod named_locks;
 
 use core::fmt;
 
@@ -52,7 +52,7 @@ pub(crate) use self::config::configured;
 pub use self::config::{Config, Switch};
 pub use self::message::Message;
 use super::coordinator::{ClientStatus, Coordinator};
-use crate::mutex::{Claim, EntryTimes, RenewalRequests, Side, Ticket};
+use crate::mutex::{Claim, EntryDurations, RenewalRequests, Side, Ticket};
 
 /// One process: a client, and while it leads also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ pub struct Coordinated<E: Election> {
     ticket: Ticket,
     phase: Phase,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
-    times: SharedConfig<Option<EntryTimes>>,
+    times: SharedConfig<Option<EntryDurations>>,
     renewals: RenewalRequests,
     /// State of the coordinator, while this process leads.
     coordinator: Option<Coordinator>,
@@ -110,7 +110,7 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
-    /// Number of boots, which distinguishes requests from those before a restart.
+    /// Number of boots, which distinguishes requests from requests before a restart.
     boots: u64,
     /// Persisted state of the election.
     election: S,
@@ -291,7 +291,7 @@ impl<E: Election> Coordinated<E> {
     /// do not expire.
     fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
-        let (side, round) = self.renewals.start(times.rounds);
+        let (side, round) = self.renewals.start(times.request_modulus);
         fx.set_timer(Timer::Deadline(side), times.lease);
         self.set_renewal(fx);
         round
@@ -389,7 +389,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Moves to a term. From then on, messages of older terms are ignored.
+    /// Moves this process to `term`, after which it ignores messages of older terms.
     fn follow(&mut self, term: Term) {
         if self.term != Some(term) {
             self.term = Some(term);

@@ -17,7 +17,7 @@ pub(super) struct Coordinator {
     latest: Option<Fence>,
     /// Suspected processes that may be inside. Their claims are dropped when they must have left.
     pub(super) doubted: ProcessSet,
-    /// Number of the latest request, by process; empty if entries do not expire.
+    /// For each process: number of its latest request. Empty if entries do not expire.
     rounds: BTreeMap<ProcessId, u64>,
 }
 
@@ -25,14 +25,14 @@ pub(super) struct Coordinator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClientStatus {
-    /// Neither waiting nor inside.
+    /// The process neither waits nor is inside.
     Idle,
-    /// Waiting with this request.
+    /// The process waits with this request.
     Waiting {
         /// Identifier of the request.
         ticket: Ticket,
     },
-    /// Inside with this request.
+    /// The process is inside with this request.
     Inside {
         /// Identifier of the request.
         ticket: Ticket,
@@ -63,7 +63,7 @@ impl Coordinator {
             ClientStatus::Idle => self.grants.forget(from),
             ClientStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
             ClientStatus::Inside { ticket, fence } => {
-                // An entry that was superseded while its process was suspected remains so.
+                // An entry that was superseded while its process was suspected remains superseded.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
                     self.grants.restore(claim(ticket));

@@ -22,7 +22,7 @@ impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Key for 
 /// the configuration implements their trait.
 type ConfigOf<P> = <P as Protocol>::Config;
 
-/// One process of every instance.
+/// One process: its part in every instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keyed<K: Key, P: Protocol> {
     group: Group,

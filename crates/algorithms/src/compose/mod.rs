@@ -2,17 +2,17 @@
 
 pub mod coordinated;
 mod coordinator;
-pub mod detected;
-pub mod in_turn;
 pub mod keyed;
 pub mod mutex_only;
-pub mod side;
+pub mod ordered_locks;
+pub mod side_by_side;
+pub mod with_detector;
 
 pub use coordinated::Coordinated;
-pub use coordinated::named::Named;
+pub use coordinated::named_locks::NamedLocks;
 pub use coordinator::ClientStatus;
-pub use detected::Detected;
-pub use in_turn::InTurn;
 pub use keyed::Keyed;
 pub use mutex_only::MutexOnly;
-pub use side::Side;
+pub use ordered_locks::OrderedLocks;
+pub use side_by_side::SideBySide;
+pub use with_detector::WithDetector;

@@ -73,7 +73,7 @@ impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
     fn card(config: &P::Config, size: u32) -> Card {
         let mut card = P::card(config, size);
         card.service = Service::Mutex;
-        for promised in [&mut card.promises, &mut card.clocked] {
+        for promised in [&mut card.promises, &mut card.timed_promises] {
             promised.retain(|promise| promise.applies_to(Service::Mutex));
         }
         card

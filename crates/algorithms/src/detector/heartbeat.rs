@@ -37,7 +37,7 @@ pub struct Config {
     /// Increase of the timeout after a false suspicion, in ticks.
     pub increment: u64,
     /// Upper bound on the timeout, in ticks.
-    pub longest: u64,
+    pub max_timeout: u64,
 }
 
 impl Default for Config {
@@ -48,7 +48,7 @@ impl Default for Config {
             period: Delay::units(50),
             timeout: Delay::units(300).max,
             increment: Delay::units(100).max,
-            longest: Delay::units(5_000).max,
+            max_timeout: Delay::units(5_000).max,
         }
     }
 }
@@ -72,7 +72,7 @@ impl TimeoutPolicy for Config {
 
     fn on_heartbeat(&self, of: &mut u64, _: LocalTime, suspected: bool) {
         if suspected {
-            *of = (*of + self.increment).min(self.longest);
+            *of = (*of + self.increment).min(self.max_timeout);
         }
     }
 

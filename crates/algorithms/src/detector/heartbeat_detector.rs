@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Group, Knowledge, LocalTime,
-    Order, Per, ProcessId, ProcessSet, Protocol, Service, SharedConfig, Strategy, TimerRole,
+    Algorithm, Card, Cost, CostUnit, Crashes, Delay, Detection, Effects, Faults, Group, Knowledge,
+    LocalTime, Order, ProcessId, ProcessSet, Protocol, Service, SharedConfig, Strategy, TimerRole,
     Timing, Topology, Verdict, labelled,
 };
 
@@ -37,10 +37,12 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// suspicion of the peer was wrong, or the peer has restarted.
     fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
 
-    /// Discards the current silence of a peer, because this process was paused itself.
+    /// Forgets how long a peer with the state `of` has been silent. Called after a pause of this
+    /// process, and when it is informed from outside that the peer is alive.
     fn discard_silence(&self, of: &mut Self::Record);
 
-    /// Returns the name on the command line, the title and the paper.
+    /// Returns three strings about the detector: its name on the command line, its title and its
+    /// paper.
     fn names(&self) -> [&'static str; 3];
 }
 
@@ -50,14 +52,14 @@ pub struct HeartbeatDetector<C: TimeoutPolicy> {
     group: Group,
     pub(super) config: SharedConfig<C>,
     suspected: ProcessSet,
-    /// State by peer.
+    /// State of each peer, by process.
     pub(super) records: Vec<C::Record>,
     /// Local time at which this process sent its last heartbeat.
     last_beat: LocalTime,
 }
 
 impl<C: TimeoutPolicy> HeartbeatDetector<C> {
-    /// Returns the processes that this one suspects.
+    /// Returns the processes that this process suspects.
     pub fn suspected(&self) -> &ProcessSet {
         &self.suspected
     }
@@ -134,20 +136,21 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// Returns false: a heartbeat stays true after a crash, and does not depend on other messages.
+    /// Returns false: a heartbeat says nothing about saved state, so it may be sent before a
+    /// pending save is done.
     fn requires_save(_: &Message) -> bool {
         false
     }
 
     fn timer_role(timer: &Timer) -> TimerRole {
         match timer {
-            Timer::Beat => TimerRole::Paces,
+            Timer::Beat => TimerRole::PacesHeartbeats,
             Timer::Silence(_) => TimerRole::MeasuresSilence,
         }
     }
 
-    /// Handles a verdict from outside. A peer that is reported alive gets its initial timeout. It
-    /// is suspected again unless it sends heartbeats.
+    /// Handles a verdict from outside the detector. The silence of a trusted peer is counted anew,
+    /// so the detector suspects it again unless it sends heartbeats.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {
@@ -216,10 +219,12 @@ impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
             graph: None,
             detection: Detection::None,
             knows: Knowledge::NON_UNIFORM,
-            messages: Cost { per: Per::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost)) },
+            messages: Cost {
+                per: CostUnit::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost))
+            },
             theory: None,
             promises: vec![],
-            clocked: vec![],
+            timed_promises: vec![],
             drift_ppm: 0,
             timeouts: vec![],
             variants: vec![],

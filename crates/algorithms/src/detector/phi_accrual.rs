@@ -4,8 +4,8 @@
 //! N. Hayashibara, X. Défago, R. Yared, T. Katayama, *The φ accrual failure detector*, SRDS 2004.
 //! The suspicion level is φ = −log₁₀ P(later): P is the probability that a heartbeat arrives even
 //! later than now, if intervals are normally distributed with the mean and the variance of the last
-//! ones. Under that assumption φ = 1 is wrong once in ten times, φ = 8 once in a hundred million. A
-//! threshold turns the level into a verdict.
+//! ones. Under that assumption a suspicion at φ = 1 is wrong once in ten times, at φ = 8 once in a
+//! hundred million. A threshold turns the level into a verdict.
 //!
 //! | | |
 //! |---|---|
@@ -17,10 +17,10 @@
 //! known when a heartbeat arrives: a timer is set for it. *Complete*: a crashed process sends no
 //! more heartbeats, and its timer fires. *Eventually accurate*, beyond the paper: intervals need
 //! not be normally distributed, and a threshold may stay too low. So each false suspicion of a peer
-//! adds an allowance to its silence, as in Chandra and Toueg's detector. Once that exceeds period +
-//! delay + drift, false suspicions end. An `increment` of 0 gives the paper's detector. A lower
-//! bound on the deviation prevents suspicions of a very regular peer after minor delays. The
-//! interval that ended a suspicion is not counted, as it may have been a crash.
+//! adds an allowance to its silence, as in Chandra and Toueg's detector. Once the allowance exceeds
+//! period + delay + drift, false suspicions end. An `increment` of 0 gives the paper's detector. A
+//! lower bound on the deviation prevents suspicions of a very regular peer after minor delays. The
+//! interval that ended a suspicion is not counted, as the peer may have crashed in it.
 //!
 //! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
 //! in between are interpolated linearly. So [`level`] is within 0.004 of φ, and [`deviations`]
@@ -48,14 +48,14 @@ pub struct Config {
     pub window: usize,
     /// Assumed length of an interval before the first heartbeats, in ticks. The window starts with
     /// two intervals: half of this length, and one and a half times this length.
-    pub first: u64,
+    pub first_interval: u64,
     /// Lower bound on the standard deviation that the detector assumes, in ticks.
-    pub deviation_min: u64,
+    pub min_deviation: u64,
     /// Increase of the allowance of a peer after each false suspicion, in ticks. 0 gives the
     /// detector of the paper.
     pub increment: u64,
     /// Upper bound on the timeout, in ticks.
-    pub longest: u64,
+    pub max_timeout: u64,
 }
 
 impl Default for Config {
@@ -67,10 +67,10 @@ impl Default for Config {
             period: Delay::units(50),
             threshold: 8_000,
             window: 100,
-            first: Delay::units(100).max,
-            deviation_min: Delay::units(10).max,
+            first_interval: Delay::units(100).max,
+            min_deviation: Delay::units(10).max,
             increment: Delay::units(100).max,
-            longest: Delay::units(5_000).max,
+            max_timeout: Delay::units(5_000).max,
         }
     }
 }
@@ -110,7 +110,8 @@ impl TimeoutPolicy for Config {
 
     fn initial(&self) -> Record {
         assert!(self.window >= 2, "one interval has no deviation");
-        let intervals = [self.first / 2, self.first + self.first / 2].into();
+        let intervals =
+            [self.first_interval / 2, self.first_interval + self.first_interval / 2].into();
         Record { intervals, last_heartbeat: None, allowance: 0 }
     }
 
@@ -119,15 +120,15 @@ impl TimeoutPolicy for Config {
             return 0;
         }
         let mean = of.mean();
-        let deviation = of.deviation(mean).max(self.deviation_min);
+        let deviation = of.deviation(mean).max(self.min_deviation);
         let margin = i128::from(deviations(self.threshold)) * i128::from(deviation) / 1000;
         let silence = i128::from(mean + of.allowance) + margin;
-        u64::try_from(silence).unwrap_or(0).min(self.longest)
+        u64::try_from(silence).unwrap_or(0).min(self.max_timeout)
     }
 
     fn on_heartbeat(&self, of: &mut Record, now: LocalTime, suspected: bool) {
         if suspected {
-            of.allowance = (of.allowance + self.increment).min(self.longest);
+            of.allowance = (of.allowance + self.increment).min(self.max_timeout);
         } else if let Some(before) = of.last_heartbeat {
             if of.intervals.len() == self.window {
                 of.intervals.pop_front();
@@ -156,15 +157,15 @@ impl PhiAccrual {
         let record = &self.records[peer.index()];
         let Some(last_heartbeat) = record.last_heartbeat else { return 0 };
         let mean = record.mean();
-        let deviation = record.deviation(mean).max(self.config.deviation_min).max(1);
+        let deviation = record.deviation(mean).max(self.config.min_deviation).max(1);
         let late = i128::from(now - last_heartbeat) - i128::from(mean + record.allowance);
         let deviations = late * 1000 / i128::from(deviation);
         level(i64::try_from(deviations).unwrap_or(i64::MAX))
     }
 }
 
-/// φ in thousandths. The first entry is for two deviations before the mean, and each further entry
-/// for a quarter of a deviation more.
+/// Values of φ, in thousandths. The first entry is for a silence two deviations shorter than the
+/// mean interval, and each further entry for one that is a quarter of a deviation longer.
 const LEVELS: [u64; 57] = [
     10, 18, 30, 48, 75, 112, 160, 223, 301, 397, 511, 645, 800, 976, 1175, 1397, 1643, 1913, 2207,
     2526, 2870, 3239, 3633, 4053, 4499, 4971, 5469, 5993, 6543, 7119, 7721, 8350, 9006, 9688,
@@ -172,14 +173,14 @@ const LEVELS: [u64; 57] = [
     22035, 23118, 24228, 25365, 26528, 27719, 28936, 30181, 31452, 32750,
 ];
 
-/// Lateness of the first entry of `LEVELS`, in thousandths of a deviation. `LATENESS_STEP` is the
-/// distance between entries.
+/// Lateness (silence minus the mean interval) for the first entry of `LEVELS`, in thousandths of a
+/// deviation. `LATENESS_STEP` is the difference between entries.
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 
-/// Returns φ in thousandths, at most 32 750. The heartbeat is later than the mean interval by
-/// `deviations` thousandths of a standard deviation. More than two deviations *before* the mean, φ
-/// is 0.
+/// Returns φ, in thousandths, for a silence that is longer than the mean interval by `deviations`
+/// thousandths of a standard deviation. The result is at most 32 750. It is 0 if the silence is
+/// shorter than the mean interval by more than two deviations.
 pub fn level(deviations: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST_LATENESS)) else { return 0 };
     let (place, rest) = (offset / LATENESS_STEP as u64, offset % LATENESS_STEP as u64);

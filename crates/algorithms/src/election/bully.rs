@@ -13,14 +13,14 @@
 //! | time | the answer timeout T, then one message |
 //!
 //! **Why it is right.** A process that starts an election asks all higher ones. A live one answers
-//! within T and starts in its turn. So in a synchronous system only the highest live process gets
-//! no answer, and it announces itself to all. When timeouts are wrong or processes recover, two may
-//! announce themselves. Every announcement therefore carries a term (a number that was never
-//! announced before, as far as its author knew, and the author's id), and a process accepts only
-//! terms at least as high as the highest it has accepted. A late announcement is answered with the
-//! receiver's term. Its author thus learns that it was overtaken and, if it outranks the new
-//! leader, starts again with a higher number. Hence once messages and suspicions settle, all agree
-//! on one leader, the highest live process.
+//! within T and starts an election in its turn. So in a synchronous system only the highest live
+//! process gets no answer, and it announces itself to all. When timeouts are wrong or processes
+//! recover, two may announce themselves. Every announcement therefore carries a term (a number that
+//! was never announced before, as far as its author knew, and the author's id), and a process
+//! accepts only terms at least as high as the highest it has accepted. A late announcement is
+//! answered with the receiver's term. Its author thus learns that it was overtaken and, if it
+//! outranks the new leader, starts again with a higher number. Hence once messages and suspicions
+//! settle, all agree on one leader, the highest live process.
 //!
 //! A leader that resigns nominates the highest trusted process below it, which announces itself
 //! with the next number. The former leader then behaves as if it were down until it is asked to
@@ -129,7 +129,7 @@ impl Protocol for Bully {
     }
 
     fn stable(&self) -> Stable {
-        Stable { number: self.rules().saved(self.number) }
+        Stable { number: self.rules().saved_number(self.number) }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -154,7 +154,7 @@ impl Protocol for Bully {
             Timer::Answer => self.announce(fx),
             Timer::Coordinator => {
                 // The last number may have been used in an election without this process.
-                self.number = self.rules().after(self.number);
+                self.number = self.rules().next_number(self.number);
                 self.start(fx);
             }
         }
@@ -190,7 +190,7 @@ impl Protocol for Bully {
 impl Bully {
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        self.send_election(self.rules().carried(self.number), fx);
+        self.send_election(self.rules().sent_number(self.number), fx);
     }
 
     fn send_election(&mut self, number: u64, fx: &mut impl Effects<Self>) {
@@ -219,8 +219,8 @@ impl Bully {
         if self.is_retired() {
             return;
         }
-        fx.send(from, Message::Answer { number: self.rules().carried(self.number) });
-        if self.rules().starts(is_free) {
+        fx.send(from, Message::Answer { number: self.rules().sent_number(self.number) });
+        if self.rules().starts_election(is_free) {
             self.start(fx);
         }
     }
@@ -248,7 +248,7 @@ impl Bully {
             return fx.send(from, Message::Answer { number: self.announced.number });
         }
         let outranks_me = self.outranks_me(from) || self.is_retired();
-        if self.rules().believes(outranks_me) {
+        if self.rules().accepts_leader(outranks_me) {
             self.accept(term, fx);
         } else if self.rules().challenges_lower() {
             self.announced = term;
@@ -285,7 +285,7 @@ impl Bully {
     /// Wins the election: announces this process as the leader.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        let number = self.rules().carried(self.number);
+        let number = self.rules().sent_number(self.number);
         let informed = self.rules().informed(self.group, |peer| self.outranks_me(peer));
         fx.broadcast(&informed, Message::Coordinator { number });
         self.accept(Term { number, leader: self.group.me() }, fx);

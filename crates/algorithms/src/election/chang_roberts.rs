@@ -14,7 +14,8 @@
 //! every other is stopped by the largest at the latest: exactly one returns to its owner. A process
 //! that has sent anything is a participant. A participant forwards nothing smaller than its own
 //! rank, which it has already sent; the announcement makes every process a non-participant again.
-//! It overtakes no message, so no process starts again between the two.
+//! The announcement overtakes no rank. So each rank reaches a process while this is still a
+//! participant, and does not start it again.
 //!
 //! A process that starts after the announcement has passed starts a second election, which the same
 //! process wins.
@@ -51,7 +52,7 @@ pub struct ChangRoberts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
-    /// Has sent a rank that is not smaller than its own, since the last announcement.
+    /// Since the last announcement, the process has sent a rank that is not smaller than its own.
     Participant,
 }
 
@@ -202,7 +203,7 @@ const FAULT_TOLERANT: Variant = Variant {
     name: "fault-tolerant",
     description: "repaired-chang-roberts: suspected processes are skipped, elections are numbered",
     sound: true,
-    verdict: "",
+    known_result: "",
     shown_by: "",
 };
 
@@ -231,7 +232,7 @@ impl Algorithm for ChangRoberts {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let Config { ranks, absent, .. } = config;
         let size = ring::length(absent, size);
         let n = u64::from(size);
@@ -248,11 +249,11 @@ impl Algorithm for ChangRoberts {
                 let hops = (0..ring.len() as u64).max_by_key(|place| ring[*place as usize])?;
                 Some(Prediction::new(Precision::Exact, hops + 2 * n))
             }
-            WorkloadKind::OneAtATime | WorkloadKind::Alike | WorkloadKind::Other => None,
+            WorkloadKind::OneAtATime | WorkloadKind::AllEquallyOften | WorkloadKind::Other => None,
         }
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

@@ -11,13 +11,13 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** An active process represents a candidate. It learns the candidates of the
-//! two active processes before it. It stays active, for the nearer one's candidate, if that is the
-//! largest of the three; otherwise it only forwards messages. So it judges its predecessor's
-//! candidate from its predecessor's position: the local maxima survive, each in a new position. The
-//! largest candidate always survives, and no two neighbours do, so their number at least halves.
-//! The last active process receives its own candidate, which is the largest.
+//! two active processes before it. It stays active, and adopts the nearer one's candidate, if that
+//! is the largest of the three; otherwise it only forwards messages. So each candidate is compared
+//! with the candidates on both sides of it: the local maxima survive, each at the next active
+//! process. The largest candidate always survives, and no two neighbours do, so their number at
+//! least halves. The last active process receives its own candidate, which is the largest.
 //!
-//! The process that finds the largest rank is not its owner: the candidate moves by one active
+//! The process that finds the largest rank need not own it: the candidate moves by one active
 //! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
 //! the paper, messages carry their election and phase, so that copies are recognised.
 
@@ -41,7 +41,7 @@ pub struct DolevKlaweRodeh {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -49,7 +49,7 @@ pub struct DolevKlaweRodeh {
 enum Phase {
     /// No election is in progress.
     Settled,
-    /// *Active*: represents a candidate.
+    /// *Active*: the process represents a candidate.
     Active {
         /// Number of the phase, from 1.
         phase: u32,
@@ -59,7 +59,7 @@ enum Phase {
         /// known.
         before: Option<Candidate>,
     },
-    /// *Passive*: only forwards messages.
+    /// *Passive*: the process only forwards messages.
     Passive {
         /// Phase in which this process became passive.
         since: u32,
@@ -85,7 +85,7 @@ pub enum Message {
         election: u32,
         /// Phase of the sender.
         phase: u32,
-        /// Candidate of that process.
+        /// Candidate of the nearest active process before the sender.
         candidate: Candidate,
     },
     /// Announces the leader.
@@ -181,8 +181,8 @@ impl DolevKlaweRodeh {
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
     }
 
-    /// Returns the candidate of this process and, once known, that of the active process before it.
-    /// Returns `None` if this process is not active in this phase.
+    /// Returns the candidate of this process and, once known, the candidate of the active process
+    /// before it. Returns `None` if this process is not active in phase `of` of `election`.
     fn candidates_in(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
         match self.phase {
             Phase::Active { phase, candidate, before } => {
@@ -262,12 +262,12 @@ impl Algorithm for DolevKlaweRodeh {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
-        // 2N messages per phase but N in the last, of at most ⌊log₂ N⌋ + 1 phases; and N for the
-        // announcement.
+        // There are at most ⌊log₂ N⌋ + 1 phases. The last phase takes N messages, each other phase
+        // 2N, and the announcement N.
         Some(match scene {
             WorkloadKind::AllStartRandomRanks => {
                 Prediction::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
@@ -277,7 +277,7 @@ impl Algorithm for DolevKlaweRodeh {
         })
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

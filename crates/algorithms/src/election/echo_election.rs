@@ -18,8 +18,8 @@
 //! returns: all processes would have to take part in it, and the initiator of a larger one does
 //! not. A process that a wave has reached starts no wave of its own in this election. So the leader
 //! has the largest rank among the processes that have started, which need not be the largest of
-//! all. The winner sends nothing for the k − 1 smaller waves, so each of them lacks a message of
-//! its 2E at least.
+//! all. The winner sends nothing for the k − 1 smaller waves, so each of them takes at least one
+//! message less than 2E.
 //!
 //! Beyond the book, a tag begins with the number of the election, which is the term of the leader.
 //! A later election extinguishes an earlier one, and copies of messages are recognised. A process
@@ -50,8 +50,8 @@ pub struct EchoElection {
     phase: Phase,
 }
 
-/// Tag of a wave. A wave of a later election is larger; within one election, the wave of a larger
-/// rank is.
+/// Tag of a wave. Waves are ordered by election, and within one election by the rank of the
+/// initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wave {
@@ -72,7 +72,7 @@ impl Wave {
 enum Phase {
     /// No wave has reached this process.
     Asleep,
-    /// Takes part in the largest wave received so far.
+    /// The process takes part in the largest wave that it has received.
     Exploring {
         /// *caw*: the currently active wave.
         wave: Wave,
@@ -83,7 +83,7 @@ enum Phase {
         /// Neighbours that have echoed.
         children: ProcessSet,
     },
-    /// Knows the leader of the latest election.
+    /// The process knows the leader of the latest election.
     Settled {
         /// Wave of the leader, which has returned.
         wave: Wave,
@@ -118,7 +118,7 @@ labelled!(Message, Election, Explorer => "explorer", Echo => "echo", Elected => 
 pub struct Config {
     /// The connected graph of the group.
     pub graph: Arc<Graph>,
-    /// Distinct ranks, by process.
+    /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -207,8 +207,8 @@ impl EchoElection {
         }
     }
 
-    /// Returns true if this process takes part in a wave that has arrived, because it is larger
-    /// than all earlier ones.
+    /// Returns true if `wave`, which has arrived, is larger than all waves that reached this
+    /// process before. This process then takes part in it.
     fn is_larger(&self, wave: Wave) -> bool {
         match self.wave() {
             None => true,
@@ -315,7 +315,7 @@ impl Algorithm for EchoElection {
         .on_graph(Arc::clone(&config.graph))
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let (wave, announcement) = costs(config, size);
         Some(match scene {
             WorkloadKind::OneStarts(_) => Prediction::new(Precision::Exact, wave + announcement),
@@ -323,7 +323,7 @@ impl Algorithm for EchoElection {
         })
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

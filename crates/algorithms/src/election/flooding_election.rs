@@ -46,7 +46,7 @@ pub struct FloodingElection {
     variants: Variants<Switch>,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -54,7 +54,8 @@ pub struct FloodingElection {
 enum Phase {
     /// No election is in progress.
     Settled,
-    /// Has sent its message of this round, and waits for the messages of its neighbours.
+    /// The process has sent its message of this round, and waits for the messages of its
+    /// neighbours.
     Flooding {
         /// Number of the round, from 1.
         round: u32,
@@ -71,7 +72,8 @@ enum Phase {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Early {
     from: ProcessSet,
-    /// Largest rank in these messages; `None` without messages.
+    /// Candidate with the largest rank in the messages that have arrived early; `None` without
+    /// messages.
     largest: Option<Candidate>,
 }
 
@@ -99,7 +101,7 @@ pub struct Config {
     pub graph: Arc<Graph>,
     /// Diameter *D* of the graph, or an upper bound.
     pub diameter: u32,
-    /// Distinct ranks, by process.
+    /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -264,11 +266,11 @@ impl Algorithm for FloodingElection {
         .on_graph(Arc::clone(&config.graph))
     }
 
-    fn expected(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, _: u32, _: WorkloadKind) -> Option<Prediction> {
         Some(Prediction::new(Precision::Exact, config.messages()))
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

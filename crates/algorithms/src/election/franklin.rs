@@ -39,7 +39,7 @@ pub struct Franklin {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -47,7 +47,7 @@ pub struct Franklin {
 enum Phase {
     /// No election is in progress.
     Settled,
-    /// Has the largest rank of all that it has compared so far.
+    /// The process has won all comparisons with its neighbours so far.
     Active {
         /// Number of the phase, from 1.
         phase: u32,
@@ -56,7 +56,7 @@ enum Phase {
         /// Ranks that have arrived from active processes that are already in the next phase.
         next: Sides,
     },
-    /// Has lost a comparison, and only forwards messages.
+    /// The process has lost a comparison, and only forwards messages.
     Passive {
         /// Phase in which this process became passive.
         since: u32,
@@ -204,8 +204,8 @@ impl Franklin {
         }
     }
 
-    /// Becomes the leader, because a bid of this process has returned to it. Its bid in the other
-    /// direction will return as well, without effect.
+    /// Becomes the leader, because a bid of this process has returned to it. The bid of this
+    /// process in the other direction will return as well, without effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)
@@ -267,7 +267,7 @@ impl Algorithm for Franklin {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
@@ -280,7 +280,7 @@ impl Algorithm for Franklin {
         })
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

@@ -14,9 +14,9 @@
 //! **Why it is right.** A *fragment* is a subtree of the minimum spanning tree. With distinct
 //! weights the tree is unique, and the lightest edge that leaves a fragment belongs to it. So every
 //! edge that a fragment adds is right, in any order. A fragment searches for this edge from its
-//! *core*, the edge over which its last two parts merged, and its weight names the fragment. Each
-//! process tests its lightest remaining edges. The answers flow back to the core, and the fragment
-//! connects over the best edge.
+//! *core*, the edge over which its last two parts merged. The weight of the core names the
+//! fragment. Each process tests its lightest remaining edges. The answers flow back to the core,
+//! and the fragment connects over the best edge.
 //!
 //! *Levels* bound the cost. Two fragments of one level that choose the same edge merge, and the
 //! level rises. A fragment that connects to one of a higher level is absorbed. So a fragment of
@@ -86,16 +86,16 @@ pub struct GallagerHumbletSpira {
 /// `SN`: state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Not awake: a request of the user or a message wakes the process.
+    /// The process has not started. A request of the user or a message wakes it.
     Sleeping,
-    /// Searches for the lightest edge that leaves the fragment.
+    /// The process searches for the lightest edge that leaves the fragment.
     Find {
         /// `find-count`: number of neighbours from which this process still expects a Report.
         awaited: u32,
         /// `test-edge`: neighbour at the edge that is being tested.
         test_edge: Option<ProcessId>,
     },
-    /// Has reported the lightest edge to the neighbour that is nearer to the core.
+    /// The process has reported the lightest edge to the neighbour that is nearer to the core.
     Found,
 }
 
@@ -302,7 +302,8 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Report of a subtree. Over the core it compares the results of the two sides.
+    /// Handles a Report of a subtree. A Report over the core makes this process compare the results
+    /// of the two sides.
     fn on_report(&mut self, from: ProcessId, theirs: Best, fx: &mut impl Effects<Self>) {
         if self.in_branch != Some(from) {
             if let Phase::Find { awaited, .. } = &mut self.phase {

@@ -10,16 +10,16 @@
 //! | phases | 0 … ⌈log₂ N⌉ |
 //!
 //! **Why it is right.** The first larger process swallows a probe, so only the largest rank returns
-//! to its owner from the other side: no other process wins. It does win, since its probes are never
-//! swallowed, and either return or are replied to. A process that swallows a probe starts as well,
-//! so once any process has started, the largest eventually does. It is cheap because a candidate of
-//! phase *k* is the largest within 2^(k − 1) on both sides: there are at most N/(2^(k − 1) + 1) of
-//! them.
+//! to its owner from the other side: no other process wins. The owner of the largest rank does win,
+//! since its probes are never swallowed, and either return or are replied to. A process that
+//! swallows a probe starts as well, so once any process has started, the one with the largest rank
+//! eventually does. The algorithm is cheap because a candidate of phase *k* is the largest within
+//! 2^(k − 1) on both sides: there are at most N/(2^(k − 1) + 1) of them.
 //!
-//! A process recognises its own rank before the hops are counted: with N = 2^k both happen at the
-//! same time. Two things go beyond the paper, which elects once. Messages carry their election, so
-//! that leftovers of the last one do not start the next. And a probe carries its direction, which
-//! the sender does not reveal on a ring of two.
+//! A process looks for its own rank in a probe before it counts the hops: with N = 2^k, the probe
+//! returns exactly when it has no hops left. Two things go beyond the paper, which elects once.
+//! Messages carry their election, so that leftovers of the last election do not start the next. And
+//! a probe carries its direction: on a ring of two, it cannot be inferred from the sender.
 
 use alloc::sync::Arc;
 
@@ -43,18 +43,18 @@ pub struct HirschbergSinclair {
     election: u32,
     /// Number of the latest election whose leader this process knows, 0 if none.
     settled: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Has not started, and forwards the probes of others.
+    /// The process has not started an election, and forwards the probes of others.
     Asleep,
-    /// Has started an election: a *candidate*, or beaten by a larger rank of which it has not
-    /// learned.
+    /// The process has started an election. It is a *candidate*, or a larger rank has beaten it and
+    /// it does not know this yet.
     Candidate {
-        /// *k*: its probes travel 2^k hops.
+        /// *k*: phase of the candidate, whose probes travel 2^k hops.
         phase: u8,
         /// Direction of the first reply in this phase. `None` until a reply arrives.
         replied: Option<Direction>,
@@ -184,8 +184,8 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Becomes the leader: a probe of this process has travelled around the whole ring. Its probe
-    /// in the other direction returns as well, without effect.
+    /// Becomes the leader: a probe of this process has travelled around the whole ring. The probe
+    /// of this process in the other direction returns as well, without effect.
     fn win(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if election == self.election && !self.is_settled() {
             let leader = self.ring.me();
@@ -310,7 +310,7 @@ impl Algorithm for HirschbergSinclair {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
@@ -321,13 +321,13 @@ impl Algorithm for HirschbergSinclair {
                 Some(Prediction::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
             }
             WorkloadKind::OneAtATime
-            | WorkloadKind::Alike
+            | WorkloadKind::AllEquallyOften
             | WorkloadKind::OneStarts(_)
             | WorkloadKind::Other => None,
         }
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

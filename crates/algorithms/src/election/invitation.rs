@@ -68,9 +68,10 @@ pub struct Invitation {
 pub enum Timer {
     /// A coordinator looks for other groups.
     Check,
-    /// A coordinator has waited for its rank, and invites the groups that it has found.
+    /// A coordinator has waited for as long as its rank requires, and invites the groups that it
+    /// has found.
     Merge,
-    /// No more acceptances are awaited.
+    /// The time for acceptances has ended: the process that invited declares its group ready.
     Accept,
     /// The joined group has not become ready in time.
     Ready,
@@ -157,7 +158,8 @@ impl Protocol for Invitation {
         match (timer, &mut self.phase) {
             (Timer::Check, Phase::Coordinator { .. }) => self.check(fx),
             (Timer::Merge, Phase::Coordinator { found, .. }) => {
-                // Since then they may be suspected.
+                // The coordinators that were found may have been suspected, and removed, since
+                // then.
                 if !found.is_empty() {
                     self.merge(fx);
                 }
@@ -344,7 +346,7 @@ impl Invitation {
         }
     }
 
-    /// Stops following the leader of the current group, and checking for others.
+    /// Stops following the leader of the current group, and stops checking for other groups.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         fx.cancel_timer(Timer::Check);
         fx.cancel_timer(Timer::Merge);

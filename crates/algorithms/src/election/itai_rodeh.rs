@@ -10,17 +10,17 @@
 //! | rounds | no bound; finitely many with probability 1 |
 //!
 //! **Why it is right.** An active process draws a lot of 1 … N and sends a token with it around the
-//! ring. An active process with a later round or, in the same round, a higher lot removes the
-//! token. A process passed by a token ahead of its own becomes passive. A token that has travelled
-//! N hops is back at its owner, which needs no id to recognise it. On its way the token records
-//! whether another active process has the same lot. If not, its owner is the only one left and
-//! leads; otherwise all with that lot draw again in the next round. The process ahead of all others
-//! is never beaten, so some process remains.
+//! ring. An active process is *ahead* of a token if it is in a later round or, in the same round,
+//! has a higher lot; then it removes the token. A process becomes passive when a token passes that
+//! is ahead of its own lot. A token that has travelled N hops is back at its owner, which needs no
+//! id to recognise it. On its way the token records whether another active process has the same
+//! lot. If not, its owner is the only one left and leads; otherwise all with that lot draw again in
+//! the next round. The process ahead of all others is never beaten, so some process remains.
 //!
 //! Only chance distinguishes identical processes, and a process can know that it is done only if it
 //! knows N. There is no id with which to announce the leader: others learn how far behind them on
-//! the ring it is. Beyond the paper, tokens carry their election, so that leftovers of the last one
-//! do not disturb the next.
+//! the ring the leader is. Beyond the paper, tokens carry their election, so that leftovers of the
+//! last election do not disturb the next.
 
 use core::cmp::Ordering;
 
@@ -36,7 +36,7 @@ pub struct ItaiRodeh {
     group: Group,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -44,9 +44,9 @@ pub struct ItaiRodeh {
 enum Phase {
     /// No election is in progress.
     Settled,
-    /// May still win.
+    /// The process may still win.
     Active { lot: Lot },
-    /// Did not start, or is beaten; only forwards messages.
+    /// The process has not started or is beaten, and only forwards messages.
     Passive,
 }
 
@@ -162,7 +162,7 @@ impl ItaiRodeh {
         self.forward(Message::Token { election, lot, hops: 1, unique: true }, fx);
     }
 
-    /// Handles its own token, which has travelled all the way around.
+    /// Handles the token of this process, which has travelled around the whole ring.
     fn on_own_token(&mut self, lot: Lot, unique: bool, fx: &mut impl Effects<Self>) {
         if self.phase != (Phase::Active { lot }) {
             return;
@@ -175,8 +175,9 @@ impl ItaiRodeh {
         }
     }
 
-    /// Accepts as the leader the process that precedes this one by `distance` hops. Users see the
-    /// id of the leader. It is computed from this process's own id and is not part of any message.
+    /// Accepts as the leader the process that is `distance` hops before this process on the ring.
+    /// Users see the id of the leader, which is computed from this process's own id and is not part
+    /// of any message.
     fn settle(&mut self, election: u32, distance: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         self.phase = Phase::Settled;

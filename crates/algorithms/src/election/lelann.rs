@@ -12,8 +12,8 @@
 //! **Why it is right.** A process sends its own rank before it forwards the first rank of another.
 //! Channels keep that order, so a rank drives all other ranks before it around the ring: when it
 //! returns to its owner, the ranks of all others have passed. So all processes that decide have
-//! compared the same ranks. Each rank travels N hops and is removed by its owner. Forwarding first
-//! and sending the own rank second breaks the first step of this argument.
+//! compared the same ranks. Each rank travels N hops and is removed by its owner. If a process
+//! forwarded another rank before it sent its own, the first step of this argument would be wrong.
 //!
 //! Each process keeps the *list of active processes* with their ranks. When its own rank returns,
 //! the list contains all of them, so any choice that depends only on the list is common to all: the
@@ -46,17 +46,18 @@ pub struct LeLann {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Knows no leader: no process has started, or it has just restarted.
+    /// The process knows no leader: no process has started an election, or this process has
+    /// restarted.
     Unaware,
-    /// Has sent its own rank, which is still travelling.
+    /// The process has sent its own rank, which has not returned yet.
     Participant {
-        /// *List of active processes* that this process has received so far, and itself.
+        /// *List of active processes*: this process, and those whose ranks it has received so far.
         active: BTreeSet<Candidate>,
     },
     /// The rank of this process has returned to it, or its query after a restart.
@@ -92,7 +93,7 @@ pub enum Message {
     Query {
         /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result known to the first process on the way that knows one; `None` until then.
+        /// Result that the first process on the way with a result has added; `None` until then.
         known: Option<Outcome>,
     },
 }
@@ -292,13 +293,13 @@ impl Algorithm for LeLann {
         }
     }
 
-    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         let all = Prediction::new(Precision::Exact, u64::from(size).pow(2));
         (size > 1).then_some(all)
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

@@ -11,11 +11,12 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** An active process sends its candidate (`tid`), receives that of the active
-//! process before it (`ntid`), sends the larger of the two, and receives the same from that process
-//! (`nntid`). It stays active, for the candidate before its own, if `ntid ≥ max(tid, nntid)`. So
-//! `ntid` is the largest of three candidates in a row: no two neighbours stay active, and their
-//! number at least halves. The largest candidate always survives. It moves forward by one active
-//! process in each phase, until a message carries it to its owner, which leads.
+//! process before it (`ntid`), sends the larger of the two, and receives from that process the
+//! larger of its two (`nntid`). It stays active, and adopts the candidate before its own, if `ntid
+//! ≥ max(tid, nntid)`. So `ntid` is the largest of three candidates in a row: no two neighbours
+//! stay active, and their number at least halves. The largest candidate always survives. It moves
+//! forward by one active process in each phase, until a message carries it to its owner, which
+//! leads.
 //!
 //! **Compared with `dolev-klawe-rodeh`**, found at the same time: the decisions are the same, phase
 //! by phase. There the second message carries `ntid`, and the last active process finds the winner
@@ -48,7 +49,7 @@ pub struct Peterson {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -56,7 +57,7 @@ pub struct Peterson {
 enum Phase {
     /// No election is in progress.
     Settled,
-    /// *Active*: represents a candidate.
+    /// *Active*: the process represents a candidate.
     Active {
         /// Number of the phase, from 1.
         phase: u32,
@@ -66,7 +67,7 @@ enum Phase {
         /// known.
         before: Option<Candidate>,
     },
-    /// *Relay*: forwards messages.
+    /// *Relay*: the process only forwards messages.
     Relay {
         /// Phase in which this process became a relay.
         since: u32,
@@ -228,15 +229,15 @@ impl Peterson {
         }
     }
 
-    /// Returns true if this process stays active, for the candidate before its own. `larger` is the
-    /// content of the second message.
+    /// Returns true if this process stays active and adopts `before`, the candidate of the active
+    /// process before it. `larger` is the content of the second message.
     fn survives(&self, before: Candidate, own: Candidate, larger: Candidate) -> bool {
         let limit = own.max(larger);
         if self.variants.has(Switch::Strict) { before > limit } else { before >= limit }
     }
 
-    /// Returns true if the received candidate is this process, in an election without a result:
-    /// then its rank has passed all others.
+    /// Returns true if `received` is the candidate of this process, in an election without a
+    /// result. Then the rank of this process has passed all other processes.
     fn wins(&self, received: Candidate) -> bool {
         let compares = match self.phase {
             Phase::Settled => false,
@@ -265,8 +266,8 @@ impl Peterson {
 }
 
 /// Returns the largest number of messages on a ring of `size`. Without its announcement,
-/// Dolev–Klawe–Rodeh needs 2N messages in each phase but the last, and N in the last. Here the
-/// first message of the last phase ends at the winner, at least one hop earlier.
+/// Dolev–Klawe–Rodeh needs 2N messages in each phase but the last, and N in the last. In this
+/// algorithm the first message of the last phase ends at the winner, at least one hop earlier.
 fn most_messages(size: u32) -> u64 {
     let n = u64::from(size);
     if size == 1 { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n - 1 }
@@ -299,12 +300,12 @@ impl Algorithm for Peterson {
         }
     }
 
-    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         Some(Prediction::new(Precision::Most, most_messages(size)))
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

@@ -17,17 +17,17 @@
 //! and reads them after a restart. So a term has at most one leader, despite delays, losses,
 //! duplicates and crashes. A process that learns of a later term follows it, and a leader of an
 //! earlier one steps down. Once delays are bounded some candidate wins, since timeouts are random:
-//! one is early enough.
+//! one candidate is early enough.
 //!
 //! **Why one leads at a time.** A process that votes for another, hears from a leader, or restarts
 //! and may have done either, votes for no other process before its election timeout. A candidate
-//! has a lease from that moment. A leader renews it when a majority has responded to its last
-//! heartbeat, at most one interval old, and steps down when it expires. Heartbeat and lease
+//! has a lease from its vote request on. A leader renews it when a majority has responded to its
+//! last heartbeat, at most one interval old, and steps down when it expires. Heartbeat and lease
 //! together are shorter than the election timeout, by more than clocks drift, so it has stepped
 //! down before the first of that majority votes again.
 //!
 //! **Handing over.** A leader that resigns steps down and asks another process to stand
-//! immediately, as in the thesis. Its voters disregard promises to resigned or replaced leaders.
+//! immediately, as in the thesis. Then voters disregard promises to resigned or replaced leaders.
 //!
 //! The first candidate leads, not the highest rank. With the variant `pre-vote`, which is on in an
 //! office, a partitioned process does not depose a leader by its high term. The thesis measures a
@@ -60,14 +60,14 @@ pub struct Raft {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
-    /// Follows no leader, and grants votes.
+    /// The process follows no leader, and grants votes.
     Free,
-    /// Follows a process or has voted for it. Grants no other vote until its election timeout.
+    /// The process follows a leader or has voted. It grants no other vote before its timeout.
     Follower {
         /// The leader whose heartbeats it receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
     },
-    /// Asks the other processes whether they would elect it, before it starts a new term.
+    /// The process asks the others whether they would elect it, before it starts a new term.
     PreCandidate {
         /// Processes that would vote for this one, including itself.
         votes: ProcessSet,
@@ -217,7 +217,7 @@ impl Protocol for Raft {
     fn timer_role(timer: &Timer) -> TimerRole {
         match timer {
             Timer::Election => TimerRole::MeasuresSilence,
-            Timer::Heartbeat => TimerRole::Paces,
+            Timer::Heartbeat => TimerRole::PacesHeartbeats,
             Timer::Lease => TimerRole::EndsClaim,
         }
     }
@@ -279,9 +279,9 @@ impl Raft {
     }
 
     fn broadcast_heartbeat(&mut self, fx: &mut impl Effects<Self>) {
-        let (me, rounds) = (self.group.me(), self.config.rounds);
+        let (me, modulus) = (self.group.me(), self.config.heartbeat_modulus);
         let Role::Leader { round, answered } = &mut self.role else { return };
-        *round = (*round + 1) % rounds;
+        *round = (*round + 1) % modulus;
         answered.clear();
         fx.broadcast(&self.group.peers(), Message::Heartbeat { term: self.term, round: *round });
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
@@ -341,7 +341,7 @@ impl Raft {
     }
 
     /// Votes for a candidate of the current term, unless this process has voted or follows a
-    /// leader. Returns true if the candidate has this process's vote, also from an earlier request.
+    /// leader. Returns true if the candidate has this process's vote, even by an earlier request.
     fn grant_vote(&mut self, candidate: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let votes = matches!(self.role, Role::Free | Role::PreCandidate { .. });
         if votes && self.voted_for.is_none() {

@@ -51,7 +51,7 @@ pub struct RepairedChangRoberts {
     own: Candidate,
     /// Number of the newest known term, 0 before the first.
     number: u64,
-    /// State of this process in that term.
+    /// State of this process in the newest known term.
     phase: Phase,
     /// `elected_i`: the term whose leader was last reported to the user; `⊥` is `None`. It is an
     /// older term while the next election is in progress.
@@ -63,7 +63,7 @@ pub struct RepairedChangRoberts {
 /// `participant_i`, and the candidate of the last message that this process sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Has not received a candidate.
+    /// The process has not received a candidate.
     NonParticipant,
     Participant {
         /// The largest candidate that this process has sent, possibly itself.
@@ -218,13 +218,13 @@ impl Protocol for RepairedChangRoberts {
 
 /// Course of the election.
 impl RepairedChangRoberts {
-    /// Starts a term that is newer than all known ones.
+    /// Starts a term that is newer than all known terms.
     fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         self.number += 1;
         self.participate(self.own, fx);
     }
 
-    /// Joins a term if it is newer than all known ones. This process then resends no message of an
+    /// Joins a term if it is newer than all known terms. This process then resends no message of an
     /// older term.
     fn join(&mut self, number: u64) {
         if number > self.number {
@@ -363,7 +363,7 @@ impl Algorithm for RepairedChangRoberts {
         }
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 

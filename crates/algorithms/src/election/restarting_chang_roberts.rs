@@ -12,12 +12,13 @@
 //!
 //! **Why it is right.** Attempts are numbered, and a process that learns of a newer one forgets
 //! older ones: without numbers, the participants of the first attempt would swallow the second.
-//! Within one attempt it is Chang–Roberts, so only the largest rank can travel all the way around,
-//! despite losses, duplicates and reordering. A process that knows the result of an attempt takes
-//! no further part in it. As long as a process on the ring does not know the result, another one
-//! waits: the initiator of the newest attempt until it knows the leader, and then the leader until
-//! its announcement returns. When its timeout fires, it starts a new attempt or announces again. If
-//! some attempt loses no message and is not cut short, it is the last.
+//! Within one attempt the algorithm is that of Chang and Roberts, so only the largest rank can
+//! travel all the way around, despite losses, duplicates and reordering. A process that knows the
+//! result of an attempt takes no further part in it. As long as a process on the ring does not know
+//! the result, another one waits: the initiator of the newest attempt until it knows the leader,
+//! and then the leader until its announcement returns. When its timeout fires, it starts a new
+//! attempt or announces again. If some attempt loses no message and is not cut short, it is the
+//! last.
 //!
 //! A restarted process has lost the messages that it should have forwarded, like any lost message:
 //! it starts a new attempt, newer than all that it had saved. A process that stays down leaves a
@@ -52,7 +53,7 @@ pub struct RestartingChangRoberts {
     restart_timeout: Delay,
     /// Number of the newest known attempt, 0 before the first.
     number: u64,
-    /// State of this process in that attempt.
+    /// State of this process in the newest known attempt.
     phase: Phase,
 }
 
@@ -64,9 +65,9 @@ enum Phase {
         /// True if this process started the attempt and waits for its result.
         is_waiting: bool,
     },
-    /// Leads, and waits until its announcement has travelled around the ring.
+    /// The process leads, and waits until its announcement has travelled around the ring.
     Announcing,
-    /// Knows the leader.
+    /// The process knows the leader.
     Decided,
 }
 
@@ -234,7 +235,7 @@ impl Protocol for RestartingChangRoberts {
 }
 
 impl RestartingChangRoberts {
-    /// Starts an attempt that is newer than all known ones.
+    /// Starts an attempt that is newer than all known attempts.
     fn start_attempt(&mut self, fx: &mut impl Effects<Self>) {
         if !self.variants.has(Switch::Unnumbered) || self.number == 0 {
             self.number += 1;
@@ -340,15 +341,15 @@ impl Algorithm for RestartingChangRoberts {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let plain = chang_roberts::Config {
             absent: config.absent.clone(),
             ..chang_roberts::Config::of(config.ranks.clone(), Variants::none())
         };
-        chang_roberts::ChangRoberts::expected(&plain, size, scene)
+        chang_roberts::ChangRoberts::predicted_messages(&plain, size, scene)
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 

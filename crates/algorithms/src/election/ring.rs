@@ -92,7 +92,7 @@ impl<S: Switch> ConfigInRounds<S> {
 impl<S: Switch> Configured for ConfigInRounds<S> {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (Arc::clone(&parameters.ranks), parameters.absent.clone());
-        let (round, variants) = (rounds::length(parameters), parameters.variants()?);
+        let (round, variants) = (rounds::round_duration(parameters), parameters.variants()?);
         Ok(ConfigInRounds { ranks, absent, round, variants })
     }
 }

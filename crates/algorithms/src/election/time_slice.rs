@@ -41,7 +41,8 @@ pub type TimeSlice = InRounds<Process>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Process {
     ring: Ring,
-    /// Rank of this process. Its id is the identifier *v*; a load has no effect.
+    /// Rank of this process. The id in the rank is the identifier *v*; the load in the rank is
+    /// ignored.
     rank: Rank,
     /// First round of the phase of this process.
     own_round: u64,
@@ -51,16 +52,16 @@ pub struct Process {
 /// Progress of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Not a candidate, and has received no token.
+    /// The process is not a candidate, and has received no token.
     Passive,
     /// A candidate before its phase.
     Candidate {
         /// Number of the current round, from 1.
         round: u64,
     },
-    /// Has sent its own token, which has not returned.
+    /// The process has sent its own token, which has not returned.
     Sent,
-    /// Knows the leader.
+    /// The process knows the leader.
     Settled { leader: ProcessId },
 }
 
@@ -102,7 +103,7 @@ impl Rounds for Process {
         Process { ring, rank, own_round, phase: Phase::Passive }
     }
 
-    fn length(config: &Config) -> Delay {
+    fn round_duration(config: &Config) -> Delay {
         config.round
     }
 
@@ -151,7 +152,7 @@ impl Rounds for Process {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         match scene {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,

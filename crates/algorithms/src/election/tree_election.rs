@@ -10,16 +10,16 @@
 //! | | so 3N + k − 4: 3N − 3 if one starts, 4N − 4 if all do |
 //!
 //! **Why it is right.** A process sends the largest rank that it knows to one neighbour, once all
-//! others have sent theirs. A leaf does this immediately. So each edge carries such a message, from
-//! the side on which all processes have sent. On exactly one edge both ends have done so: N
-//! messages cross N − 1 edges. A process that receives a message from the neighbour to which it has
-//! sent its own is *saturated*. Each of the two ends knows the largest rank of its side and
+//! its other neighbours have sent theirs. A leaf does this immediately. So each edge carries such a
+//! message, from the side on which all processes have sent. On exactly one edge both ends have done
+//! so: N messages cross N − 1 edges. A process that receives a message from the neighbour to which
+//! it has sent its own is *saturated*. Each of the two ends knows the largest rank of its side and
 //! receives that of the other. Hence both compute the largest of all, and each announces it on its
 //! side.
 //!
 //! The wake-up starts leaves that do not know of the election. A process that starts by itself
-//! wakes all neighbours, and any other process all but the one that woke it: 2(N − 1) − (N − k)
-//! messages.
+//! wakes all neighbours, and any other process wakes all but the one that woke it: 2(N − 1) − (N −
+//! k) messages.
 //!
 //! Beyond the book, messages carry the number of their election, so that copies are recognised.
 
@@ -47,7 +47,7 @@ pub struct TreeElection {
     variants: Variants<Switch>,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in that election.
+    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -55,14 +55,15 @@ pub struct TreeElection {
 enum Phase {
     /// No election is in progress (`AVAILABLE` before the first).
     Settled,
-    /// `ACTIVE`: waits until all neighbours but one have sent their largest rank.
+    /// `ACTIVE`: the process waits until all neighbours but one have sent their largest rank.
     Active {
         /// Neighbours that have not sent their largest rank.
         awaited: ProcessSet,
         /// Candidate with the largest rank received so far, possibly this process.
         largest: Candidate,
     },
-    /// `PROCESSING`: has sent its largest rank to its parent, the one neighbour that had not sent.
+    /// `PROCESSING`: the process has sent the largest rank it knows to its parent, the only
+    /// neighbour from which it had received no rank.
     Processing {
         /// The neighbour to which this process has sent its largest rank.
         parent: ProcessId,
@@ -106,7 +107,7 @@ labelled!(
 pub struct Config {
     /// The tree of the group.
     pub tree: Arc<Tree>,
-    /// Distinct ranks, by process.
+    /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -185,7 +186,7 @@ impl Protocol for TreeElection {
                 }
             }
             Message::Saturation { election, largest } => {
-                // It may overtake the message that wakes this process up.
+                // This message may overtake the one that wakes this process up.
                 if election > self.election {
                     self.wake_up(election, Some(from), fx);
                 }
@@ -288,7 +289,7 @@ impl Algorithm for TreeElection {
         }
     }
 
-    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let starting = match scene {
             WorkloadKind::AllStart | WorkloadKind::AllStartRandomRanks => size,
             WorkloadKind::OneStarts(_) => 1,
@@ -297,7 +298,7 @@ impl Algorithm for TreeElection {
         Some(Prediction::new(Precision::Exact, messages(size, starting)))
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 }

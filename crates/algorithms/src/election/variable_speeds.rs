@@ -45,11 +45,12 @@ pub type VariableSpeeds = InRounds<Process>;
 pub struct Process {
     ring: Ring,
     variants: Variants<Switch>,
-    /// This process, with its rank. The id of the rank is the identifier *v*; a load has no effect.
+    /// This process, with its rank. The id in the rank is the identifier *v*; the load in the rank
+    /// is ignored.
     own: Candidate,
     /// Smallest identifier that this process has seen; `None` before the first.
     smallest: Option<u32>,
-    /// Token that waits here.
+    /// Token that waits at this process.
     waiting: Option<Waiting>,
     /// The leader, once it is known.
     leader: Option<ProcessId>,
@@ -113,7 +114,7 @@ impl Rounds for Process {
         }
     }
 
-    fn length(config: &Config) -> Delay {
+    fn round_duration(config: &Config) -> Delay {
         config.round
     }
 
@@ -171,7 +172,7 @@ impl Rounds for Process {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
         match scene {
             WorkloadKind::OneStarts(start) if config.absent.contains(start) => None,
@@ -206,17 +207,18 @@ impl Process {
         }
     }
 
-    /// Returns true if this process has seen no smaller identifier.
+    /// Returns true if this process has seen no smaller identifier than that of `candidate`.
     fn forwards(&self, candidate: Candidate) -> bool {
         let is_smallest = self.smallest.is_none_or(|smallest| candidate.rank.id < smallest);
         self.leader.is_none() && is_smallest
     }
 
-    /// Keeps a token for as long as its identifier demands. It replaces a larger one.
+    /// Keeps a token for the number of rounds that its identifier demands. The token replaces a
+    /// waiting token with a larger identifier.
     fn take(&mut self, candidate: Candidate, fx: &mut impl Effects<VariableSpeeds>) {
         let id = candidate.rank.id;
         self.smallest = Some(self.smallest.map_or(id, |smallest| smallest.min(id)));
-        // The round in which the token travels is one of those that it takes.
+        // The rounds of a hop include the round in which the token travels.
         let rounds = self.rounds_per_hop(id).saturating_sub(1);
         self.wait(candidate, rounds, fx);
     }
@@ -232,7 +234,7 @@ impl Process {
         1_u64.checked_shl(id).unwrap_or(u64::MAX)
     }
 
-    /// Lets a token wait for this number of rounds, or sends it if there are none.
+    /// Lets a token wait for `rounds` rounds, or sends it at once if `rounds` is 0.
     fn wait(&mut self, candidate: Candidate, rounds: u64, fx: &mut impl Effects<VariableSpeeds>) {
         self.waiting = (rounds > 0).then_some(Waiting { candidate, rounds });
         if rounds == 0 {
@@ -247,8 +249,8 @@ impl Process {
     }
 }
 
-/// Returns an upper bound on the number of messages, including the announcement: that of the head
-/// of this file.
+/// Returns the upper bound on the number of messages, including the announcement, that the head of
+/// this file derives.
 fn most_messages(size: u32) -> u64 {
     let others = size.saturating_sub(1);
     2 * u64::from(size) + u64::from(others) - u64::from(others.count_ones())

@@ -15,8 +15,8 @@
 //! in flight in a reply. A process inside has all its permissions and gives none away, so no two
 //! processes are inside. A waiting process keeps its permissions against requests with larger
 //! timestamps and yields them to smaller ones. When it yields one it requests it again immediately,
-//! since the peer knows of no pending request of it. The peer serves that request after its own,
-//! and its later requests have larger timestamps. So each process waits only for smaller
+//! since the peer knows of no pending request of this process. The peer serves that request after
+//! its own, and its later requests have larger timestamps. So each process waits only for smaller
 //! timestamps, and the smallest waits for none.
 //!
 //! A process with all its permissions enters again without any message, so entries are not in the
@@ -68,7 +68,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry, and the permission that the two processes share.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Gives the shared permission to the receiver.
@@ -97,7 +97,8 @@ impl Protocol for CarvalhoRoucairol {
     type Timer = Never;
     type Stable = ();
 
-    /// A restarted process cannot know which permissions it gave away, and starts with none.
+    /// Boots the process. A restarted process cannot know which permissions it gave away, and
+    /// starts with none.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let is_first_boot = stable.is_none();
         let larger = |peer: &ProcessId| is_first_boot && *peer > group.me();
@@ -210,9 +211,9 @@ impl Algorithm for CarvalhoRoucairol {
         }
     }
 
-    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        // In each pair, the process that entered last holds the permission: the other one, half of
-        // the time.
+    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        // In each pair, the process that entered last holds the permission. On average, half of the
+        // permissions are missing, and each of these takes two messages.
         let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
         (scene == WorkloadKind::OneAtATime).then_some(mean)
     }

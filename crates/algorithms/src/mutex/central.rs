@@ -215,16 +215,16 @@ impl Algorithm for Central {
                 "ask the coordinator",
                 "textbook; cf. Garcia-Molina, IEEE ToC 1982",
             )
-            .promising([Property::Order])
+            .with_promises([Property::Order])
         }
     }
 
-    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let precision = match scene {
             WorkloadKind::OneAtATime => Precision::Mean,
-            WorkloadKind::Alike => Precision::Exact,
+            WorkloadKind::AllEquallyOften => Precision::Exact,
             _ => return None,
         };
-        Some(Prediction::shared(precision, 3 * u64::from(size - 1), size.into()))
+        Some(Prediction::fraction(precision, 3 * u64::from(size - 1), size.into()))
     }
 }

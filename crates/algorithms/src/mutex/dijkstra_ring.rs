@@ -101,7 +101,7 @@ pub struct Config {
     /// *K*: number of states, at least 2. `None` means 2N, with which the ring converges from every
     /// start.
     pub states: Option<u32>,
-    /// Initial states by process; zeros for processes without an entry.
+    /// Initial states of the processes, by index; zeros for processes without an entry.
     pub start: Arc<[State]>,
     /// Maximum time for which a process keeps the privilege unused, in ticks: the time of one hop.
     pub pass_after: u64,

@@ -22,10 +22,11 @@
 //! waiting predecessors gets all its forks, and each entry puts the process behind its neighbours.
 //!
 //! At the start all forks are dirty, and the process with the smaller number holds the fork: the
-//! larger number precedes, which is acyclic. The request token of an edge is at the other end. The
-//! paper lets a process request while it holds the token; here it does so when it becomes hungry,
-//! and when it yields a fork while hungry. Therefore a request may overtake the fork that was sent
-//! before it, and waits for it.
+//! larger number precedes, which is acyclic. The request token of an edge starts at the end without
+//! the fork. The paper lets a process send the token at any time while it is hungry and lacks the
+//! fork; here it does so when it becomes hungry, and when it yields a fork while hungry. So a
+//! request may overtake the fork that was sent before it; the receiver answers it when the fork
+//! arrives.
 
 use alloc::sync::Arc;
 
@@ -46,12 +47,13 @@ pub struct DiningPhilosophers {
     neighbours: SharedConfig<ProcessSet>,
     variants: Variants<Switch>,
     phase: Phase,
-    /// `fork(f)`: neighbours whose shared fork is here.
+    /// `fork(f)`: neighbours whose shared fork this process holds.
     forks: ProcessSet,
-    /// `dirty(f)`: neighbours whose fork is here and dirty. All other forks here are clean.
+    /// `dirty(f)`: neighbours whose shared fork this process holds dirty. All its other forks are
+    /// clean.
     dirty: ProcessSet,
-    /// `reqf(f)`: neighbours whose request token is here. With the fork, the token is a request of
-    /// the neighbour.
+    /// `reqf(f)`: neighbours with whom this process shares a request token that it holds. If it
+    /// also holds the fork, the neighbour has requested the fork.
     tokens: ProcessSet,
 }
 
@@ -182,28 +184,29 @@ impl DiningPhilosophers {
         self.phase == Phase::Eating
     }
 
-    /// Returns true if the fork of the edge to `peer` is here.
+    /// Returns true if this process holds the fork that it shares with `peer`.
     pub fn has_fork(&self, peer: ProcessId) -> bool {
         self.forks.contains(peer)
     }
 
-    /// Sends the request token to a neighbour that has the fork, or had sent it before this process
-    /// lost it again.
+    /// Requests the fork of the edge to `peer`, if this process holds the request token. Otherwise
+    /// it has already sent the request.
     fn request(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.tokens.remove(peer) {
             fx.send(peer, Message::Request);
         }
     }
 
-    /// Yields a fork if its neighbour requests it and this process need not keep it.
+    /// Yields the fork of the edge to `peer` if the peer requests it and this process need not keep
+    /// it.
     fn answer(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if self.yields_to(peer) {
             self.yield_fork(peer, fx);
         }
     }
 
-    /// Returns true if this process has to send the fork that a neighbour requests: the fork is
-    /// dirty, and this process is not inside.
+    /// Returns true if this process must send the fork that it shares with `peer`: the peer has
+    /// requested it, it is dirty, and this process is not inside.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);
@@ -216,7 +219,7 @@ impl DiningPhilosophers {
         is_requested && !is_kept
     }
 
-    /// Sends a fork, clean. A hungry process requests it back at once.
+    /// Cleans the fork shared with `peer` and sends it. A hungry process requests it back at once.
     fn yield_fork(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         self.forks.remove(peer);
         self.dirty.remove(peer);
@@ -252,7 +255,7 @@ impl Algorithm for DiningPhilosophers {
             theory: Some(Theory::lock(
                 ["0…2", "no bound", "no"],
                 // The next entry of the group may be that of a process far away.
-                Hops { words: "1", least: 1, most: 1, whole: false },
+                Hops { formula: "1", least: 1, most: 1, is_unconditional: false },
             )),
             promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),
             variants: Variants::<Switch>::declared(),

@@ -10,27 +10,29 @@
 //! | delay to enter, uncontended | 4 messages, 2 for a manager |
 //! | delay from exit to the next entry | 2 to 4 messages; more after a deadlock |
 //!
-//! There are three locks, each managed by one of the first three processes (two with two processes,
-//! one with one). A process inside holds two of them. Each process starts at another lock and
-//! continues with the next in a cycle, so all may hold one and wait for the next. A process that
-//! waits for its second lock is informed of its holder: an edge of the wait-for graph. Along each
-//! new edge a probe is sent, and a process that waits as well forwards it. A probe that returns to
-//! its initiator has found a cycle. It names the victim: the process with the most entries in the
-//! cycle, or the largest id among equals. The victim releases its locks and tries again.
+//! There are three locks, each managed by one of the first three processes. (A group of two has two
+//! locks, and a group of one has one.) A process inside holds two of them. Process *i* starts with
+//! lock *i* modulo 3 and continues with the next in a cycle, so all may hold one and wait for the
+//! next. A process that waits for its second lock is informed of its holder: an edge of the
+//! wait-for graph. Along each new edge a probe is sent, and a process that waits as well forwards
+//! it. A probe that returns to its initiator has found a cycle. It names the victim: the process
+//! with the most entries in the cycle, or the largest id among equals. The victim releases its
+//! locks and tries again.
 //!
 //! **Why it is right.** Any two processes need a common lock, which is granted to one at a time.
-//! Its grants are numbered above the largest count that its requesters have seen. The process that
-//! learns last of its edge of a cycle starts a probe when the others know theirs, and that probe
-//! returns. An edge lasts until its attempt to enter ends, so a probe that returns has found an
-//! existing cycle, or one whose victim has already given up. All probes around a cycle name one
-//! attempt of one victim: it gives up once, and never without a cycle.
+//! The lock's manager numbers each grant above the largest count that its requesters have seen. Of
+//! the processes on a cycle, the one that learns last of its edge starts a probe. The others know
+//! their edges by then, so that probe returns. An edge lasts until its attempt to enter ends, so a
+//! probe that returns has found an existing cycle, or one whose victim has already given up. All
+//! probes around a cycle name one attempt of one victim: it gives up once, and never without a
+//! cycle.
 //!
-//! **Why no process retries forever.** The order of victims is fixed while they wait, and its least
-//! process is never a victim. A process that releases a lock queues behind all that wait for it. So
-//! the queue before the least process only gets shorter, first for one lock, which it then keeps,
-//! then for the other. A process that enters moves up in the order, so every process is the least
-//! after finitely many entries of others. The variant `ordered` prevents cycles instead of
-//! detecting them.
+//! **Why no process retries forever.** Processes are ordered as candidates for the victim. The
+//! order of waiting processes is fixed, and the least of them is never a victim. A process that
+//! releases a lock queues behind all that wait for it. So the queue before the least process only
+//! gets shorter, first for one lock, which it then keeps, then for the other. A process that enters
+//! moves up in the order, so every process is the least after finitely many entries of others. The
+//! variant `ordered` prevents cycles instead of detecting them.
 
 mod message;
 
@@ -84,7 +86,7 @@ enum Phase {
 struct Edge {
     /// Attempt that holds the lock.
     to: Attempt,
-    /// Number of the grant by which that attempt holds the lock.
+    /// Number of the grant by which the attempt `to` holds the lock.
     count: u64,
     /// `dependent`: initiators whose probes this process has forwarded along this edge.
     dependents: BTreeSet<Initiator>,
@@ -335,7 +337,7 @@ impl Algorithm for EdgeChasing {
         // Without cycles, three messages with each of two managers suffice.
         let ordered = Cost { most: Some(6), ..messages.clone() };
         let is_ordered = config.has(Switch::Ordered);
-        let messages = if is_ordered { ordered } else { messages.in_part() };
+        let messages = if is_ordered { ordered } else { messages.incomplete() };
         Card {
             faults: Faults::duplication(
                 "stops when a manager or a process that waits or is inside crashes",
@@ -343,7 +345,7 @@ impl Algorithm for EdgeChasing {
             messages: messages.zero_if_alone(size),
             theory: Some(Theory::lock(
                 ["4 (2 at a manager)", "not known", "no"],
-                Hops { words: "2…4 (alone)", least: 2, most: 4, whole: false },
+                Hops { formula: "2…4 (alone)", least: 2, most: 4, is_unconditional: false },
             )),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(

@@ -1,5 +1,5 @@
-//! Generations of tokens: creates exactly one replacement for a token that may be lost. Shared by
-//! the ring and the queue that tolerate crashes.
+//! Generations of tokens: creates exactly one replacement for a token that may be lost. Used by
+//! [`RepairedRing`](super::RepairedRing) and [`NishioLiManning`](super::NishioLiManning).
 //!
 //! A process that suspects a peer assumes that the token may be lost with it, and notifies the
 //! smallest process that it trusts. That process starts a new generation and inquires of all
@@ -26,7 +26,7 @@ enum Role<A> {
     None,
     /// The process must respond to the inquiry of the maker, the process that makes the token.
     MustRespond,
-    /// Makes the token once all awaited processes have responded.
+    /// The process makes the token once all awaited processes have responded.
     Making {
         /// Processes that have not responded. This process is one of them while it is inside.
         awaited: ProcessSet,
@@ -36,8 +36,8 @@ enum Role<A> {
 }
 
 impl<A> Generations<A> {
-    /// Returns the state at the start. The token of the first generation starts at the first
-    /// process.
+    /// Returns the state at the start of the group, when the first process has the token of the
+    /// first generation.
     pub(crate) fn new(group: Group) -> Self {
         let newest = Term { number: 0, leader: ProcessId(0) };
         Generations { group, newest, suspected: ProcessSet::new(), role: Role::None }
@@ -59,7 +59,8 @@ impl<A> Generations<A> {
         self.suspected.remove(peer);
     }
 
-    /// Returns the process that makes tokens: the smallest trusted one, possibly this one.
+    /// Returns the process that makes tokens: the smallest process that this one trusts, possibly
+    /// itself.
     pub(crate) fn maker(&self) -> ProcessId {
         let trusted = self.group.processes().find(|it| self.trusts(*it));
         trusted.unwrap_or(self.group.me())
@@ -69,9 +70,9 @@ impl<A> Generations<A> {
         matches!(self.role, Role::Making { .. })
     }
 
-    /// Starts a new generation, because the token of `doubted` may be lost. Returns the processes
-    /// to inquire of. Returns `None` if a newer generation exists, or if this process is making
-    /// that token.
+    /// Starts a new generation, because the token of the generation `doubted` may be lost. Returns
+    /// the processes to inquire of. Returns `None` if a newer generation than `doubted` exists, or
+    /// if this process is still making the token of `doubted`.
     pub(crate) fn start(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
         if doubted < self.newest || doubted == self.newest && self.is_making() {
             return None;
@@ -89,7 +90,7 @@ impl<A> Generations<A> {
     }
 
     /// Records a generation of which this process learned. Returns true if it is newer than all
-    /// known ones.
+    /// known generations.
     pub(crate) fn follow(&mut self, generation: Term) -> bool {
         let is_newer = generation > self.newest;
         if is_newer {
@@ -99,7 +100,7 @@ impl<A> Generations<A> {
     }
 
     /// Records a generation whose maker inquires of this process. Returns true if it is newer than
-    /// all known ones; this process must then respond.
+    /// all known generations; this process must then respond.
     pub(crate) fn follow_inquiry(&mut self, generation: Term) -> bool {
         let is_newer = self.follow(generation);
         if is_newer {
@@ -108,8 +109,9 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Returns true if the maker of `generation` must be informed that a newer one exists. If it
-    /// made the newer one as well, it knows that, and would mistake the message for a response.
+    /// Returns true if the maker of `generation` must be informed that a newer generation exists. A
+    /// process that is the maker of both already knows, and would mistake the message for a
+    /// response.
     pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }
@@ -132,8 +134,8 @@ impl<A> Generations<A> {
         }
     }
 
-    /// Stops waiting for the response of a process. Returns all responses if it was the last one:
-    /// the token can be made.
+    /// Stops waiting for the response of a process. Returns all responses if no other response is
+    /// awaited: the token can be made.
     pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<A> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {

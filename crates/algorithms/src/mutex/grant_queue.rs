@@ -10,7 +10,7 @@ use tenure_core::ProcessId;
 pub struct Ticket {
     /// Number of starts of the process, including the current one.
     pub boot: u64,
-    /// Number of requests since that start.
+    /// Number of requests that the process has made since the start `boot`.
     pub number: u64,
 }
 
@@ -55,7 +55,7 @@ impl GrantQueue {
     }
 
     /// Returns the claim that holds the lock, with the number of its grant, if `claim` waits for
-    /// it.
+    /// the lock.
     pub(crate) fn awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
         let holder = self.holder.filter(|_| self.queue.contains(&claim))?;
         Some((holder, self.granted))

@@ -10,12 +10,12 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Suppose that k + 1 processes are inside, and take the one whose request has
-//! the largest timestamp. It entered without the replies of at most k − 1 others, so one of the
-//! other k inside has replied to it. That process had seen the request, so its later requests have
-//! larger timestamps, and with a smaller one it would have deferred the reply. Of the waiting
-//! processes, the one with the smallest timestamp is deferred only by those inside. While these are
-//! fewer than k, it gets the N − k replies that it needs.
+//! **Why it is right.** Suppose that k + 1 processes are inside. The one whose request has the
+//! largest timestamp lacked the replies of at most k − 1 others when it entered, so one of the
+//! other k inside has replied to it. If that one already had its own, smaller request, it deferred
+//! the reply. If it made its request later, its timestamp is larger. Both are contradictions. Of
+//! the waiting processes, the one with the smallest timestamp is deferred only by those inside.
+//! While these are fewer than k, it gets the N − k replies that it needs.
 //!
 //! Up to k − 1 replies arrive after the entry, or after the exit. A reply therefore names its
 //! request, and a surplus reply is dropped. A new request of a process supersedes its older ones,
@@ -72,7 +72,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Permits the receiver to enter.

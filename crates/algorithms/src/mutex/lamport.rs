@@ -14,15 +14,16 @@
 //! and its own request is the smallest that it knows. Channels are FIFO, and the clock of a process
 //! that replied is beyond the request's clock. So any smaller request of a peer was sent before
 //! that peer's reply, has therefore arrived, and stays in the queue until it is released. So of two
-//! waiting processes, the one with the larger request knows of the smaller one and cannot enter
-//! before it has left. The smallest waits only for replies, which are sent immediately.
+//! waiting processes, the one with the larger request knows the smaller request, and cannot enter
+//! before the other process has left. The process with the smallest request waits only for replies,
+//! which are sent immediately.
 //!
 //! It makes no difference whether an *equal* clock counts as a later one. Each reply to the current
 //! request was sent after receiving it, with a later clock, and the replies to earlier requests all
 //! arrived before the process could leave. So a reply that arrives during a wait is later. If any
-//! message counts, one with the request's own clock is a concurrent request. If its process goes
-//! first, its release is awaited in any case, which is later and arrives after all that it sent
-//! before.
+//! message counts as a reply, a message whose clock equals that of the awaiting request is a
+//! concurrent request. If its sender has precedence, the sender's release is awaited in any case.
+//! That release has a later clock, and arrives after all earlier messages of the sender.
 //!
 //! The paper accepts *any* message with a later clock as a reply; this is the variant
 //! `any-message`, and `suppressed-replies` uses it to save replies. Waiting for the reply itself,
@@ -79,7 +80,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Acknowledges a request. All later requests of the sender have larger timestamps.
@@ -254,11 +255,11 @@ impl Algorithm for Lamport {
                 "every process keeps the queue of all requests",
                 "Lamport, CACM 21(7), 1978",
             )
-            .promising([Property::Order])
+            .with_promises([Property::Order])
         }
     }
 
-    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let saves = config.has(Switch::SuppressedReplies);
         let precision = if saves { Precision::Most } else { Precision::Exact };
         Some(Prediction::new(precision, 3 * u64::from(size - 1)))

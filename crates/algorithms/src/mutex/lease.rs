@@ -103,8 +103,8 @@ labelled!(
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The deadline of a request. It ends the entry that the response to the request permits, and a
-    /// later response permits none.
+    /// The deadline of a request. It ends the entry that the response to the request permits. A
+    /// response that arrives later permits no entry.
     Deadline(Side),
     /// The next request is due.
     Renewal,
@@ -116,8 +116,8 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Number of starts of this process. It distinguishes requests and fences from those before a
-    /// restart.
+    /// Number of starts of this process. It distinguishes requests and fences of this start from
+    /// those of earlier starts.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
 }
@@ -228,7 +228,7 @@ impl Lease {
     /// Sends a request or a renewal. If it is granted, the lease is measured from this moment.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
         let times = self.config.times;
-        let (side, round) = self.renewals.start(times.rounds);
+        let (side, round) = self.renewals.start(times.request_modulus);
         fx.set_timer(Timer::Deadline(side), self.config.lease_duration());
         fx.set_timer(Timer::Renewal, times.renewal);
         let request = Message::Request { ticket: self.ticket, round };
@@ -340,9 +340,9 @@ impl Algorithm for Lease {
             },
             topology: Topology::Star,
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).in_part(),
+            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).incomplete(),
             promises: [].into(),
-            clocked: [Property::MutualExclusion, Property::Fencing].into(),
+            timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             drift_ppm: config.times.drift_ppm(),
             timeouts: config.times.timeouts().into(),
             variants: Variants::<Switch>::declared(),

@@ -20,20 +20,20 @@
 //! leaves or its lease ends. The owner claims its lease for less than its duration, measured from
 //! *sending* the last answered renewal. The service received that renewal later and keeps the lease
 //! for its full duration. So the owner has left before its key is deleted, and another process
-//! enters only after that. This holds across a change of leader, because a new leader counts from a
-//! recorded remaining time that was longer, and the full duration is recorded again before a
-//! renewal is answered. A renewal is answered only by a leader confirmed by a majority, and not
-//! while the end of the lease is being committed.
+//! enters only after that. This holds across a change of leader, because a new leader counts from
+//! the recorded remaining time, which is not shorter than the time that was left, and the full
+//! duration is recorded again before a renewal is answered. A renewal is answered only by a leader
+//! confirmed by a majority, and not while the end of the lease is being committed.
 //!
 //! **Why every process is served.** A waiter watches the key next ahead from the revision in which
-//! it saw it, so no deletion is missed. A process that does not leave loses its lease, of which a
-//! new leader counts only the remaining time.
+//! it saw that key, so no deletion is missed. A process that does not leave loses its lease, of
+//! which a new leader counts only the remaining time.
 //!
 //! **Properties of the lock service that are checked here:**
 //!
 //! - `mutual-exclusion`: the log admits at most one process, and a process that claims to be inside
 //!   has left before another enters, while clocks keep their rates (in every schedule, so two
-//!   processes admitted by the log would both enter in one of them)
+//!   processes admitted by the log would both enter in one of the schedules)
 //! - `fencing`: the fence grows with each grant, across changes of leader
 //! - `fencing`: grants follow the order of the queue (the fence is the position in the queue)
 //! - `mutual-exclusion`: a process whose session has ended is not granted the lock (the next one
@@ -81,14 +81,14 @@ pub type Leased = LockClient<Config>;
 pub struct LockClient<L: LockKind> {
     me: ProcessId,
     config: SharedConfig<L>,
-    /// Identifier of the latest claim of this process, with that of its session.
+    /// Identifier of the latest claim of this process. It contains the identifier of the session.
     ticket: L::Ticket,
     /// The session with its place in the queue; `None` while this process does not want to enter.
     claim: Option<Claim<L>>,
     service: Option<Service<L>>,
 }
 
-/// A session, and its waiter: the part of a client that follows the queue.
+/// A session, with its waiter, which is the part of a client that follows the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Claim<L: LockKind> {
     session: Session,
@@ -115,7 +115,8 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Number of starts of this process. It distinguishes sessions from those before a restart.
+    /// Number of starts of this process. It distinguishes sessions of this start from those of
+    /// earlier starts.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
     /// The store of the service; `None` at all other processes.
@@ -244,8 +245,8 @@ impl Algorithm for Leased {
     fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 more for a waiter, and 2 for a renewal";
         let card = Card {
-            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).in_part(),
-            clocked: [Property::MutualExclusion, Property::Fencing].into(),
+            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).incomplete(),
+            timed_promises: [Property::MutualExclusion, Property::Fencing].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "leased",
@@ -257,7 +258,8 @@ impl Algorithm for Leased {
     }
 }
 
-/// Returns the card of an algorithm whose claims are held by sessions of a lock service.
+/// Returns `card` with the assumptions, faults and timeouts of a lock service whose sessions hold
+/// the claims.
 pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
     Card {
         strategy: Strategy::Centralised,

@@ -75,14 +75,14 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Gives the sender's vote to the receiver.
     Locked {
         /// The vote that the sender gives.
         ballot: Ballot,
-        /// Highest fence known to the voter.
+        /// Highest fence known to the sender.
         fence: u64,
     },
     /// Informs the receiver of a smaller request, for which the sender may vote first.
@@ -293,10 +293,10 @@ impl Maekawa {
         match arrival {
             Arrival::Voted(ballot) => self.lock(ballot, fx),
             _ if self.variants.has(Switch::Basic) => {}
-            Arrival::InFrontOf(_) if self.variants.has(Switch::Original1985) => {}
+            Arrival::Displaces(_) if self.variants.has(Switch::Original1985) => {}
             Arrival::Behind => self.fail(request, fx),
-            Arrival::InFrontOf(displaced) => self.fail(displaced.request, fx),
-            Arrival::After(holder) => {
+            Arrival::Displaces(displaced) => self.fail(displaced.request, fx),
+            Arrival::PrecedesHolder(holder) => {
                 self.send(holder.request.process, Message::Inquire { ballot: holder }, fx);
             }
             Arrival::Known => {}
@@ -386,13 +386,13 @@ impl Algorithm for Maekawa {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let precision = match scene {
             WorkloadKind::OneAtATime => Precision::Mean,
-            WorkloadKind::Alike => Precision::Least,
+            WorkloadKind::AllEquallyOften => Precision::Least,
             _ => return None,
         };
         let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
-        Some(Prediction::shared(precision, 3 * (0..size).map(others).sum::<u64>(), size.into()))
+        Some(Prediction::fraction(precision, 3 * (0..size).map(others).sum::<u64>(), size.into()))
     }
 }

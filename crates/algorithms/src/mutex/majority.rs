@@ -20,8 +20,9 @@
 //! request everywhere and asks a quorum of others, with a new timestamp, so messages of the old
 //! request have no effect. Suspicions are finitely many. After the last one every waiting process
 //! asks only live voters, and the argument of Maekawa and Sanders holds. Without a quorum of
-//! unsuspected processes a request waits: ⌊(N − 1)/2⌋ may crash with majorities, and with a tree as
-//! long as one of its quorums is up (any 2 of 7 processes, and 4 that leave a path).
+//! unsuspected processes a request waits: ⌊(N − 1)/2⌋ may crash with majorities, and with a tree
+//! any processes outside of one quorum (of 7, any 2, or 4 if the others form a path from the root
+//! to a leaf).
 //!
 //! A holder may crash before any process learns its fence. So there are generations, and a voter
 //! that withdraws its vote from a suspected process starts one. A waiting process that learns of a
@@ -115,8 +116,8 @@ impl Config {
 }
 
 impl Configured for Config {
-    /// Uses majorities, unless the parameters list quorums, or name a kind of quorums other than
-    /// the default grid.
+    /// Returns a configuration with majorities, unless the parameters list quorums, or name a kind
+    /// of quorums other than the default grid.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         if parameters.own_quorums.is_some() {
@@ -191,8 +192,8 @@ impl Protocol for Majority {
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
-                // Before withdrawing, so that the suspected process does not get the vote returned
-                // by this one.
+                // Remove the requests of the suspected process before this process withdraws its
+                // own. Otherwise the suspected process could get the vote that is returned.
                 self.votes.remove_waiting(peer);
                 let withdraws_vote = self.votes.votes_for(peer);
                 if withdraws_vote && !self.variants.has(Switch::OneGeneration) {
@@ -201,7 +202,8 @@ impl Protocol for Majority {
                 if withdraws_vote || self.can_change_quorum() {
                     self.restart_request(fx);
                 }
-                // Afterwards, so that this vote does not complete a request of an older generation.
+                // Take the vote back after the restart of the own request, so that the vote does
+                // not complete a request of an older generation.
                 self.votes.forget(peer, &mut vote_effects(self.generation, fx));
             }
             Verdict::Trust => {
@@ -226,7 +228,7 @@ impl Majority {
             let quorum = self.votes.quorum().iter();
             return Some(quorum.filter(|voter| !self.suspected.contains(*voter)).collect());
         }
-        self.quorums.avoiding(self.group.me(), &self.suspected)
+        self.quorums.quorum_avoiding(self.group.me(), &self.suspected)
     }
 
     /// Withdraws the waiting request and requests again from a quorum without suspected voters, if

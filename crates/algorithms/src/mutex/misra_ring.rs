@@ -11,14 +11,16 @@
 //!
 //! **Why it is right.** The holder of the ping may enter; the pong only guards it. Both carry the
 //! same number, which changes whenever they meet at a process, and every process remembers the last
-//! token it saw and its number. Say the ping arrives twice at a process with one number, and the
-//! pong did not arrive in between. A pong on the ring would have been overtaken by the ping. In
-//! FIFO channels that happens only at a process, so they would have met and the number would
-//! differ. So the pong is lost, and is made again here. The same holds for a lost ping. There are
-//! no timeouts, so a delay is not mistaken for a loss. If both are lost, the loss goes undetected.
+//! token it saw and its number. Suppose that the ping arrives twice at a process with the same
+//! number, and the pong did not arrive in between. If the pong were still on the ring, the ping
+//! would have overtaken it. Channels are FIFO, so a token overtakes the other only at a process,
+//! where both meet and the number changes. So the pong is lost, and this process makes it again.
+//! The same holds for a lost ping. There are no timeouts, so a delay is not mistaken for a loss. If
+//! both are lost, the loss goes undetected.
 //!
 //! Between two visits of a token to a process the two meet at most N times, so the number counts
-//! modulo N + 1. Modulo N, a token that met the other at every process would take it for lost.
+//! modulo N + 1. Modulo N, N meetings would leave the number as it was, and the process would take
+//! the other token for lost.
 //!
 //! Both tokens and all processes remember the number of entries. A pong that finds the ping lost
 //! has passed every process after the ping's last entry there, so the new ping continues counting
@@ -51,11 +53,12 @@ pub struct MisraRing {
     pong: Option<u32>,
     /// Token that this process received last, with its number. `None` before the first.
     last: Option<(Token, u32)>,
-    /// Largest number of entries by all processes that a token has carried here.
+    /// Number of entries by all processes so far: the largest that a token has brought to this
+    /// process.
     entries: u64,
 }
 
-/// State of this process's own request. It has the ping while inside.
+/// State of this process's own request. The process has the ping while it is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -68,7 +71,7 @@ enum Phase {
 pub enum Token {
     /// The permission to enter.
     Ping,
-    /// Guards the ping: detects its loss.
+    /// The token that guards the ping: it detects the loss of the ping.
     Pong,
 }
 
@@ -129,7 +132,8 @@ impl Protocol for MisraRing {
     type Timer = Token;
     type Stable = ();
 
-    /// Both tokens start at the first process. A restarted process creates no tokens.
+    /// Boots the process. Both tokens start at the first process. A restarted process creates no
+    /// tokens.
     fn boot(
         group: Group,
         config: &Config,
@@ -259,7 +263,7 @@ impl Algorithm for MisraRing {
                 "two tokens circulate, and each detects the loss of the other",
                 "Misra, PODC, 1983",
             )
-            .promising([Property::Bypass(Some(1))])
+            .with_promises([Property::Bypass(Some(1))])
         }
     }
 }

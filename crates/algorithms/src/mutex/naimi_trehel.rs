@@ -42,7 +42,8 @@ pub struct NaimiTrehel {
     phase: Phase,
 }
 
-/// State of this process's own request. In the last two states it has the token.
+/// State of this process's own request. The process has the token while it is `Holding` or
+/// `Inside`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -52,7 +53,7 @@ enum Phase {
         entries: u64,
     },
     Inside {
-        /// Number of entries so far, including this one.
+        /// Number of entries by all processes so far, including the current entry.
         entries: u64,
     },
 }
@@ -69,7 +70,7 @@ pub enum Message {
     },
     /// Passes the token; its holder may enter.
     Token {
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
 }
@@ -84,8 +85,9 @@ impl Protocol for NaimiTrehel {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process, to which all others point. If the first process
-    /// restarts, it creates no second token, and becomes the root of a tree without a token.
+    /// Boots the process. The token starts at the first process, to which all others point. If the
+    /// first process restarts, it creates no second token, and becomes the root of a tree without a
+    /// token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let first = ProcessId(0);
         let is_first = group.me() == first;
@@ -167,7 +169,7 @@ impl Algorithm for NaimiTrehel {
         }
     }
 
-    fn expected((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
         (scene == WorkloadKind::OneAtATime).then(|| Prediction::harmonic(1, size - 1, 0))
     }
 }

@@ -19,10 +19,10 @@
 //! token. Each answer also contains how many requests of its sender have been served: this is the
 //! `LN` of the new token, so waiting processes need not request again. If the maker crashes, the
 //! next smallest starts again with a higher number, unless it has the token. It also starts again
-//! if the inquiry of the crashed process arrives after its suspicion, since a process that follows
-//! it rejects the token. Every process eventually suspects a crashed one, including a process that
-//! sent the token to it. So no loss goes unnoticed, and as suspicions are finitely many, one
-//! generation lasts. All but one may crash.
+//! if the inquiry of the crashed maker arrives after that maker was suspected, since a process that
+//! has followed the inquiry rejects the token. Every process eventually suspects a crashed one,
+//! including a process that sent the token to it. So no loss goes unnoticed, and as suspicions are
+//! finitely many, one generation lasts. All but one may crash.
 //!
 //! The paper detects a loss by timeouts, and searches for the token before making another. Here the
 //! detector is a separate module, and the token is discarded rather than searched for. This takes
@@ -54,24 +54,24 @@ pub use message::{Message, Token};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NishioLiManning {
     group: Group,
-    /// `RN`: highest known request number, by process.
+    /// `RN`: for each process, its highest known request number.
     requests: Vec<u64>,
     phase: Phase,
-    /// Generations of the token. The process that makes a new token collects its `LN` from the
-    /// responses.
+    /// Generations of the token. The process that makes a new token collects the `LN` of the token
+    /// from the responses.
     generations: Generations<Vec<u64>>,
 }
 
-/// State of this process's own request. In the last two states it has a token.
+/// State of this process's own request. The process has a token while it is `Holding` or `Inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// Has a token of the newest known generation, and is not inside.
+    /// The process has a token of the newest known generation, and is not inside.
     Holding {
         token: Box<Token>,
     },
-    /// Is inside. The token may be of an older generation than the newest known one.
+    /// The process is inside. Its token may be of an older generation than the newest known one.
     Inside {
         token: Box<Token>,
     },
@@ -85,7 +85,8 @@ impl Protocol for NishioLiManning {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process creates no second token.
+    /// Boots the process. The token starts at the first process. A restarted process creates no
+    /// second token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
         let generations = Generations::new(group);
@@ -198,8 +199,8 @@ impl NishioLiManning {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
             Phase::Idle => self.pass_token(token, fx),
-            // Made by a process that wrongly suspected this one: the others wait again until this
-            // one leaves.
+            // A process that wrongly suspected this one made the token. The others wait again until
+            // this process exits.
             Phase::Inside { token: ours } if ours.generation < token.generation => {
                 self.phase = Phase::Inside { token };
             }
@@ -307,7 +308,8 @@ impl NishioLiManning {
         }
     }
 
-    /// Stops waiting for the response of a process. Makes the token if it was the last one.
+    /// Stops waiting for the response of a process. Makes the token if no other response is
+    /// awaited.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if let Some(served) = self.generations.record_response(from) {
             self.receive(Token::of(self.generations.newest(), served), fx);

@@ -55,12 +55,12 @@ enum Privilege {
     },
     /// At this process, which is not inside.
     Here {
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
     /// `USING`: at this process, which is inside.
     Inside {
-        /// Number of entries so far, including this one.
+        /// Number of entries by all processes so far, including the current entry.
         entries: u64,
     },
 }
@@ -73,7 +73,7 @@ pub enum Message {
     Request,
     /// Passes the token.
     Privilege {
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
 }
@@ -109,8 +109,8 @@ impl Protocol for Raymond {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process, the root. If the root restarts, it creates no second
-    /// token: it assumes that the token is in the direction of its first child.
+    /// Boots the process. The token starts at the first process, the root. If the root restarts, it
+    /// creates no second token: it assumes that the token is in the direction of its first child.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let me = group.me();
         let tree = &config.tree;
@@ -163,8 +163,8 @@ impl Protocol for Raymond {
 }
 
 impl Raymond {
-    /// Passes the token to the first process in the queue, if the token is here and its holder is
-    /// not inside.
+    /// Passes the token to the first process in the queue, if this process has the token and is not
+    /// inside.
     fn assign_privilege(&mut self, fx: &mut impl Effects<Self>) {
         let Privilege::Here { entries } = self.privilege else { return };
         let Some(next) = self.queue.pop_front() else { return };
@@ -211,10 +211,10 @@ impl Algorithm for Raymond {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         // Twice the mean distance between two random processes.
         let (there_and_back, pairs) = (2 * config.tree.total_distance(), u64::from(size).pow(2));
-        let mean = Prediction::shared(Precision::Mean, there_and_back, pairs);
+        let mean = Prediction::fraction(Precision::Mean, there_and_back, pairs);
         (scene == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

@@ -13,45 +13,45 @@ const RENEWAL: &str = "entry-renewal";
 
 /// Durations of an entry that expires by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntryTimes {
+pub struct EntryDurations {
     /// Time for which a grant permits being inside, measured from the request.
     pub lease: Delay,
     /// Time for which the lock stays reserved, measured from the grant. It is longer than the lease
     /// by more than the clocks drift.
     pub expiry: Delay,
-    /// Interval between requests of a process that waits or is inside. It exceeds the time of a
-    /// request and its response. The lease exceeds the interval by at least this time.
+    /// Interval between requests of a process that waits or is inside. It exceeds the time that a
+    /// request and its response take. The lease exceeds the interval by at least the same time.
     pub renewal: Delay,
     /// Modulus of the request numbers. A response that is delayed by that many requests would be
-    /// mistaken for a response to the current one.
-    pub rounds: u64,
+    /// mistaken for a response to the current request.
+    pub request_modulus: u64,
 }
 
-impl EntryTimes {
+impl EntryDurations {
     /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine delays
     /// and is renewed every three, so one renewal may be lost. The lock stays reserved for ten
     /// delays, which tolerates a clock drift of 5 %.
     pub fn plain(delay: u64) -> Self {
-        EntryTimes {
+        EntryDurations {
             lease: Delay::ticks(9 * delay),
             expiry: Delay::ticks(10 * delay),
             renewal: Delay::ticks(3 * delay),
-            rounds: Term::NUMBERS,
+            request_modulus: Term::NUMBER_LIMIT,
         }
     }
 
     /// Returns durations for the parameters. The lock on the fastest clock stays reserved longer
     /// than a lease on the slowest clock lasts.
     pub(crate) fn of(parameters: &Parameters) -> Self {
-        let plain = EntryTimes::plain(parameters.delay);
+        let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
         let least = parameters.stretched(lease.max).saturating_add(1);
         let expiry = Delay::ticks(plain.expiry.max.max(least));
-        EntryTimes {
+        EntryDurations {
             lease,
             expiry: parameters.timeout(EXPIRY, expiry),
             renewal: parameters.timeout(RENEWAL, plain.renewal),
-            rounds: parameters.rounds,
+            request_modulus: parameters.number_modulus,
         }
     }
 
@@ -84,7 +84,7 @@ pub enum Side {
 /// Requests of one process: the latest one, and the one whose response permits being inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RenewalRequests {
-    /// Number of the latest request, modulo the number of distinct ones.
+    /// Number of the latest request, modulo `request_modulus`.
     round: u64,
     /// Timer of the latest request, until its response arrives or its deadline passes.
     pending: Option<Side>,
@@ -93,11 +93,11 @@ pub(crate) struct RenewalRequests {
 }
 
 impl RenewalRequests {
-    /// Starts a request, numbered modulo `rounds`. Returns its timer and number.
-    pub(crate) fn start(&mut self, rounds: u64) -> (Side, u64) {
+    /// Starts a request, numbered modulo `modulus`. Returns its timer and number.
+    pub(crate) fn start(&mut self, modulus: u64) -> (Side, u64) {
         let side = if self.current == Some(Side::Left) { Side::Right } else { Side::Left };
         self.pending = Some(side);
-        self.round = (self.round + 1) % rounds;
+        self.round = (self.round + 1) % modulus;
         (side, self.round)
     }
 

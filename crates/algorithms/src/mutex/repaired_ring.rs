@@ -67,12 +67,13 @@ pub struct RepairedRing {
     phase: Phase,
 }
 
-/// State of this process's own request. In the last two states it has a token.
+/// State of this process's own request. The process has a token while it is `Holding` or `Inside`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// Has the token without entering. Passes it on when the timer `Pass` fires.
+    /// The process has the token and does not enter. It passes the token on when the timer `Pass`
+    /// fires.
     Holding {
         /// Number of entries in this generation.
         entries: u64,
@@ -80,7 +81,7 @@ enum Phase {
     Inside {
         /// Generation of the token with which this process entered.
         generation: Term,
-        /// Number of entries in this generation, including this one.
+        /// Number of entries in this generation, including the current entry.
         entries: u64,
     },
 }
@@ -126,7 +127,8 @@ impl Protocol for RepairedRing {
     type Timer = Timer;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process creates no second token.
+    /// Boots the process. The token starts at the first process. A restarted process creates no
+    /// second token.
     fn boot(
         group: Group,
         config: &Config,
@@ -279,7 +281,7 @@ impl RepairedRing {
 /// Creation of a new token after a suspicion.
 impl RepairedRing {
     /// Starts a new generation. Does nothing if a newer one than `doubted` exists, or if this
-    /// process already starts one.
+    /// process is still making the token of `doubted`.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         let Some(recipients) = self.generations.start(doubted, ()) else { return };
         let generation = self.generations.newest();
@@ -316,7 +318,8 @@ impl RepairedRing {
         self.stop_waiting_for(self.group.me(), fx);
     }
 
-    /// Stops waiting for the response of a process. Makes the token if it was the last one.
+    /// Stops waiting for the response of a process. Makes the token if no other response is
+    /// awaited.
     fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         if self.generations.record_response(from).is_some() {
             self.receive(0, fx);

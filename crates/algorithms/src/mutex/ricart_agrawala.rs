@@ -10,17 +10,18 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Take two requests. Each process gets the other's request, and the one with
-//! the larger timestamp is not answered by the other process until that one has left. A request
-//! made after another was *seen* has the larger timestamp, because receiving a request advances the
-//! clock. So a process that has already answered cannot make a smaller one. Timestamps are totally
-//! ordered, so the smallest waits for no other, and a waiting process has finitely many before it.
+//! **Why it is right.** Take the requests of two processes. Each process gets the other's request,
+//! and the process with the smaller timestamp replies to the other only after it has left. A
+//! request made after another was *seen* has the larger timestamp, because receiving a request
+//! advances the clock. So a process that has already answered cannot make a smaller one. Timestamps
+//! are totally ordered, so the smallest waits for no other, and a waiting process has finitely many
+//! before it.
 //!
 //! Two things go beyond the paper. A reply names its request, so that a late duplicate cannot serve
 //! the next one. And it carries the sender's clock, without which a request that happened after
-//! another could get the smaller timestamp. The variant `reference` is the algorithm of 1981
-//! without either. (Communication between applications carries no clock: a request caused by it may
-//! still get the smaller timestamp.)
+//! another could get the smaller timestamp. The variant `reference` omits both: it is the algorithm
+//! of 1981. (Communication between applications carries no clock: a request caused by it may still
+//! get the smaller timestamp.)
 
 mod rules;
 
@@ -37,7 +38,7 @@ use rules::Rules;
 pub use rules::Switch;
 
 use crate::Variants;
-use crate::variants::tolerant;
+use crate::variants::fault_tolerant;
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,7 +75,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Permits the receiver to enter.
@@ -222,8 +223,9 @@ impl Algorithm for RicartAgrawala {
     fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
         let mut variants = Variants::<Switch>::declared();
-        variants
-            .push(tolerant("the tolerant-ricart-agrawala: suspected processes are not awaited"));
+        variants.push(fault_tolerant(
+            "the tolerant-ricart-agrawala: suspected processes are not awaited",
+        ));
         Card {
             faults: Faults {
                 duplication: !config.has(Switch::Reference),
@@ -239,11 +241,11 @@ impl Algorithm for RicartAgrawala {
                 "ask every process, and defer later requests",
                 "Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .promising(Rules(*config).stamps_replies().then_some(Property::Order))
+            .with_promises(Rules(*config).stamps_replies().then_some(Property::Order))
         }
     }
 
-    fn expected(_: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(_: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 
@@ -253,8 +255,8 @@ impl Algorithm for RicartAgrawala {
         true
     }
 
-    /// The clock is read only for the timestamp of a request and for replies, and a reply goes only
-    /// to a process that has requested.
+    /// Resets the clock. It is read only for the timestamp of a request and for replies, and a
+    /// reply goes only to a process that has requested.
     fn forget_clock(&mut self) {
         self.clock = LamportClock::default();
     }

@@ -11,11 +11,12 @@
 //! | delay from exit to the next entry | 1 message |
 //!
 //! **Why it is right.** There is one token, and only its holder may be inside. A process numbers
-//! its requests. Every process remembers the highest request number of each, and the token the last
-//! served one of each: a process one ahead of the token waits for it. Each request reaches every
-//! process, including the one that has the token, or gets it next and leaves. From then on the
-//! requester is in the token's queue, and the queue before it only gets shorter. A late or
-//! duplicate request is no longer ahead of the token and has no effect.
+//! its requests. Every process remembers the highest request number of each process, and the token
+//! records the number of the last served request of each. A process whose request number is one
+//! above its served one waits for the token. Each request reaches every process, including the one
+//! that has the token, or gets it next; that process leaves eventually. From then on the requester
+//! is in the token's queue, and the queue before it only gets shorter. A late or duplicate request
+//! is no longer ahead of the token and has no effect.
 //!
 //! Beyond the paper, the token counts the entries; the count is the fence. A token that arrives at
 //! a process that does not wait is a duplicate and is ignored; one that arrives during a wait is
@@ -33,18 +34,19 @@ use tenure_core::{
     labelled,
 };
 
-use crate::variants::tolerant;
+use crate::variants::fault_tolerant;
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
     group: Group,
-    /// `RN`: highest known request number, by process.
+    /// `RN`: for each process, its highest known request number.
     requests: Vec<u64>,
     phase: Phase,
 }
 
-/// State of this process's own request. In the last two states it has the token.
+/// State of this process's own request. The process has the token while it is `Holding` or
+/// `Inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -59,7 +61,7 @@ enum Phase {
 pub struct Token {
     /// Number of entries by all processes so far.
     entries: u64,
-    /// `LN`: number of the last served request, by process.
+    /// `LN`: for each process, the number of its last served request.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     served: Vec<u64>,
     /// `Q`: processes that receive the token next, in order.
@@ -92,7 +94,8 @@ impl Protocol for SuzukiKasami {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process creates no second token.
+    /// Boots the process. The token starts at the first process. A restarted process creates no
+    /// second token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
         let phase = if group.me() == ProcessId(0) && stable.is_none() {
@@ -166,8 +169,7 @@ impl SuzukiKasami {
         fx.emit(Event::Exited);
     }
 
-    /// Returns true if `process` waits: by its number of requests, the token has not served the
-    /// last one.
+    /// Returns true if `process` waits: the token has not served its last known request.
     fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
         self.requests[process.index()] == token.served[process.index()] + 1
     }
@@ -186,7 +188,7 @@ impl Algorithm for SuzukiKasami {
             ),
             messages: Cost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
             theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
-            variants: vec![tolerant("the nishio-li-manning: a lost token is made anew")],
+            variants: vec![fault_tolerant("the nishio-li-manning: a lost token is made anew")],
             ..Card::mutex(
                 "suzuki-kasami",
                 "ask every process for the token, which records the requests it has served",
@@ -195,7 +197,7 @@ impl Algorithm for SuzukiKasami {
         }
     }
 
-    fn expected((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
         // The holder needs no message, any other process N.
         let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
         (scene == WorkloadKind::OneAtATime).then_some(mean)

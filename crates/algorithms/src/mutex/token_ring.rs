@@ -29,7 +29,7 @@ use tenure_core::{
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
-use crate::variants::{switches, tolerant};
+use crate::variants::{fault_tolerant, switches};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,18 +41,20 @@ pub struct TokenRing {
     phase: Phase,
 }
 
-/// State of this process's own request. In the last two states it has the token.
+/// State of this process's own request. The process has the token while it is `Holding` or
+/// `Inside`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// Has the token without entering. Passes it on when the timer `Pass` fires.
+    /// The process has the token and does not enter. It passes the token on when the timer `Pass`
+    /// fires.
     Holding {
         /// Number of entries by all processes so far.
         entries: u64,
     },
     Inside {
-        /// Number of entries so far, including this one.
+        /// Number of entries by all processes so far, including the current entry.
         entries: u64,
     },
 }
@@ -63,7 +65,7 @@ enum Phase {
 pub enum Message {
     /// Passes the token; its holder may enter.
     Token {
-        /// Number of entries so far.
+        /// Number of entries by all processes so far.
         entries: u64,
     },
 }
@@ -116,7 +118,8 @@ impl Protocol for TokenRing {
     type Timer = Timer;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process creates no second token.
+    /// Boots the process. The token starts at the first process. A restarted process creates no
+    /// second token.
     fn boot(
         group: Group,
         config: &Config,
@@ -220,7 +223,7 @@ impl Algorithm for TokenRing {
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             variants: Variants::<Switch>::declared()
                 .into_iter()
-                .chain([tolerant(
+                .chain([fault_tolerant(
                     "suspected processes are skipped, and a lost token is replaced, as in \
                      repaired-ring",
                 )])
@@ -230,7 +233,7 @@ impl Algorithm for TokenRing {
                 "the holder of the token may enter, and passes it on",
                 "Le Lann, IFIP Congress, 1977",
             )
-            .promising([Property::Order, Property::Bypass(Some(1))])
+            .with_promises([Property::Order, Property::Bypass(Some(1))])
         }
     }
 }

@@ -24,10 +24,11 @@
 //! await it again. So two are never inside, and no process waits forever.
 //!
 //! The fence is the timestamp of the request. A formerly suspected process may request with a
-//! smaller timestamp than that of a process that was inside meanwhile. So a reply carries the last
-//! entry of its sender, and a request that is not larger is made again. Fences therefore increase
-//! across all crashes without restart. They also increase across a restart while the processes that
-//! entered in the absence stay up; an entry that no live process remembers cannot be exceeded.
+//! smaller timestamp than that of a process that was inside meanwhile. So a reply carries the
+//! timestamp of its sender's last entry, and a process whose request is not larger makes it again.
+//! Fences therefore increase across all crashes without restart. They also increase across a
+//! restart while the processes that entered in the absence stay up. An entry that no live process
+//! remembers may have a higher fence than later entries.
 //!
 //! **With a detector that errs**, two processes may be inside, and no lock can prevent this: the
 //! suspected one may only be slow. Their fences differ, and a resource that rejects the lower one
@@ -51,10 +52,11 @@ pub struct TolerantRicartAgrawala {
     clock: LamportClock,
     phase: Phase,
     /// `Reply_Deferred`: the latest request of each peer to which this process has not replied, in
-    /// order.
+    /// the order of timestamps.
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
-    /// Clock of the last entry; after a restart, the highest possible value.
+    /// Clock of this process's last entry. After a restart it is the saved clock, which is at least
+    /// as high.
     entered: u64,
 }
 
@@ -77,7 +79,7 @@ enum Phase {
 pub enum Message {
     /// Requests entry to the critical section.
     Request {
-        /// Timestamp that orders the request.
+        /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Permits the receiver to enter, unless `entered` shows that the sender entered with a later
@@ -220,7 +222,7 @@ impl TolerantRicartAgrawala {
     }
 
     /// Keeps a request if it is the latest of its process. That process no longer needs replies to
-    /// older ones.
+    /// its older requests.
     fn defer(&mut self, request: Timestamp) {
         let is_newer = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(is_newer) {
@@ -275,7 +277,7 @@ impl Algorithm for TolerantRicartAgrawala {
                 "ask every process, defer later requests, and do not await suspected processes",
                 "after Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .promising([Property::Order])
+            .with_promises([Property::Order])
         }
     }
 }

@@ -10,7 +10,7 @@ use tenure_core::{ProcessId, Timestamp};
 pub struct Ballot {
     /// Timestamp of the request.
     pub request: Timestamp,
-    /// Number of votes that this voter has given to this request so far, including this one.
+    /// Number of this vote, from 1: how many votes the voter has given to the request so far.
     pub number: u32,
 }
 
@@ -32,7 +32,7 @@ enum Lock {
     Locked(Ballot),
 }
 
-/// Result of the arrival of a request: its position among the known ones.
+/// Result of the arrival of a request: its position among the requests that the voter knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Arrival {
     /// The vote was free and was given to the request.
@@ -40,10 +40,10 @@ pub(super) enum Arrival {
     /// A smaller request has the vote or waits for it.
     Behind,
     /// The new request is the smallest. The voter has already asked for its vote back, for the sake
-    /// of the request that was the smallest until now.
-    InFrontOf(Ballot),
-    /// The new request is the smallest. The voter must ask for this vote back.
-    After(Ballot),
+    /// of the contained request, which waits and was the smallest until now.
+    Displaces(Ballot),
+    /// The new request is the smallest. The voter must ask for the contained vote back.
+    PrecedesHolder(Ballot),
     /// The request is already known: its message is a duplicate.
     Known,
 }
@@ -67,8 +67,8 @@ impl Voter {
             return Arrival::Behind;
         }
         match first.filter(|first| *first < current) {
-            Some(first) => Arrival::InFrontOf(first),
-            None => Arrival::After(current),
+            Some(first) => Arrival::Displaces(first),
+            None => Arrival::PrecedesHolder(current),
         }
     }
 
@@ -102,7 +102,7 @@ impl Voter {
         }
     }
 
-    /// Removes the request of a process from those that wait for the vote.
+    /// Removes the request of a process from the requests that wait for the vote.
     pub(super) fn remove(&mut self, process: ProcessId) {
         self.waiting.retain(|ballot| ballot.request.process != process);
     }

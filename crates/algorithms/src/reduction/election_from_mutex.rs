@@ -40,9 +40,9 @@ pub struct ElectionFromMutex<M: Mutex> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Follower,
-    /// Waits for the lock, which the current leader may hold.
+    /// The process waits for the lock, which the current leader may hold.
     Candidate,
-    /// Inside, and therefore the leader.
+    /// The process is inside, and therefore is the leader.
     Leader,
 }
 
@@ -54,7 +54,8 @@ pub enum Message<M> {
     Mutex(M),
     /// Announces the sender, which is inside, as the leader.
     Elected {
-        /// Term of the leader. Its number contains a whole fence, and is never packed further.
+        /// Term of the leader. Its number contains both parts of a fence, so it may exceed the
+        /// limit of other term numbers.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         term: Term,
     },
@@ -189,8 +190,8 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
     fn card(config: &M::Config, size: u32) -> Card {
         let mutex = M::card(config, size);
         let others = u64::from(size) - 1;
-        let by_clocks = mutex.clocked.contains(&Property::MutualExclusion);
-        let (promises, clocked) = match by_clocks {
+        let by_clocks = mutex.timed_promises.contains(&Property::MutualExclusion);
+        let (promises, timed_promises) = match by_clocks {
             false => (vec![Property::Agreement, Property::Progress], vec![]),
             true => (vec![], vec![Property::Agreement, Property::OneLeaderAtATime]),
         };
@@ -207,11 +208,11 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
                 others,
                 mutex.messages.most.map(|most| others + u64::from(size) * most),
             )
-            .in_part(),
+            .incomplete(),
             knows: Knowledge::NON_UNIFORM,
             theory: None,
             promises,
-            clocked,
+            timed_promises,
             // The announcement is not repeated.
             faults: Faults { loss: false, max_lost: 0, ..mutex.faults },
             ..mutex

@@ -9,10 +9,11 @@
 //! | messages per entry | N − 1, and those of the election |
 //! | delay from exit to the next entry | that of the election |
 //!
-//! **Why it is right.** Elections are numbered. Only the process that left last calls the next, and
-//! only its winner enters, so there is one at a time and an election elects one. A message of an
-//! election carries its number and its candidates. A process that learns of a later one need not
-//! continue the earlier, which had ended when the later was called.
+//! **Why it is right.** Elections are numbered. Only the process that left last calls the next
+//! election, and only the winner enters. So there is one election at a time, and it elects one
+//! process. A message carries the number and the candidates of its election. A process that learns
+//! of a later election need not continue the earlier one, which had ended when the later one was
+//! called.
 //!
 //! **Fairness comes only from the ranks.** The candidate with the earliest request, by Lamport's
 //! clocks with ties for the lower process, has the largest rank, so no process waits forever. With
@@ -40,9 +41,9 @@ pub struct MutexFromElection<E: Election> {
     config: SharedConfig<ConfigOf<E>>,
     clock: LamportClock,
     phase: Phase,
-    /// Clock of the last known request, by process; 0 for none.
+    /// For each process, by index: clock of its last known request; 0 if none is known.
     requested: Box<[u64]>,
-    /// Clock of the last request that this process knows to be served, by process.
+    /// For each process, by index: clock of its last request that this process knows to be served.
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
@@ -77,10 +78,11 @@ enum Caller {
 pub struct Contest {
     /// Number of the election, from 1.
     pub number: u64,
-    /// Clock of each candidate's request, by process; 0 for a process that does not wait.
+    /// For each process, by index: clock of its request; 0 if it does not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
-    /// Clock of the last served request when the election was called, by process.
+    /// For each process, by index: clock of its last request that was served when the election was
+    /// called.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }
@@ -107,7 +109,8 @@ impl<E: Labelled> Labelled for Message<E> {
     fn label(&self) -> Label {
         match self {
             Message::Request { .. } => Label { layer: Layer::Mutex, kind: "request" },
-            // An entry costs an election here.
+            // Messages of an election are counted as messages of the lock, because each entry takes
+            // an election.
             Message::Election { message, .. } => Label { layer: Layer::Mutex, ..message.label() },
         }
     }
@@ -249,7 +252,7 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
             *known = (*candidate).max(*known);
             self.clock.observe(*candidate);
         }
-        let config = E::ranked(&self.config.election, self.ranks(&contest).collect());
+        let config = E::with_ranks(&self.config.election, self.ranks(&contest).collect());
         self.contest = contest;
         let (election, events) = fx.lift(
             |message| Message::Election { contest: self.contest.clone(), message },
@@ -329,12 +332,12 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 others,
                 election.messages.most.map(|most| others + most),
             )
-            .in_part(),
+            .incomplete(),
             knows: Knowledge::NON_UNIFORM,
             theory: None,
             promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]
                 .into(),
-            clocked: Vec::new(),
+            timed_promises: Vec::new(),
             variants: Variants::<Switch>::declared(),
             ..election
         }

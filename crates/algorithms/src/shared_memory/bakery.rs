@@ -25,8 +25,8 @@
 //! **Why it is right.** A process inside has compared itself with every other process after that
 //! one had finished choosing. If the other took its number before, the two compared the same pairs,
 //! and pairs differ. If it chose later, it read the number of the process inside and took a higher
-//! one. Numbers grow without bound while some process always has one, so a search needs a bound on
-//! them.
+//! one. Numbers grow without bound while some process always has one, so a search by the checker
+//! needs a bound on them.
 //!
 //! The paper's registers need not be atomic: a read that overlaps a write may return any value.
 //! Here they are atomic. A process skips itself in both loops, where its own reads change nothing,
@@ -111,7 +111,7 @@ impl Bakery {
                 CACM 17(8), 1974",
             registers: "choosing[1..N], 0 or 1; number[1..N], the ticket of a process, or 0",
             accesses: "3N + 1",
-            uncontended: 3 * size + 1,
+            uncontended_accesses: 3 * size + 1,
             unbounded: Some(NUMBER),
             promises: vec![
                 Property::MutualExclusion,
@@ -124,13 +124,15 @@ impl Bakery {
         }
     }
 
-    /// Returns the process after `other` in the loop, without this one; `None` at the end.
+    /// Returns the process after `other` in the loop, which leaves this process out. `None` at the
+    /// end of the loop.
     fn next_after(&self, other: Option<ProcessId>) -> Option<ProcessId> {
         let mut peers = self.group.processes().filter(|peer| *peer != self.group.me());
         peers.find(|peer| other.is_none_or(|other| *peer > other))
     }
 
-    /// Returns the line that reads the numbers after that of `other`.
+    /// Returns the line that follows reading the number of `other`: it reads the next number or, at
+    /// the end of the loop, takes a number.
     fn read_maximum_after(&self, other: Option<ProcessId>, maximum: u32) -> Line {
         match self.next_after(other) {
             Some(other) => Line::ReadMaximum { other, maximum },
@@ -138,7 +140,8 @@ impl Bakery {
         }
     }
 
-    /// Returns the line that waits for the process after `other`.
+    /// Returns the line that waits for the process after `other`, or the critical section at the
+    /// end of the loop.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
             Some(other) if self.variants.has(Switch::NoChoosing) => {
@@ -161,7 +164,7 @@ impl Bakery {
     }
 }
 
-/// Name of the array of tickets.
+/// Name of the paper's array `number`.
 const NUMBER: &str = "number";
 
 const fn choosing(process: ProcessId) -> Register {

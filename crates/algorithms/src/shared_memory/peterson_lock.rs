@@ -112,7 +112,7 @@ impl PetersonLock {
             registers: "Q[1..N], the level that a process tries, or 0; TURN[1..N-1], the process \
                 that waits at a level",
             accesses: "(N - 1)(N + 1) + 1",
-            uncontended: levels * (size + 1) + 1,
+            uncontended_accesses: levels * (size + 1) + 1,
             unbounded: None,
             promises,
             variants: Variants::<Switch>::declared(),
@@ -138,7 +138,8 @@ impl PetersonLock {
         peers.find(|peer| other.is_none_or(|other| *peer > other))
     }
 
-    /// Begins to try a level, or enters after the last one.
+    /// Returns the line at which a process begins to try a level, or the critical section after the
+    /// last level.
     fn try_level(&self, level: u32) -> Line {
         match level > self.last_level() {
             true => Line::Inside,
@@ -147,7 +148,7 @@ impl PetersonLock {
         }
     }
 
-    /// Begins to evaluate the condition of the wait.
+    /// Returns the line at which a process begins to evaluate the condition of the wait at a level.
     fn wait(&self, level: u32) -> Line {
         match self.next_after(None) {
             Some(_) if self.variants.has(Switch::NoQ) => Line::ReadTurn { level },
@@ -156,7 +157,7 @@ impl PetersonLock {
         }
     }
 
-    /// Continues after `Q[k] ≥ j` was read.
+    /// Returns the line that follows when `Q[k] ≥ j` was read at level `j`.
     fn on_rival(&self, level: u32) -> Line {
         match self.variants.has(Switch::NoTurn) {
             true => self.wait(level),

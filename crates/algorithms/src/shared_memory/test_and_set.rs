@@ -72,7 +72,7 @@ impl TestAndSet {
             paper: "an instruction of processors, as in textbooks on operating systems",
             registers: "lock, 1 while a process is inside, or 0",
             accesses: "2",
-            uncontended: 2,
+            uncontended_accesses: 2,
             unbounded: None,
             promises: vec![Property::MutualExclusion, Property::DeadlockFreedom],
             variants: Variants::<Switch>::declared(),

@@ -32,7 +32,7 @@ use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep}
 use crate::Variants;
 use crate::variants::switches;
 
-/// Line of four-state machines, with a bottom and a top.
+/// Line of machines with four states each, from the bottom machine to the top machine.
 #[derive(Clone, Debug)]
 pub struct FourState {
     size: u32,
@@ -85,8 +85,9 @@ impl FourState {
         u8::from(machine.x) + 2 * u8::from(machine.up && is_inner)
     }
 
-    /// Returns true if the machine at this index may follow its neighbour: at the bottom the right
-    /// one, which has turned, and elsewhere the left one.
+    /// Returns true if the machine at this index may follow a neighbour. The bottom machine follows
+    /// its right neighbour while `up` of that neighbour is false. All others follow their left
+    /// neighbour.
     fn can_follow(&self, state: &[u8], at: usize) -> bool {
         let own = machine(state, at);
         if at > 0 {
@@ -96,7 +97,8 @@ impl FourState {
         own.x == right.x && (!right.up || self.variants.has(Switch::BottomIgnoresUp))
     }
 
-    /// Returns true if the machine at this index, between both ends, may turn.
+    /// Returns true if the machine at this index may turn, that is, set its `up` to false. The
+    /// machines at the ends never turn.
     fn can_turn(&self, state: &[u8], at: usize) -> bool {
         if at == 0 || at + 1 == state.len() {
             return false;
@@ -144,7 +146,7 @@ impl StabilizingSystem for FourState {
         }
     }
 
-    fn cell(&self, state: &[u8], at: ProcessId) -> String {
+    fn format_machine(&self, state: &[u8], at: ProcessId) -> String {
         let Machine { x, up } = machine(state, at.index());
         let mut cell = String::from(if x { "1" } else { "0" });
         cell.push(if up { '↑' } else { '↓' });

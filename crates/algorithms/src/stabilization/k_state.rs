@@ -32,7 +32,7 @@ use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep}
 use crate::Variants;
 use crate::variants::switches;
 
-/// Ring of K-state machines, with a first one.
+/// Ring of machines with K states each. The first machine has another rule than the others.
 #[derive(Clone, Debug)]
 pub struct KState {
     size: u32,
@@ -93,7 +93,7 @@ impl StabilizingSystem for KState {
         }
     }
 
-    fn cell(&self, state: &[u8], machine: ProcessId) -> String {
+    fn format_machine(&self, state: &[u8], machine: ProcessId) -> String {
         state[machine.index()].to_string()
     }
 

@@ -59,7 +59,7 @@ pub fn card(name: &str) -> Option<StabilizingCard> {
 ///
 /// Returns an error for an unknown name or variant, and for a configuration that the system does
 /// not support.
-pub fn system(
+pub fn create_system(
     name: &str,
     config: &SystemConfig,
 ) -> Result<Box<dyn StabilizingSystem>, SystemError> {
@@ -105,12 +105,12 @@ fn expect_none(config: &SystemConfig) -> Result<(), SystemError> {
     }
 }
 
-/// Error: no such system exists.
+/// Reason for which a self-stabilizing system cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SystemError {
     /// No system has this name.
     Name,
-    /// There are too few machines.
+    /// There are fewer than two machines.
     Size {
         /// Requested number of machines.
         size: u32,

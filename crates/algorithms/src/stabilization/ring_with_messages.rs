@@ -6,7 +6,8 @@
 //! process could otherwise repeat its state for ever while no message arrives.
 //!
 //! A state is legitimate if there is one privilege along the registers of the ring: the own state
-//! of each process, the message behind it, and the state that its successor knows.
+//! of each process, the message on the link to its successor, and the state that the successor
+//! knows of it.
 
 use alloc::format;
 use alloc::string::String;
@@ -30,7 +31,8 @@ const REPEATS: usize = 1;
 const RECEIVES: usize = 2;
 
 /// Variables of a process: its own state, the state of its predecessor that it knows, and the
-/// message to its successor. A message is stored as the state that it carries plus 1; 0 is none.
+/// message to its successor. A message is stored as the state that it carries plus 1, and 0 means
+/// that there is no message.
 const VARIABLES: usize = 3;
 
 impl RingWithMessages {
@@ -130,7 +132,7 @@ impl StabilizingSystem for RingWithMessages {
         true
     }
 
-    fn cell(&self, state: &[u8], machine: ProcessId) -> String {
+    fn format_machine(&self, state: &[u8], machine: ProcessId) -> String {
         let values = &state[VARIABLES * machine.index()..];
         let (own, left) = (values[0], values[1]);
         match values[2].checked_sub(1) {

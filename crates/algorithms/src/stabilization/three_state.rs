@@ -30,7 +30,7 @@ use tenure_core::stabilization::{StabilizingCard, StabilizingSystem, SystemStep}
 use crate::Variants;
 use crate::variants::switches;
 
-/// Ring of three-state machines, with a bottom and a top.
+/// Ring of machines with three states each, from the bottom machine to the top machine.
 #[derive(Clone, Debug)]
 pub struct ThreeState {
     size: u32,
@@ -83,7 +83,8 @@ impl ThreeState {
         (agrees && differs).then_some(next)
     }
 
-    /// Returns the new state of the machine at this index under each rule.
+    /// Returns two pairs of a rule and the new state that the rule gives to the machine at this
+    /// index; `None` if the rule does not apply.
     fn next_of(&self, state: &[u8], at: usize) -> [(usize, Option<u8>); 2] {
         let (own, last) = (state[at], state.len() - 1);
         let right = state[(at + 1) % state.len()];
@@ -127,7 +128,7 @@ impl StabilizingSystem for ThreeState {
         }
     }
 
-    fn cell(&self, state: &[u8], machine: ProcessId) -> String {
+    fn format_machine(&self, state: &[u8], machine: ProcessId) -> String {
         state[machine.index()].to_string()
     }
 

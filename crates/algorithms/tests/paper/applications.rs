@@ -17,7 +17,8 @@ use crate::support::{
 };
 use tenure_trace::{ClusterEvent, ServiceCommand, TestCluster};
 
-/// Returns a configuration in which the first process wins, then the second.
+/// Returns a configuration in which a process with a smaller id wins: P1 first, and P2 after a
+/// crash of P1.
 fn with_bully<A>(size: u32, application: A) -> led::Config<A, bully::Config> {
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
     let election = bully::Config { ranks, ..bully::Config::plain(size, TICKS_PER_UNIT) };
@@ -205,7 +206,7 @@ fn one_no_or_suspicion_aborts_for_all() {
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
     let mut cluster = led_by_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
     cluster.command(p(1), BEGIN);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     cluster.suspicion(p(1), p(3), Verdict::Suspect);
     cluster.settle();
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
@@ -225,12 +226,12 @@ fn new_leader_asks_for_decision_or_missing_vote() {
         let mut cluster = led_by_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
         cluster.command(p(1), BEGIN);
         for at in voted {
-            cluster.pass((p(1), p(*at)), 0);
+            cluster.deliver_at((p(1), p(*at)), 0);
         }
         if !decided.is_empty() {
-            voted.iter().for_each(|at| cluster.pass((p(*at), p(1)), 0));
+            voted.iter().for_each(|at| cluster.deliver_at((p(*at), p(1)), 0));
         }
-        decided.iter().for_each(|at| cluster.pass((p(1), p(*at)), 0));
+        decided.iter().for_each(|at| cluster.deliver_at((p(1), p(*at)), 0));
         for at in 2..=3 {
             lose_all(&mut cluster, 1, at);
         }
@@ -245,9 +246,9 @@ fn restarted_coordinator_decides_by_its_log() {
         let mut cluster = led_by_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
         cluster.command(p(1), BEGIN);
         for at in [2, 3] {
-            cluster.pass((p(1), p(at)), 0);
+            cluster.deliver_at((p(1), p(at)), 0);
             if has_votes {
-                cluster.pass((p(at), p(1)), 0);
+                cluster.deliver_at((p(at), p(1)), 0);
             }
         }
         for at in 2..=3 {
@@ -283,7 +284,7 @@ fn new_leader_decides_by_live_participants() {
         }
         for at in [2, 3] {
             if ready.contains(&at) {
-                cluster.pass((p(1), p(at)), 0);
+                cluster.deliver_at((p(1), p(at)), 0);
             } else {
                 cluster.lose((p(1), p(at)));
             }
@@ -305,7 +306,7 @@ fn restarted_process_does_not_decide_alone() {
         for at in [2, 3] {
             pass_all(&mut cluster, &[(1, at), (at, 1)]);
         }
-        cluster.pass((p(1), p(2)), 0);
+        cluster.deliver_at((p(1), p(2)), 0);
         cluster.lose((p(1), p(3)));
         cluster.crash(p(1));
         cluster.crash(p(2));
@@ -320,7 +321,7 @@ fn restarted_process_does_not_decide_alone() {
     }
 }
 
-/// Returns a graph with N = 4 and E = 5.
+/// Returns a graph with four processes and five edges.
 fn square_with_diagonal() -> spanning_tree::Config {
     let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
     spanning_tree::Config::of(4, edges)

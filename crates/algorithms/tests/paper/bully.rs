@@ -34,7 +34,7 @@ fn counts(cluster: &TestCluster<Bully>) -> (u64, u64, u64) {
     (cluster.sent_of("election"), cluster.sent_of("answer"), cluster.sent_of("coordinator"))
 }
 
-/// The highest process announces itself immediately. It still answers the other processes that had
+/// The highest process announces itself immediately. It still answers the other processes that have
 /// started.
 #[test]
 fn concurrent_starts_cost_n_squared_minus_one() {
@@ -105,7 +105,8 @@ fn announcing_to_lower_only_saves_one_message() {
     }
 }
 
-/// Returns the numbers of elections, answers and announcements after each of the eight steps.
+/// Runs the textbook's example of two crashes and two recoveries. Returns, for each of its eight
+/// steps, the numbers of election, answer and coordinator messages sent.
 fn recovery_counts() -> Vec<(u64, u64, u64)> {
     let mut cluster = cluster(4, &[Switch::NoTerms]);
     command_and_settle(&mut cluster, 4, Command::Elect);
@@ -120,7 +121,7 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     cluster.crash(p(4));
     cluster.suspicion(p(2), p(4), Verdict::Suspect);
     step(&cluster);
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     step(&cluster);
     cluster.drain(&mut SplitMix64(0));
     step(&cluster);
@@ -143,8 +144,8 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     steps
 }
 
-/// By the rule, a process sends to all higher processes, including P4. By the text, it sends to P3
-/// only.
+/// P2 starts an election while P4 is down. By the algorithm's rule, P2 sends to all higher
+/// processes, P3 and P4: 22 messages in all. Some texts let it send to P3 only: 21.
 #[test]
 fn two_crashes_and_recoveries_cost_22_messages() {
     let steps = recovery_counts();
@@ -232,7 +233,7 @@ fn terms_resolve_mutual_announcements() {
         let mut cluster = cluster(2, switches);
         cluster.command(p(1), Command::Elect);
         cluster.fire(p(1), Timer::Answer);
-        cluster.pass((p(1), p(2)), 0);
+        cluster.deliver_at((p(1), p(2)), 0);
         cluster.settle();
         unchecked_beliefs(&mut cluster)
     };
@@ -247,7 +248,7 @@ fn terms_reject_late_announcement() {
         let mut cluster = cluster(2, switches);
         cluster.crash(p(2));
         cluster.command(p(1), Command::Elect);
-        cluster.pass((p(1), p(2)), 0);
+        cluster.deliver_at((p(1), p(2)), 0);
         cluster.fire(p(1), Timer::Answer);
         cluster.recover(p(2));
         cluster.settle();
@@ -268,7 +269,7 @@ fn terms_order_reordered_announcements() {
         pass_all(&mut cluster, &[(1, 3), (2, 3)]);
         cluster.fire(p(2), Timer::Answer);
         cluster.recover(p(3));
-        cluster.pass((p(3), p(1)), 0);
+        cluster.deliver_at((p(3), p(1)), 0);
         cluster.settle();
         unchecked_beliefs(&mut cluster)
     };
@@ -279,8 +280,8 @@ fn terms_order_reordered_announcements() {
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
-/// A process whose announcement is refused starts again with a higher number. It does so too if
-/// both numbers are equal, and the other process has a larger id but a smaller rank.
+/// A process whose announcement is refused starts again with a higher number. It also starts again
+/// if both numbers are equal, and the other process has a larger id but a smaller rank.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::of_id).into();
@@ -294,7 +295,8 @@ fn refused_announcer_retries_with_higher_number() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// Otherwise each answer would start an election, whose answers would start more.
+/// If a follower started an election for each later number, each answer would start another
+/// election.
 #[test]
 fn follower_waits_for_announcement_of_later_number() {
     let mut cluster = cluster(3, &[]);
@@ -408,7 +410,7 @@ fn only_a_leader_greets_with_variant() {
     }
 }
 
-/// Elections are announced to all processes here.
+/// An election message of a higher process arrives: it starts no election at a lower one.
 #[test]
 fn ignores_election_of_higher_while_asking() {
     let mut candidate = cluster(3, &[]);
@@ -439,7 +441,7 @@ fn resigning_leader_nominates_highest_trusted_below() {
     cluster.suspicion(p(5), p(4), Verdict::Suspect);
     cluster.command(p(5), Command::Resign);
     assert_eq!(beliefs(&mut cluster)[4], None, "it is deposed before another leads");
-    // A process that asks it meanwhile gets no answer, as if it were down.
+    // A process that asks P5 now gets no answer, as if P5 were down.
     cluster.inject(p(1), p(5), Message::Election { number: 9 });
     assert_eq!(counts(&cluster), (0, 0, 4));
     cluster.settle();
@@ -470,7 +472,7 @@ fn nomination_may_precede_announcement() {
     cluster.command(p(2), Command::Elect);
     cluster.command(p(2), Command::Resign);
     assert_eq!(cluster.queue((p(2), p(1))).len(), 2);
-    cluster.pass((p(2), p(1)), 1);
+    cluster.deliver_at((p(2), p(1)), 1);
     cluster.settle();
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }

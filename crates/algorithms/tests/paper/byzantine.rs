@@ -9,8 +9,9 @@ use tenure_algorithms::byzantine::oral_messages::{Config, Switch};
 use tenure_core::byzantine::{COMMANDER, General, OralMessage, Plan};
 use tenure_core::{Group, ProcessId};
 
-/// Runs OM(m). `lie` changes the content of a message by sender and receiver. Returns the orders
-/// that the lieutenants obey, and the number of messages.
+/// Runs OM(m) with a commander that orders `plan`. Before each delivery, `lie` may change the
+/// message from its first argument to its second. Returns the orders that the lieutenants obey, and
+/// the number of messages.
 fn run(
     size: u32,
     config: Config,
@@ -26,11 +27,11 @@ fn run(
     while let Some((from, to, mut message)) = under_way.pop_front() {
         count += 1;
         lie(from, to, &mut message);
-        assert_eq!(generals[to.index()].obeys(), None, "messages are missing");
+        assert_eq!(generals[to.index()].decision(), None, "messages are missing");
         let outgoing = generals[to.index()].receive(message);
         under_way.extend(outgoing.into_iter().map(|(next, message)| (to, next, message)));
     }
-    let obeyed = generals[1..].iter().map(|it| it.obeys().expect("all messages have arrived"));
+    let obeyed = generals[1..].iter().map(|it| it.decision().expect("all messages have arrived"));
     (obeyed.collect(), count)
 }
 
@@ -46,11 +47,11 @@ fn loyal_generals_obey_with_the_stated_number_of_messages() {
         for plan in Plan::ALL {
             let (obeyed, count) = run(size, config(liars), plan, honest);
             assert!(obeyed.iter().all(|it| *it == plan), "{size} generals: {obeyed:?}");
-            assert_eq!(count, OralMessages::card(size, liars).count);
+            assert_eq!(count, OralMessages::card(size, liars).message_count);
         }
     }
-    assert_eq!(OralMessages::card(4, 1).count, 9);
-    assert_eq!(OralMessages::card(7, 2).count, 156);
+    assert_eq!(OralMessages::card(4, 1).message_count, 9);
+    assert_eq!(OralMessages::card(7, 2).message_count, 156);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn smaller_timestamp_enters_first() {
     assert_eq!(entered(&mut cluster), [2]);
     cluster.command(p(2), Command::Exit);
     assert_eq!(cluster.queue((p(2), p(3))).len(), 1, "one message from exit to the next entry");
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(entered(&mut cluster), [3]);
 }
 
@@ -77,7 +77,7 @@ fn yield_while_waiting(config: Config) -> TestCluster<CarvalhoRoucairol> {
     cluster.command(p(3), Command::Enter);
     cluster.command(p(2), Command::Enter);
     let before = (cluster.sent_of("request"), cluster.sent_of("reply"));
-    cluster.pass((p(3), p(2)), 0);
+    cluster.deliver_at((p(3), p(2)), 0);
     let asked_again = cluster.sent_of("request") - before.0;
     assert_eq!(cluster.sent_of("reply") - before.1, 1);
     assert_eq!(cluster.queue((p(2), p(3))).len(), 1 + asked_again as usize);

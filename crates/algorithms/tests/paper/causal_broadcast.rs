@@ -20,20 +20,22 @@ fn broadcast(cluster: &mut TestCluster<CausalBroadcast>, at: u32, number: u64) {
     cluster.command(p(at), Command::Broadcast { number });
 }
 
-/// Returns the items that `at` has delivered since the last call, in order, as process and number.
+/// Returns the items that `at` has delivered since the last call, in order, each as its broadcaster
+/// and its number.
 fn delivered(cluster: &mut TestCluster<CausalBroadcast>, at: u32) -> Vec<(u32, u64)> {
     let here = events(cluster).into_iter().filter(|(by, _)| *by == at);
     here.map(|(_, Event::Delivered { item })| (item.from.number(), item.number)).collect()
 }
 
-/// The answer of P2 to the item of P1 arrives at P3 before the item.
+/// Returns a cluster in which P2 has answered an item of P1, and the answer has arrived at P3
+/// before the item.
 fn answered(switches: &[Switch]) -> TestCluster<CausalBroadcast> {
     let mut cluster = cluster(3, switches);
     broadcast(&mut cluster, 1, 1);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     broadcast(&mut cluster, 2, 1);
     cluster.take_events();
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     cluster
 }
 
@@ -41,7 +43,7 @@ fn answered(switches: &[Switch]) -> TestCluster<CausalBroadcast> {
 fn answer_waits_for_its_question() {
     let mut cluster = answered(&[]);
     assert_eq!(delivered(&mut cluster, 3), []);
-    cluster.pass((p(1), p(3)), 0);
+    cluster.deliver_at((p(1), p(3)), 0);
     assert_eq!(delivered(&mut cluster, 3), [(1, 1), (2, 1)]);
 }
 
@@ -62,8 +64,8 @@ fn items_of_one_process_are_delivered_in_order() {
         let mut cluster = cluster(2, switches);
         broadcast(&mut cluster, 1, 1);
         broadcast(&mut cluster, 1, 2);
-        cluster.pass((p(1), p(2)), 1);
-        cluster.pass((p(1), p(2)), 0);
+        cluster.deliver_at((p(1), p(2)), 1);
+        cluster.deliver_at((p(1), p(2)), 0);
         assert_eq!(delivered(&mut cluster, 2), expected, "{switches:?}");
     }
 }
@@ -74,9 +76,9 @@ fn concurrent_items_do_not_wait() {
     broadcast(&mut cluster, 1, 1);
     broadcast(&mut cluster, 2, 1);
     cluster.take_events();
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(delivered(&mut cluster, 3), [(2, 1)]);
-    cluster.pass((p(1), p(3)), 0);
+    cluster.deliver_at((p(1), p(3)), 0);
     assert_eq!(delivered(&mut cluster, 3), [(1, 1)]);
 }
 
@@ -144,7 +146,7 @@ fn each_mistake_is_caught() {
     assert!(is_caught(Switch::MergesOnArrival, "never does"));
 }
 
-/// The names of items are those of the service, whatever their timestamps.
+/// Users see an item as its broadcaster and its number. They do not see its timestamp.
 #[test]
 fn item_names_its_broadcaster() {
     let mut cluster = answered(&[]);

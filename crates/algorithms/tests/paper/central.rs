@@ -1,4 +1,4 @@
-//! The coordinator grants entries.
+//! The centralised lock: a coordinator grants entries.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::central::{Config, Switch};
@@ -20,9 +20,9 @@ fn cluster(size: u32) -> TestCluster<Central> {
 fn entry_takes_request_grant_and_release() {
     let mut cluster = cluster(5);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(5)), 0);
+    cluster.deliver_at((p(2), p(5)), 0);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.pass((p(5), p(2)), 0);
+    cluster.deliver_at((p(5), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
     command_and_drain(&mut cluster, 2, Command::Exit);
     for kind in ["request", "grant", "release"] {
@@ -36,10 +36,10 @@ fn grants_in_order_of_arrival() {
     let mut cluster = cluster(6);
     for (at, before) in [(2, 1), (6, 0), (1, 0)] {
         cluster.command(p(at), Command::Enter);
-        cluster.pass((p(at), p(5)), 0);
+        cluster.deliver_at((p(at), p(5)), 0);
         assert_eq!(cluster.queue((p(5), p(at))).len(), before);
     }
-    cluster.pass((p(5), p(2)), 0);
+    cluster.deliver_at((p(5), p(2)), 0);
     let mut order = entered(&mut cluster);
     while let Some(last) = order.last().copied().filter(|_| order.len() < 3) {
         command_and_drain(&mut cluster, last, Command::Exit);
@@ -100,13 +100,14 @@ fn later_request_on_faster_link_is_granted_first() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// The same schedule with Ricart–Agrawala, whose clocks cover only the messages of the lock.
+/// Ricart–Agrawala in the schedule of `later_request_on_faster_link_is_granted_first`: its clocks
+/// cover only the messages of the lock.
 #[test]
 fn clock_misses_causality_of_applications() {
     let config = ricart_agrawala::Config::default();
     let mut cluster = TestCluster::<RicartAgrawala>::uniform(3, Order::Fifo, config);
     cluster.command(p(3), Command::Enter);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     cluster.command(p(1), Command::Enter);
     // P1 informs P2 that it has requested; then P2, whose clock is still 0, requests.
     cluster.command(p(2), Command::Enter);

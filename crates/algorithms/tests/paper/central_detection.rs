@@ -5,8 +5,8 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::CentralDetection;
 use tenure_algorithms::agreement::central_detection::{Config, Message, Switch, Use};
 use tenure_core::monitors::{NoPhantom, OneHolder};
-use tenure_core::service::agreement::{ServiceUser, UserConfig, UserState};
 use tenure_core::service::resources::{Command, Event, Resource, User};
+use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
 use tenure_core::{Monitor, Order, ProcessId, Service, Violation};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -29,7 +29,8 @@ fn acquired(at: u32, resource: u64) -> (u32, Event) {
     (at, Event::Acquired { resource: Resource(resource) })
 }
 
-/// Returns a cluster in which each process holds its resource and waits for that of the next.
+/// Returns a cluster in which each process holds its own resource and waits for the resource of the
+/// next process.
 fn deadlocked(size: u32, switches: &[Switch]) -> TestCluster<CentralDetection> {
     let mut cluster = cluster(size, switches);
     for at in 1..=size {
@@ -49,7 +50,7 @@ struct Outcome {
     messages: u64,
 }
 
-/// Runs users who perform these numbers of rounds, in a random schedule.
+/// Runs a random schedule in which the user of process *i* performs `rounds[i]` rounds.
 fn run(
     rounds: &[u32],
     switches: &[Switch],
@@ -60,7 +61,7 @@ fn run(
     let (mut cluster, mut rng) = (cluster(size, switches), SplitMix64(seed));
     let user = |(at, times): (usize, &u32)| {
         let (service, at) = (Service::Resources, ProcessId::at(at));
-        User::new(&UserConfig { service, at, size, times: *times })
+        User::new(&UserModelConfig { service, at, size, command_count: *times })
     };
     let mut users: Vec<User> = rounds.iter().enumerate().map(user).collect();
     let (mut one_holder, mut no_phantom) = (OneHolder::default(), NoPhantom::default());
@@ -98,7 +99,8 @@ fn run(
     Ok(Outcome { is_complete, aborted, messages: cluster.total_sent() })
 }
 
-/// Returns true if some seed shows a violation of this property.
+/// Returns true if with `switch`, for some seed, a violation occurs whose text contains
+/// `description`.
 fn is_violated(rounds: &[u32], switch: Switch, description: &str) -> bool {
     let run = |seed| run(rounds, &[switch], 0, seed);
     (0..4000).filter_map(|seed| run(seed).err()).any(|it| it.message.contains(description))

@@ -1,4 +1,4 @@
-//! Coordinators take turns until a majority adopts one estimate.
+//! Consensus of Chandra and Toueg: coordinators take turns until a majority adopts one estimate.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandraToueg;
@@ -57,8 +57,7 @@ fn blocks_without_majority() {
     assert_eq!(decided(&mut cluster), []);
 }
 
-/// A refusal may arrive before the estimates of its round: before that of its sender, and those of
-/// the others.
+/// A refusal may arrive before any estimate of its round, even that of its sender.
 #[test]
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());
@@ -67,7 +66,7 @@ fn early_answer_counts_in_its_round() {
     propose(&mut cluster, 3);
     cluster.crash(p(3));
     // P1 first receives P2's refusal of round 1, and starts only then.
-    cluster.pass((p(2), p(1)), 1);
+    cluster.deliver_at((p(2), p(1)), 1);
     propose(&mut cluster, 1);
     cluster.settle();
     cluster.suspicion(p(2), p(1), Verdict::Trust);

@@ -1,4 +1,5 @@
-//! A marker in each channel separates messages of the snapshot from later ones.
+//! Snapshots of Chandy and Lamport: a marker in each channel separates messages of the snapshot
+//! from later ones.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
@@ -19,7 +20,7 @@ fn give(to: u32) -> Command {
 }
 
 /// Transfers tokens at random, while each of `initiators` takes a snapshot at some moment. Returns
-/// the numbers of tokens held and in flight in each snapshot, or a violation.
+/// the numbers of tokens held and in flight in each snapshot. A violation is returned as an error.
 fn run(
     size: u32,
     order: Order,
@@ -62,7 +63,7 @@ fn records_messages_in_flight_as_channel_state() {
     let mut cluster = cluster(2);
     cluster.command(p(1), give(2));
     cluster.command(p(2), Command::Record);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.drain(&mut SplitMix64(0));
     let snapshot = Snapshot { by: p(2), number: 1 };
     let events = events(&mut cluster);
@@ -109,8 +110,8 @@ fn markers_precede_later_messages() {
     cluster.command(p(1), give(2));
     let queue = cluster.queue((p(1), p(2)));
     assert!(matches!(queue[..], [Message::Marker { .. }, Message::Tokens { tokens: 1 }]));
-    // P3 first receives the marker of P1; the marker of P2 finds it recorded.
-    cluster.pass((p(1), p(3)), 0);
+    // P3 first receives the marker of P1. When the marker of P2 arrives, P3 has recorded its state.
+    cluster.deliver_at((p(1), p(3)), 0);
     assert_eq!(cluster.queue((p(3), p(2))).len(), 1);
     pass_all(&mut cluster, &[(1, 2), (2, 3)]);
     assert_eq!(cluster.sent_of("marker"), 6);

@@ -56,7 +56,7 @@ fn decreasing_ring_of_five_costs_15_and_5() {
     let mut rounds = vec![cluster.sent_of("election")];
     while cluster.sent_of("elected") == 0 {
         for (from, to) in cluster.links_in_use() {
-            cluster.pass((from, to), 0);
+            cluster.deliver_at((from, to), 0);
         }
         rounds.push(cluster.sent_of("election"));
     }
@@ -83,14 +83,14 @@ fn leads_when_own_rank_returns() {
     }
     let mut cluster = cluster(&ids);
     cluster.command(p(3), Command::Elect);
-    (3..=6).chain(1..=1).for_each(|at| cluster.pass((p(at), p(at % 6 + 1)), 0));
+    (3..=6).chain(1..=1).for_each(|at| cluster.deliver_at((p(at), p(at % 6 + 1)), 0));
     assert_eq!(beliefs(&mut cluster), [None; 6], "28 has not travelled around yet");
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(beliefs(&mut cluster)[2], Some(p(3)));
 }
 
-/// Delivers a rank to P2, whose id is 5. Returns true if P2 then participates, the messages that it
-/// sends, and true if it leads.
+/// Delivers a rank to P2, whose id is 5. Returns three results: true if P2 then participates, the
+/// messages that it sends, and true if it leads.
 fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     let mut cluster = cluster(&[1, 5, 3]);
     if participant {
@@ -104,7 +104,8 @@ fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     (participates, sent, unchecked_beliefs(&mut cluster)[1] == Some(p(2)))
 }
 
-/// The table of cases, and the announcement that ends the election.
+/// A rank that arrives is larger than, smaller than or equal to the receiver's own, and the
+/// receiver participates or not. Then the announcement arrives, and ends the participation.
 #[test]
 fn handles_every_case_of_an_arriving_rank() {
     let election = |id| vec![Message::Election { rank: Rank::of_id(id) }];
@@ -154,7 +155,7 @@ fn equal_ranks_all_lead() {
     let mut cluster = cluster(&[7, 7, 7, 7]);
     all_processes(4).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     for at in 1..=4 {
-        cluster.pass((p(at), p(at % 4 + 1)), 0);
+        cluster.deliver_at((p(at), p(at % 4 + 1)), 0);
     }
     assert_eq!(events(&mut cluster).len(), 4);
 }
@@ -176,13 +177,13 @@ fn participant_starts_no_second_election() {
     let mut cluster = cluster(&[1, 2, 3]);
     cluster.command(p(1), Command::Elect);
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     command_and_drain(&mut cluster, 2, Command::Elect);
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
 }
 
-/// The paper allows this. It is the reason why message counts assume that all initiators start at
-/// the same time.
+/// The paper allows a late start, which repeats the election. So message counts assume that all
+/// initiators start at the same time.
 #[test]
 fn late_start_repeats_election_with_same_leader() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -213,7 +214,7 @@ fn reordering_leaves_a_participant_for_ever() {
     pass_all(&mut cluster, &[(1, 2), (2, 3), (3, 1), (1, 2)]);
     assert_eq!(beliefs(&mut cluster)[..2], [Some(p(1)); 2]);
     cluster.command(p(2), Command::Elect);
-    cluster.pass((p(2), p(3)), 1);
+    cluster.deliver_at((p(2), p(3)), 1);
     cluster.drain(&mut SplitMix64(0));
     let stuck = format!("{:?}", cluster.process(p(2)).unwrap());
     assert!(stuck.contains("phase: Participant"), "{stuck}");

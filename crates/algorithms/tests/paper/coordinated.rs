@@ -6,7 +6,7 @@ use tenure_algorithms::compose::coordinated::{self, Timer};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
-use tenure_algorithms::mutex::{EntryTimes, Side};
+use tenure_algorithms::mutex::{EntryDurations, Side};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
@@ -106,7 +106,7 @@ fn waiter_survives_leader_change() {
 fn old_grant_is_void_after_inquiry() {
     let mut cluster = cluster();
     cluster.command(p(1), ENTER);
-    cluster.pass((p(1), p(4)), 0);
+    cluster.deliver_at((p(1), p(4)), 0);
     assert_eq!(cluster.queue((p(4), p(1))).len(), 1, "the grant");
     cluster.command(p(2), ENTER);
     crash_and_suspect(&mut cluster, 4);
@@ -116,13 +116,13 @@ fn old_grant_is_void_after_inquiry() {
     deliver_all_but(&[grant, report], &mut cluster);
     deliver_all_but(&[grant], &mut cluster);
     assert_eq!(entered_processes(&mut cluster), [2], "P2's report arrived first");
-    cluster.pass((p(4), p(1)), 0);
+    cluster.deliver_at((p(4), p(1)), 0);
     assert_eq!(entered_processes(&mut cluster), NONE, "P1 has reported to P3, and waits for it");
 }
 
 fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>) {
     while let Some(link) = cluster.links_in_use().into_iter().find(|link| !slow.contains(link)) {
-        cluster.pass(link, 0);
+        cluster.deliver_at(link, 0);
     }
 }
 
@@ -230,7 +230,7 @@ fn works_with_any_election_without_crashes() {
 
 /// Returns a cluster in which entries expire.
 fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
-    let times = Some(EntryTimes::plain(TICKS_PER_UNIT));
+    let times = Some(EntryDurations::plain(TICKS_PER_UNIT));
     let election = bully::Config::plain(4, TICKS_PER_UNIT);
     led_by_p4(coordinated::Config { election, times })
 }

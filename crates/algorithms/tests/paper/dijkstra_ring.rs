@@ -1,4 +1,4 @@
-//! The self-stabilizing ring converges from any start.
+//! Dijkstra's self-stabilizing ring: it converges from any initial states.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -12,8 +12,9 @@ use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns true if some run stays in `wrong` states forever, although it is fair to each process
-/// that `owed` names.
+/// Returns true if some run stays in `wrong` states forever, although it is weakly fair to each
+/// action in `owed`. `successors` returns the number of each possible action, and the state after
+/// it.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,
@@ -160,8 +161,9 @@ fn ring(states: u32, start: &[u32]) -> Ring {
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
 }
 
-/// Returns all possible steps of a ring whose links hold at most one message. Each step has the
-/// process that moves, repeats its state, or receives its predecessor's state.
+/// Returns the number of each possible action of a ring whose links hold at most one message, and
+/// the ring after it. Process *i* moves by action 3*i*, repeats its state by 3*i* + 1, and receives
+/// its predecessor's state by 3*i* + 2.
 fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     let mut next = Vec::new();
     for at in 0..processes.len() {
@@ -291,6 +293,6 @@ fn lost_state_is_repeated() {
     cluster.lose((p(1), p(2)));
     assert_eq!(entered(&mut cluster), NONE);
     cluster.fire(p(1), Timer::Repeat);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
 }

@@ -1,4 +1,5 @@
-//! Work builds a tree, which shrinks as work ends.
+//! Termination detection of Dijkstra and Scholten: messages of the computation build a tree, which
+//! shrinks as work ends.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DijkstraScholten;
@@ -28,7 +29,7 @@ fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
 }
 
 /// Lets the first `roots` processes start a computation each, with a random schedule. Returns the
-/// number of reported terminations, or a violation.
+/// number of reported terminations. A violation is returned as an error.
 fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> {
     let mut cluster = TestCluster::<DijkstraScholten>::uniform(size, Order::Reordered, config);
     for root in 1..=roots {
@@ -83,16 +84,16 @@ fn answers_parent_last_and_others_at_once() {
     finish_work(&mut cluster, 2, 1);
     let signal = Message::Signal { of: p(1) };
     assert_eq!(cluster.queue((p(2), p(1))).len(), 0, "P3 has not answered P2");
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(cluster.queue((p(3), p(2))), [&signal]);
-    cluster.pass((p(3), p(2)), 0);
+    cluster.deliver_at((p(3), p(2)), 0);
     assert_eq!(cluster.queue((p(2), p(1))), [&signal]);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(ended(&mut cluster), NONE, "P3 works");
     finish_work(&mut cluster, 3, 1);
     assert!(cluster.queue((p(3), p(1))).is_empty(), "it has another piece of work");
     finish_work(&mut cluster, 3, 1);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     assert_eq!(ended(&mut cluster), [1]);
 }
 
@@ -102,17 +103,17 @@ fn process_may_rejoin_the_tree_elsewhere() {
     let mut cluster = cluster(3, [2, 0, 1]);
     cluster.command(p(1), Command::Compute { generations: 3 });
     finish_work(&mut cluster, 1, 1);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     finish_work(&mut cluster, 2, 1);
-    cluster.pass((p(1), p(3)), 0);
+    cluster.deliver_at((p(1), p(3)), 0);
     finish_work(&mut cluster, 3, 1);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     finish_work(&mut cluster, 1, 1);
     let engaged = |cluster: &TestCluster<DijkstraScholten>| {
         cluster.process(p(2)).is_some_and(|it| it.is_engaged(p(1)))
     };
     assert!(!engaged(&cluster));
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert!(engaged(&cluster));
     cluster.settle();
     assert_eq!(ended(&mut cluster), [1]);

@@ -15,7 +15,7 @@ fn cluster(graph: Graph) -> TestCluster<DiningPhilosophers> {
     TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
 }
 
-/// Runs a random schedule in which each process of the graph enters this often.
+/// Runs a random schedule in which each process of the graph enters `times` times.
 fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
     let size = config.graph.vertices();
     let card = DiningPhilosophers::card(&config, size);
@@ -110,7 +110,7 @@ fn card_names_the_graph_and_its_largest_degree() {
     assert_eq!(card.promises, [Property::LocalMutualExclusion, Property::StarvationFreedom]);
     assert_eq!((card.messages.least, card.messages.most), (0, Some(8)));
     assert_eq!(card.conflicts().map(|graph| graph.degree(ProcessId(0))), Some(4));
-    assert_eq!((card.most_inside(), card.fenced()), (5, false));
+    assert_eq!((card.most_inside(), card.is_fenced()), (5, false));
 }
 
 /// The precedence graph of the initial forks must have no cycle.

@@ -1,4 +1,4 @@
-//! Every process learns of every arrival in ⌈log₂ N⌉ steps.
+//! The dissemination barrier: every process learns of every arrival in ⌈log₂ N⌉ steps.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::DisseminationBarrier;
@@ -19,8 +19,9 @@ fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
     events(cluster).into_iter().map(|(at, Event::Left { round })| (at, round)).collect()
 }
 
-/// Lets all processes arrive `rounds` times in random order, and duplicates one of `one_in`
-/// messages. Returns true if all processes left every round, or a violation.
+/// Lets all processes arrive `rounds` times, in random order, and duplicates one of `one_in`
+/// messages. Returns true if all processes left every round. A violation of the barrier is returned
+/// as an error.
 fn run(
     size: u32,
     variants: Variants<Switch>,
@@ -90,8 +91,8 @@ fn last_arrival_takes_one_delay_per_step() {
     for delay in 1..=3 {
         assert!(gone < 8, "before delay {delay}");
         // Messages that are in flight now arrive together.
-        let now: Vec<_> = cluster.under_way().map(|(from, to, _)| (from, to)).collect();
-        now.into_iter().for_each(|link| cluster.pass(link, 0));
+        let now: Vec<_> = cluster.in_flight().map(|(from, to, _)| (from, to)).collect();
+        now.into_iter().for_each(|link| cluster.deliver_at(link, 0));
         gone += left(&mut cluster).len();
     }
     assert_eq!(gone, 8);
@@ -106,7 +107,7 @@ fn signals_follow_the_steps_in_order() {
     assert_eq!(cluster.queue((p(1), p(2))), [&signal(0)]);
     assert_eq!(cluster.total_sent(), 1);
     cluster.command(p(4), Command::Arrive);
-    cluster.pass((p(4), p(1)), 0);
+    cluster.deliver_at((p(4), p(1)), 0);
     assert_eq!(cluster.queue((p(1), p(3))), [&signal(1)]);
 }
 
@@ -116,13 +117,13 @@ fn early_signal_counts_in_next_round() {
     let mut cluster = cluster(2);
     cluster.command(p(1), Command::Arrive);
     cluster.command(p(2), Command::Arrive);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(left(&mut cluster), [(1, 1)]);
     cluster.command(p(1), Command::Arrive);
     // The second signal overtakes the first.
-    cluster.pass((p(1), p(2)), 1);
+    cluster.deliver_at((p(1), p(2)), 1);
     assert_eq!(left(&mut cluster), []);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(left(&mut cluster), [(2, 1)]);
     cluster.command(p(2), Command::Arrive);
     assert_eq!(left(&mut cluster), [(2, 2)], "it was signalled before it arrived");

@@ -40,8 +40,8 @@ fn no_two_drink_from_one_bottle_on_all_graphs_up_to_five() {
     }
 }
 
-/// Neighbours that need different bottles drink at the same time. All philosophers of a ring do,
-/// if each needs one bottle. At a table, only every second one could.
+/// Neighbours that need different bottles drink at the same time. On a ring all philosophers drink
+/// at the same time, if each needs one bottle. Only every second one could dine at the same time.
 #[test]
 fn neighbours_with_different_bottles_drink_together() {
     let mut cluster = cluster(Graph::ring(5));

@@ -17,7 +17,7 @@ fn cluster(config: Config) -> TestCluster<Echo> {
 }
 
 /// Starts waves at `initiators` and delivers messages in random order until none is in flight.
-/// Returns the processes whose waves returned, or a violation.
+/// Returns the processes whose waves returned. A violation is returned as an error.
 fn explore(
     config: &Config,
     initiators: &[ProcessId],
@@ -41,7 +41,7 @@ fn explore(
     Ok((cluster, returned))
 }
 
-/// One message in each direction of each edge, on every graph.
+/// A wave takes one message in each direction of each edge, on every graph.
 #[test]
 fn wave_takes_two_messages_per_edge_on_every_small_graph() {
     for size in 1..=5 {
@@ -68,8 +68,8 @@ fn concurrent_waves_do_not_mix() {
         assert_eq!(returned, initiators, "{config:?}");
         assert_eq!(cluster.total_sent(), all, "{config:?}");
         for at in initiators {
-            let takes_part = |of| cluster.process(at).is_some_and(|it| it.takes_part(of));
-            assert!(!initiators.into_iter().any(takes_part), "{config:?}");
+            let awaits = |of| cluster.process(at).is_some_and(|it| it.is_awaiting_echoes(of));
+            assert!(!initiators.into_iter().any(awaits), "{config:?}");
         }
     }
 }
@@ -97,23 +97,24 @@ fn first_sender_of_explorer_becomes_parent() {
         let mut at_third = events(&mut cluster);
         at_third.retain(|(at, _)| *at == 3);
         assert_eq!(at_third, [(3, reached)]);
-        cluster.pass((p(second), p(3)), 0);
+        cluster.deliver_at((p(second), p(3)), 0);
         assert_eq!(cluster.queue((p(3), p(first))).len(), 1, "it echoes to its parent");
         assert_eq!(cluster.queue((p(3), p(second))).len(), 1, "and has explored the other");
     }
 }
 
-/// A leaf sends its echo immediately. A process on a line does so after the rest of the line.
+/// A leaf sends its echo immediately. Any other process on a line sends it after the processes
+/// behind it.
 #[test]
 fn initiator_decides_after_the_farthest_process() {
     let mut cluster = cluster(Config::of(Graph::line(4)));
     cluster.command(p(1), Command::Explore);
     for link in [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2)] {
         assert_eq!(cluster.links_in_use().len(), 1);
-        cluster.pass((p(link.0), p(link.1)), 0);
+        cluster.deliver_at((p(link.0), p(link.1)), 0);
     }
     cluster.take_events();
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(events(&mut cluster), [(1, Event::Returned { size: 4 })]);
 }
 

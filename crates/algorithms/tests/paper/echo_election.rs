@@ -68,7 +68,7 @@ fn reached_process_does_not_start() {
     let mut cluster =
         TestCluster::<EchoElection>::uniform(3, Order::Fifo, Config::of(Graph::ring(3)));
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(3)), 0);
+    cluster.deliver_at((p(1), p(3)), 0);
     command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 3]);
     assert_eq!(cluster.total_sent(), 2 * 3 + 2);

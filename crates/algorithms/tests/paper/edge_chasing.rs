@@ -80,7 +80,7 @@ fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
     command_and_drain(&mut cluster, 4, Command::Enter);
     cluster.command(p(4), Command::Exit);
-    cluster.pass((p(4), p(1)), 0);
+    cluster.deliver_at((p(4), p(1)), 0);
     cluster.command(p(1), Command::Enter);
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 4)]);
     assert_eq!(entered(&mut cluster), [4]);
@@ -95,7 +95,7 @@ fn duplicate_edge_is_probed_once() {
     let mut cluster = all_hold_one(2, plain());
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     let message = cluster.queue((p(2), p(1)))[0].clone();
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.inject(p(2), p(1), message);
     assert_eq!(cluster.sent_of("probe"), 1);
 }
@@ -113,7 +113,7 @@ fn uncontended_entry_costs_six_messages() {
     );
 }
 
-/// Any two processes need a common lock, but different pairs have different ones.
+/// Any two processes need a common lock, but different pairs need different locks.
 #[test]
 fn fences_increase_across_locks() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());

@@ -1,4 +1,4 @@
-//! The first process to enter leads.
+//! An election made of a lock: the first process to enter leads.
 
 use tenure_algorithms::mutex::{
     Central, Lamport, Maekawa, RicartAgrawala, central, lamport, maekawa, ricart_agrawala,

@@ -89,7 +89,7 @@ fn a_gap_is_never_skipped() {
 }
 
 /// P2 sends a message after P1's restart, before it knows of that restart. This message must not be
-/// lost with those for P1's earlier session.
+/// lost with the messages for P1's earlier session.
 #[test]
 fn unacknowledged_messages_reach_the_new_session() {
     let mut cluster = central(2);
@@ -107,7 +107,7 @@ fn messages_of_old_session_are_ignored() {
     cluster.command(p(2), Command::Enter);
     restart(&mut cluster, 2);
     // The request of P2's first session arrives first; then P2 requests again.
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(entered(&mut cluster), NONE, "P2's second session has not requested");
 }
@@ -120,7 +120,7 @@ fn window_limits_messages_in_flight() {
     for _ in 0..2 {
         cluster.command(p(2), Command::Enter);
         while entered(&mut cluster).is_empty() {
-            cluster.pass((p(2), p(1)), 0);
+            cluster.deliver_at((p(2), p(1)), 0);
             cluster.drain(&mut SplitMix64(0));
         }
         cluster.command(p(2), Command::Exit);

@@ -17,7 +17,7 @@ fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// Starts all processes at the same time. Returns the number of bid hops, by phase.
+/// Starts all processes at the same time. Returns, for each phase, the number of hops of all bids.
 fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));
@@ -27,7 +27,7 @@ fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
         if let Message::Bid { phase, .. } = cluster.queue(link)[0] {
             bids[*phase as usize - 1] += 1;
-            cluster.pass(link, 0);
+            cluster.deliver_at(link, 0);
         } else {
             cluster.deliver(link, &mut rng);
         }

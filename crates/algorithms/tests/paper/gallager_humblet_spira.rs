@@ -148,7 +148,7 @@ fn fragment_of_lower_level_is_absorbed() {
     pass_all(&mut cluster, &[(1, 2), (2, 1), (1, 2)]);
     assert_eq!(cluster.process(p(2)).map(GallagerHumbletSpira::level), Some(1));
     // P2 tests the edge to P3, which wakes up, connects, and postpones the test.
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     assert!(cluster.process(p(3)).is_some_and(GallagerHumbletSpira::has_postponed));
     pass_all(&mut cluster, &[(3, 2), (2, 3)]);
     assert_eq!(cluster.process(p(3)).map(GallagerHumbletSpira::level), Some(1));
@@ -164,7 +164,7 @@ fn fragment_of_same_level_waits_for_the_same_edge() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);
     let mut cluster = Cluster::uniform(3, Order::Fifo, on(&line));
     cluster.command(p(3), Command::Elect);
-    cluster.pass((p(3), p(2)), 0);
+    cluster.deliver_at((p(3), p(2)), 0);
     let second = cluster.process(p(2)).expect("no process crashes");
     assert!(second.has_postponed() && second.level() == 0);
     assert_eq!(second.branches().collect::<Vec<_>>(), [p(1)]);

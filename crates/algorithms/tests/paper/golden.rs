@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Coordinated, Named};
+use tenure_algorithms::compose::{Coordinated, NamedLocks};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
@@ -63,7 +63,8 @@ fn check_stories_of(file: &str) {
     assert!(found > 0, "`{file}` has no story: add one in tests/golden/{file}");
 }
 
-/// Returns the line P1 –1– P2 –3– P3 –2– P4 with these weights, or its first `size` processes.
+/// Returns the line P1 –1– P2 –3– P3 –2– P4, whose edges have weights 1, 3 and 2, or the part of it
+/// with the first `size` processes.
 fn weighted_line(size: u32) -> Graph {
     let edges = [(p(1), p(2), 1), (p(2), p(3), 3), (p(3), p(4), 2)];
     Graph::new(size, edges.into_iter().take(size as usize - 1)).expect("a line is a graph")
@@ -94,7 +95,8 @@ impl Story<'_> {
             }
             "relayed_log_asked_again" => it.variants = variants(&["asked-again", "no-pre-vote"]),
             "raft_log_one_entry" => it.variants = variants(&["one-entry", "no-pre-vote"]),
-            // Without the variant of that name, as users of the checker do not resign.
+            // `resigns` is no variant: in these stories users resign, which users of the checker do
+            // not do.
             "bully_resigns" => {}
             "bully_without_terms" => it.variants = variants(&["no-terms"]),
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
@@ -156,7 +158,7 @@ impl Visitor for Configure {
     }
 }
 
-/// All three are privileged at the start.
+/// All three processes are privileged at the start.
 #[test]
 fn dijkstra_ring_from_any_start() {
     let start = [State { own: 1, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
@@ -174,7 +176,7 @@ fn coordinated() {
 #[test]
 fn named() {
     let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
-    golden::<Named<Bully>>("tests/golden/named", config);
+    golden::<NamedLocks<Bully>>("tests/golden/named", config);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn accuracy_false_suspicion_lengthens_timeout() {
         one.time_out(p(2));
         one.heartbeat_from(p(2));
         assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
-        let timeout = (config.timeout + mistakes * config.increment).min(config.longest);
+        let timeout = (config.timeout + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }
     one.heartbeat_from(p(3));

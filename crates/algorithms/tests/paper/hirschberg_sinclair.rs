@@ -35,7 +35,7 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
             Message::Reply { phase, .. } => messages[usize::from(*phase)] += 1,
             Message::Elected { .. } => {}
         }
-        cluster.pass(link, 0);
+        cluster.deliver_at(link, 0);
     }
     messages.retain(|count| *count > 0);
     candidates.retain(|count| *count > 0);
@@ -126,14 +126,14 @@ fn leftover_probes_do_not_start_another_election() {
     loop {
         let others = cluster.links_in_use().into_iter().find(|link| *link != slow);
         match others {
-            Some(link) => cluster.pass(link, 0),
-            None if cluster.queue((p(3), p(2))).len() > 1 => cluster.pass((p(3), p(2)), 1),
+            Some(link) => cluster.deliver_at(link, 0),
+            None if cluster.queue((p(3), p(2))).len() > 1 => cluster.deliver_at((p(3), p(2)), 1),
             None => break,
         }
     }
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 3]);
     let sent = cluster.total_sent();
-    cluster.pass((p(3), p(2)), 0);
+    cluster.deliver_at((p(3), p(2)), 0);
     assert_eq!(cluster.total_sent(), sent, "the election is over: P2 does not start");
     command_and_drain(&mut cluster, 3, Command::Elect);
     assert_eq!(cluster.sent_of("elected"), 6, "it takes part in the next one");
@@ -143,7 +143,7 @@ fn leftover_probes_do_not_start_another_election() {
 fn joins_known_election_and_starts_once() {
     let mut cluster = cluster(&[3, 2, 1]);
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     let probes = cluster.sent_of("probe");
     cluster.command(p(2), Command::Elect);
     assert_eq!(cluster.sent_of("probe"), probes + 2, "both ways");
@@ -157,13 +157,13 @@ fn reply_of_earlier_phase_is_ignored() {
     let mut cluster = cluster(&[5, 1, 2, 3, 4]);
     cluster.command(p(1), Command::Elect);
     for neighbour in [2, 5] {
-        cluster.pass((p(1), p(neighbour)), 0);
+        cluster.deliver_at((p(1), p(neighbour)), 0);
         cluster.duplicate((p(neighbour), p(1)));
-        cluster.pass((p(neighbour), p(1)), 0);
+        cluster.deliver_at((p(neighbour), p(1)), 0);
     }
     let probes = cluster.sent_of("probe");
     for neighbour in [2, 5] {
-        cluster.pass((p(neighbour), p(1)), 0);
+        cluster.deliver_at((p(neighbour), p(1)), 0);
     }
     assert_eq!(cluster.sent_of("probe"), probes);
 }
@@ -174,15 +174,15 @@ fn duplicate_announcement_is_reported_once() {
     cluster.command(p(1), Command::Elect);
     while cluster.sent_of("elected") == 0 {
         let (from, to) = cluster.links_in_use()[0];
-        cluster.pass((from, to), 0);
+        cluster.deliver_at((from, to), 0);
     }
     cluster.duplicate((p(1), p(2)));
     cluster.drain(&mut SplitMix64(0));
     assert_eq!(events(&mut cluster).len(), 3);
 }
 
-/// Six candidates have 4 probes and replies each, three have 8, and two have 16. The first and last
-/// phase are fixed.
+/// Six candidates have 4 probes and replies each, three have 8, and two have 16. The numbers of
+/// messages of the first and the last phase are fixed.
 #[test]
 fn card_matches_the_count_of_the_paper() {
     let bounds = |size| {

@@ -25,6 +25,7 @@ fn cluster(size: u32) -> TestCluster<Invitation> {
 }
 
 /// Starts all processes of `initiators`. Messages take no time, and timers fire in their order.
+/// Returns the final cluster, and the leader that each process has reported.
 fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>, Beliefs) {
     let size = config.ranks.len() as u32;
     let mut cluster = TestCluster::uniform(size, Order::Reordered, config);
@@ -34,7 +35,7 @@ fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>
     (cluster, beliefs)
 }
 
-/// Informs both processes of each pair of different sides.
+/// Informs each process of one side of `verdict` about all processes of the other side.
 fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
         cluster.suspicion(p(*one), p(*other), verdict);
@@ -64,7 +65,7 @@ fn later_election_in_the_same_group_costs_three_per_process() {
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(2)); 5]);
 }
 
-/// All find each other, and the highest rank invites first.
+/// All processes find each other, and the process with the highest rank invites first.
 #[test]
 fn highest_rank_leads_if_all_start() {
     permutations(4, |ids| {
@@ -90,7 +91,7 @@ fn sides_of_a_partition_elect_and_merge() {
     let (mut cluster, _) = elected(config(5), &all_processes(5));
     report(&mut cluster, sides, Verdict::Suspect);
     cluster.settle();
-    // The leader of before keeps its side.
+    // The previous leader still leads its side.
     let beliefs = unchecked_beliefs(&mut cluster);
     assert_eq!([beliefs[0], beliefs[3]], [Some(p(4)); 2]);
     report(&mut cluster, sides, Verdict::Trust);
@@ -133,7 +134,8 @@ fn late_acceptance_joins_the_group() {
     assert_eq!(cluster.armed_timers(), []);
 }
 
-/// Judges events, and finds violations that become certain before the end.
+/// Monitors of a run: they observe its events, and find violations that become certain before its
+/// end.
 struct Judge {
     groups: OneLeaderPerGroup,
     fresh: FreshTerms,
@@ -165,8 +167,8 @@ impl Judge {
     }
 }
 
-/// Takes one random step: a message, with loss and duplication, a timer at any time, a crash, a
-/// recovery, a wrong suspicion, or a request.
+/// Takes one random step: delivers, loses or duplicates a message, fires a timer at any time,
+/// crashes or recovers a process, makes a request, or reports a suspicion or its end.
 fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
     let size = cluster.size() as usize;
     let at = ProcessId::at(rng.below(size));
@@ -200,7 +202,7 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
 }
 
 /// Takes 200 random steps, and then lets the group come to rest without faults. Returns the first
-/// violation, if any, and whether all agree in the end.
+/// violation, if any, and true if all agree in the end.
 fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     let size = config.ranks.len() as u32;
     let mut cluster = TestCluster::<Invitation>::uniform(size, Order::Reordered, config);

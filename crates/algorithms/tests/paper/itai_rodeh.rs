@@ -58,7 +58,7 @@ fn equal_draws_never_elect() {
     all_processes(3).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     for _ in 0..99 {
         for _ in 0..3 {
-            (1..=3).for_each(|at| cluster.pass((p(at), p(at % 3 + 1)), 0));
+            (1..=3).for_each(|at| cluster.deliver_at((p(at), p(at % 3 + 1)), 0));
         }
     }
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 3]);

@@ -1,4 +1,4 @@
-//! Enter when all but k − 1 of the others have replied.
+//! Raymond's k-mutex: a process enters when all but k − 1 of the others have replied.
 
 use std::num::NonZeroU32;
 
@@ -29,13 +29,13 @@ fn enters_after_n_minus_k_replies() {
     let mut cluster = cluster(5, 2);
     cluster.command(p(1), Command::Enter);
     for peer in 2..=5 {
-        cluster.pass((p(1), p(peer)), 0);
+        cluster.deliver_at((p(1), p(peer)), 0);
     }
     for peer in 2..=3 {
-        cluster.pass((p(peer), p(1)), 0);
+        cluster.deliver_at((p(peer), p(1)), 0);
         assert_eq!(entered(&mut cluster), NONE);
     }
-    cluster.pass((p(4), p(1)), 0);
+    cluster.deliver_at((p(4), p(1)), 0);
     assert_eq!(entered(&mut cluster), [1], "N − k = 3 replies");
 }
 

@@ -89,7 +89,7 @@ fn next_entry_takes_one_release() {
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -133,7 +133,7 @@ fn later_request_counts_as_reply_with_any_message() {
         let mut cluster = cluster(2, switches);
         cluster.command(p(1), Command::Enter);
         cluster.command(p(2), Command::Enter);
-        cluster.pass((p(2), p(1)), 0);
+        cluster.deliver_at((p(2), p(1)), 0);
         entered(&mut cluster)
     };
     assert_eq!(enters(&[]), NONE);
@@ -146,9 +146,9 @@ fn reordered_reply_breaks_exclusion() {
     let mut cluster = cluster(2, &[Switch::AnyMessage]);
     cluster.command(p(1), Command::Enter);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(entered(&mut cluster), [1], "P2's request counts as a reply");
-    cluster.pass((p(1), p(2)), 1);
+    cluster.deliver_at((p(1), p(2)), 1);
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 

@@ -3,7 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::mutex::lease::{Config, Switch, Timer};
-use tenure_algorithms::mutex::{EntryTimes, Lease, Side};
+use tenure_algorithms::mutex::{EntryDurations, Lease, Side};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Order, TICKS_PER_UNIT};
 
@@ -48,7 +48,7 @@ fn next_entry_takes_four_messages() {
     cluster.command(p(2), Command::Exit);
     for link in [(2, 1), (1, 3), (3, 1), (1, 3)] {
         assert_eq!(entered(&mut cluster), NONE);
-        cluster.pass((p(link.0), p(link.1)), 0);
+        cluster.deliver_at((p(link.0), p(link.1)), 0);
     }
     assert_eq!(entered(&mut cluster), [3]);
     assert_eq!(cluster.sent_of("turn"), 1);
@@ -61,7 +61,7 @@ fn holder_without_renewals_exits_before_next_entry() {
     command_and_drain(&mut cluster, 2, Command::Enter);
     let first = fences(&mut cluster);
     cluster.command(p(3), Command::Enter);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     let mut seen = Vec::new();
     while seen.len() < 2 {
         let (at, timer) = cluster.next_timer().expect("a timer is set");
@@ -107,9 +107,9 @@ fn late_exit_is_ignored() {
 fn late_grant_is_ignored() {
     let mut cluster = cluster(2);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.fire(p(2), Timer::Deadline(Side::Left));
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), NONE);
     fire_and_drain(&mut cluster, 2, Timer::Renewal);
     assert_eq!(entered(&mut cluster), [2]);
@@ -155,7 +155,7 @@ fn unwanted_grant_is_released() {
     pass_all(&mut cluster, &[(2, 1), (1, 2)]);
     cluster.command(p(2), Command::Exit);
     // The release overtakes the other copy of the request.
-    cluster.pass((p(2), p(1)), 1);
+    cluster.deliver_at((p(2), p(1)), 1);
     cluster.drain(&mut SplitMix64(0));
     assert_eq!((cluster.sent_of("grant"), cluster.sent_of("release")), (2, 2));
     assert_eq!(entered(&mut cluster), [2]);
@@ -167,7 +167,7 @@ fn unwanted_grant_is_released() {
 /// below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
-    let EntryTimes { lease, expiry, renewal, .. } = config().times;
+    let EntryDurations { lease, expiry, renewal, .. } = config().times;
     let drift = u64::from(Lease::card(&config(), 3).drift_ppm);
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);
     assert!(lease.max * fast < expiry.min * slow, "the holder leaves first");
@@ -180,7 +180,7 @@ fn expiry_follows_from_clock_drift() {
     for drift_ppm in [0, 50_000, 100_000, 900_000] {
         let parameters = Parameters { drift_ppm, ..Parameters::plain(3) };
         let config = Config::configured(&parameters).unwrap();
-        let EntryTimes { lease, expiry, .. } = config.times;
+        let EntryDurations { lease, expiry, .. } = config.times;
         let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
         assert!(lease.max * fast < expiry.min * slow, "{drift_ppm}: {config:?}");
         assert!(Lease::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");

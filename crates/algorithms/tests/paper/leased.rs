@@ -79,7 +79,7 @@ fn next_entry_takes_four_messages() {
     cluster.command(p(2), Command::Exit);
     for link in [(2, 1), (1, 3), (3, 1), (1, 3)] {
         assert_eq!(entered(&mut cluster), NONE);
-        cluster.pass((p(link.0), p(link.1)), 0);
+        cluster.deliver_at((p(link.0), p(link.1)), 0);
     }
     assert_eq!(entered(&mut cluster), [3]);
 }
@@ -92,9 +92,9 @@ fn early_next_entry_takes_two_messages() {
     request(&mut cluster, 3);
     assert_eq!(entered(&mut cluster), [2]);
     cluster.command(p(2), Command::Exit);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.pass((p(1), p(3)), 0);
+    cluster.deliver_at((p(1), p(3)), 0);
     assert_eq!(entered(&mut cluster), [3]);
     fire_and_drain(&mut cluster, 1, Timer::Commit(LEASE));
     assert_eq!(entered(&mut cluster), NONE, "no second entry");
@@ -182,7 +182,7 @@ fn unconfirmed_leader_answers_no_renewal() {
         cluster.fire(p(2), Timer::Renewal);
         // The previous leader receives the request.
         cluster.set_random_values([0], 0);
-        cluster.pass((p(2), p(1)), 0);
+        cluster.deliver_at((p(2), p(1)), 0);
         assert_eq!(cluster.sent_of("alive") - before, answers);
     }
 }
@@ -225,7 +225,7 @@ fn watch_reports_earlier_deletion() {
         pass_all(&mut cluster, &[(3, 1), (1, 3), (3, 1), (1, 3)]);
         assert_eq!(cluster.sent_of("watch"), 1);
         cluster.command(p(2), Command::Exit);
-        cluster.pass((p(2), p(1)), 0);
+        cluster.deliver_at((p(2), p(1)), 0);
         entered(&mut cluster);
         cluster.drain(&mut SplitMix64(0));
         assert_eq!(entered(&mut cluster), next);

@@ -103,7 +103,7 @@ fn permit_is_free_when_any_holder_leaves() {
     assert_eq!(locked(&mut cluster), [1]);
 }
 
-/// A watch that is repeated reports the same deletion again.
+/// A waiter that repeats its watch is notified of the same deletion again.
 #[test]
 fn repeated_notification_frees_no_second_permit() {
     for (more, mistaken) in [(&[][..], NONE.to_vec()), (&[Switch::PermitCountedTwice], vec![4])] {
@@ -162,7 +162,8 @@ fn crashed_reader_ends_with_its_lease() {
     assert_eq!(locked(&mut cluster), [3]);
 }
 
-/// Messages from a request to the grant of the first claim of P2 and of P3.
+/// Links, as (sender, receiver), of the messages by which P2 and P3 request and are granted their
+/// first claims.
 const FIRST_CLAIMS: [(u32, u32); 8] =
     [(2, 1), (3, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 2), (1, 3)];
 

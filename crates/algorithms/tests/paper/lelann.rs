@@ -109,7 +109,8 @@ fn smallest_can_be_chosen_from_the_list() {
     assert!(promises(ring(&[1, 2, 3])).contains(&Property::Validity));
 }
 
-/// Some texts print the sends in this order: forwarding before the own rank.
+/// Some texts print the sends in the wrong order: a process forwards a rank before it sends its
+/// own.
 #[test]
 fn forwarding_first_lets_initiator_elect_itself() {
     let views = |switches| {
@@ -128,9 +129,9 @@ fn forwarding_first_lets_initiator_elect_itself() {
 fn reordering_hides_a_candidate() {
     let mut cluster = cluster(&[1, 2, 3]);
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
-    cluster.pass((p(2), p(3)), 1);
-    cluster.pass((p(3), p(1)), 1);
+    cluster.deliver_at((p(1), p(2)), 0);
+    cluster.deliver_at((p(2), p(3)), 1);
+    cluster.deliver_at((p(3), p(1)), 1);
     assert_eq!(unchecked_beliefs(&mut cluster), [Some(p(1)), None, None]);
 }
 
@@ -192,7 +193,7 @@ fn restarted_initiator_decides_with_all_others() {
 fn crash_during_election_leaves_it_undecided() {
     let mut cluster = cluster(&[1, 2, 3]);
     cluster.command(p(1), Command::Elect);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     cluster.crash(p(3));
     cluster.drain(&mut SplitMix64(0));
     cluster.recover(p(3));

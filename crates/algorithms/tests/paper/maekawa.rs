@@ -124,7 +124,7 @@ fn next_entry_takes_a_release_and_a_vote() {
     command_and_drain(&mut cluster, 2, Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2], "P2's vote for itself is no message");
 }
 

@@ -9,9 +9,9 @@ mod election_from_mutex;
 mod fifo;
 mod golden;
 mod heartbeat;
-mod in_turn;
 mod keyed;
 mod mutex_from_election;
+mod ordered_locks;
 mod phi_accrual;
 mod shared_memory;
 #[path = "../support/mod.rs"]

@@ -17,8 +17,9 @@ fn config(graph: &Graph, variants: Variants<Switch>) -> Config {
     Config { graph: Arc::new(graph.clone()), variants }
 }
 
-/// Builds the tree from these processes on, in random order of the messages. Returns the number of
-/// processes that know their edges, and of sent messages, or the violation of the monitor.
+/// Lets the processes in `from` start the algorithm, and delivers messages in random order. Returns
+/// the number of processes that know their edges, and the number of sent messages. A violation that
+/// the monitor finds is returned as an error.
 fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String> {
     let size = config.graph.vertices();
     let mut cluster =
@@ -35,8 +36,8 @@ fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String>
     Ok((informed, cluster.total_sent()))
 }
 
-/// Every process learns its edges of the unique tree once, on every small graph, within the cost of
-/// the card.
+/// On every small graph, every process learns its edges of the unique tree once, and the number of
+/// messages is within the bounds of the card.
 #[test]
 fn every_process_names_its_edges_of_the_minimum_tree() {
     for size in 1..=5 {

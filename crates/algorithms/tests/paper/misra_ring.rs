@@ -1,4 +1,4 @@
-//! Two tokens circulate, and each detects the loss of the other.
+//! Misra's ring: two tokens circulate, and each detects the loss of the other.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::MisraRing;
@@ -17,7 +17,7 @@ fn cluster(size: u32) -> TestCluster<MisraRing> {
 /// Moves a token from one process to the next.
 fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
     cluster.fire(p(from), token);
-    cluster.pass((p(from), p(to)), 0);
+    cluster.deliver_at((p(from), p(to)), 0);
 }
 
 /// Returns the numbers of pings and of pongs. Each is in flight or held by a process.
@@ -138,7 +138,8 @@ fn entries_and_fences_continue_after_a_loss() {
             let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).losing(1).seeded(seed);
             let outcome = run::<MisraRing>(Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
-            // The new ping may be made behind a waiter: one more entry than without a loss.
+            // The new ping may be made at a process behind the waiting one, so one more entry
+            // precedes it than without a loss.
             assert!(outcome.bypass <= 2, "{plan:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Each entry is an election among the waiting processes.
+//! A lock made of elections: each entry is an election among the waiting processes.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{
@@ -69,7 +69,7 @@ fn uncontested_entry_costs_a_request_and_an_election() {
     cluster.command(p(3), Command::Enter);
     cluster.drain(&mut SplitMix64(1));
     assert_eq!(entered(&mut cluster), [3]);
-    // P1 calls; two hops to P3, a lap for its rank and one for the announcement.
+    // P1 calls the election: 2 hops to P3, 5 hops of P3's rank, and 5 hops of the announcement.
     assert_eq!((cluster.sent_of("request"), cluster.sent_of("election")), (4, 2 + 5));
     assert_eq!(cluster.sent_of("elected"), 5);
 }
@@ -85,7 +85,7 @@ fn calls_election_only_for_a_waiter() {
     assert_eq!(entered(&mut cluster), [2]);
     cluster.command(p(3), Command::Enter);
     assert_eq!(entered(&mut cluster), NONE);
-    cluster.pass((p(3), p(2)), 0);
+    cluster.deliver_at((p(3), p(2)), 0);
     assert_eq!(cluster.total_sent(), before + 2 + 1, "two requests, and P2 starts an election");
     cluster.drain(&mut SplitMix64(1));
     assert_eq!(entered(&mut cluster), [3]);

@@ -156,7 +156,7 @@ fn crashed_maker_is_replaced() {
     let mut cluster = cluster(4);
     ask(&mut cluster, &[1, 3, 4]);
     crash_and_suspect(&mut cluster, 1);
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     crash_and_drain(&mut cluster, 2);
     leave(&mut cluster, 3);
     leave(&mut cluster, 4);
@@ -167,7 +167,7 @@ fn crashed_maker_is_replaced() {
 fn overtaken_generation_restarts_with_higher_number() {
     let mut cluster = cluster(3);
     enter_and_exit(&mut cluster, 3);
-    // Each suspects the other, and both ask P3, which has the token.
+    // P1 and P2 suspect each other, and both ask P3, which has the token.
     cluster.suspicion(p(1), p(2), Verdict::Suspect);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);
     pass_all(&mut cluster, &[(2, 3), (1, 3), (3, 1)]);
@@ -211,13 +211,13 @@ fn older_inquiry_of_same_maker_is_ignored() {
 fn older_token_is_discarded() {
     let mut cluster = cluster(3);
     cluster.command(p(3), Command::Enter);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     // The token is in flight to P3 when P2 is suspected wrongly, and a new one is made.
     cluster.suspicion(p(1), p(2), Verdict::Suspect);
-    cluster.pass((p(1), p(3)), 1);
+    cluster.deliver_at((p(1), p(3)), 1);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), NONE, "the old token is rejected");
-    cluster.pass((p(1), p(3)), 0);
+    cluster.deliver_at((p(1), p(3)), 0);
     assert_eq!(fences(&mut cluster), [fence(1, 1, 1)]);
 }
 

@@ -1,4 +1,4 @@
-//! A majority promises, and then a majority accepts.
+//! Paxos: a majority promises, and then a majority accepts.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::Paxos;
@@ -33,7 +33,7 @@ fn later_ballots_keep_the_chosen_value() {
     (1..=3).for_each(|at| propose(&mut cluster, at));
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);
     // P2 accepts, and P1 never learns of it.
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     cluster.crash(p(1));
     cluster.suspicion(p(3), p(1), Verdict::Suspect);
     cluster.suspicion(p(2), p(1), Verdict::Suspect);

@@ -41,7 +41,8 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     (phases, cluster.total_sent() - u64::from(size), announcer.expect("an announcement was sent"))
 }
 
-/// Returns the number of messages of the other algorithm, without the announcement.
+/// Returns the number of messages that Dolev–Klawe–Rodeh needs on the same ring, without the
+/// announcement.
 fn twin(ids: &[u32]) -> u64 {
     let (size, config) = (ids.len() as u32, dolev_klawe_rodeh::Config::of(ranks(ids)));
     let (cluster, _) = elect::<DolevKlaweRodeh>(size, Order::Fifo, config, &[p(1)], 0, 0);
@@ -75,7 +76,8 @@ fn needs_fewer_messages_than_dolev_klawe_rodeh_on_every_ring() {
     }
 }
 
-/// The rank that is compared is always one's own, so the owner finds it.
+/// Every process compares received ranks with its own, so the owner of the largest rank recognises
+/// it.
 #[test]
 fn announcer_owns_the_largest_rank() {
     for size in 2..=6_u32 {

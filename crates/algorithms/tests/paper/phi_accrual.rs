@@ -68,7 +68,7 @@ fn threshold_matches_tail_probability() {
 fn timeout_is_where_phi_reaches_the_threshold() {
     for seed in 0..200 {
         let mut rng = SplitMix64(seed);
-        let config = Config { window: 20, deviation_min: 0, ..Config::default() };
+        let config = Config { window: 20, min_deviation: 0, ..Config::default() };
         let mut one = DetectorHarness::new(&config);
         one.heartbeat_from(p(2));
         let intervals: Vec<u64> =
@@ -89,7 +89,7 @@ fn timeout_is_where_phi_reaches_the_threshold() {
 }
 
 /// Accruement: the level of a silent peer never decreases. The table of the implementation limits
-/// it.
+/// the level.
 #[test]
 fn level_of_silent_peer_grows() {
     let mut one = one();
@@ -139,7 +139,7 @@ fn accuracy_false_suspicion_adds_allowance() {
         one.time_out(p(2));
         one.heartbeat_from(p(2));
         assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
-        let timeout = (first + mistakes * config.increment).min(config.longest);
+        let timeout = (first + mistakes * config.increment).min(config.max_timeout);
         assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }
 }
@@ -172,7 +172,7 @@ fn paused_process_suspects_no_peer() {
 fn zero_threshold_suspects_at_once() {
     let mut one = DetectorHarness::new(&Config { threshold: 0, ..Config::default() });
     one.heartbeat_from(p(2));
-    assert_eq!(one.timeout_of(p(2)), Some(Delay::NONE));
+    assert_eq!(one.timeout_of(p(2)), Some(Delay::ZERO));
 }
 
 #[test]

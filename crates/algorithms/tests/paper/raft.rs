@@ -115,9 +115,9 @@ fn leader_of_earlier_term_is_informed() {
     cluster.lose((p(3), p(2)));
     cluster.fire(p(2), Timer::Election);
     cluster.lose((p(2), p(1)));
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     assert_eq!(new_leaders(&mut cluster).last(), Some(&(1, p(1))), "P3 stands in term 2 itself");
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(cluster.sent_of("overtaken"), 1);
     cluster.drain(&mut SplitMix64(1));
     assert!(state_of(&cluster, 1).contains("role: Free"), "{}", state_of(&cluster, 1));
@@ -221,12 +221,12 @@ fn leader_without_majority_steps_down() {
     cluster.take_events();
     cluster.fire(p(1), Timer::Heartbeat);
     for to in [2, 3] {
-        cluster.pass((p(1), p(to)), 0);
+        cluster.deliver_at((p(1), p(to)), 0);
     }
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.fire(p(1), Timer::Lease);
     assert!(was_deposed(&mut cluster, 1));
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     assert!(state_of(&cluster, 1).contains("role: Free"), "the last response was too late");
 }
 
@@ -392,7 +392,8 @@ fn lease_is_shorter_than_election_timeout() {
     }
 }
 
-/// The same holds for a larger drift, which the parameters and the card state.
+/// If the parameters state a larger drift, the election timeout grows so that the leader's lease
+/// still ends first. The card states at least this drift.
 #[test]
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {

@@ -76,7 +76,7 @@ fn commit_index(cluster: &TestCluster<RaftLog>, at: u32) -> u64 {
     cluster.process(p(at)).expect("the process is up").commit_index()
 }
 
-/// Returns the event that a process declines a request and names P1 as the leader.
+/// Returns the event by which the process `at` declines a request and names P1 as the leader.
 fn declined(at: u32, ticket: u64, reason: Reason) -> (u32, Event) {
     (at, Event::Declined { ticket, reason, leader: Some(p(1)) })
 }
@@ -154,7 +154,7 @@ fn pipelines_new_entries() {
     lose_all(&mut cluster, 1, 2);
     (4..=6).for_each(|ticket| append(&mut cluster, 1, ticket));
     lose_all(&mut cluster, 1, 2);
-    // The next heartbeat follows the lost messages, and all of them are sent in one.
+    // The next heartbeat reveals the loss, and one message then contains all lost entries.
     let before = cluster.total_sent();
     heartbeat(&mut cluster, 1);
     assert_eq!(cluster.total_sent() - before, 4);
@@ -348,9 +348,9 @@ fn new_leader_answers_no_read_before_first_commit() {
         cluster.fire(p(1), Timer::Election);
         pass_all(&mut cluster, &[(1, 2), (2, 1)]);
         cluster.command(p(1), Command::Read { ticket: 1 });
-        // Both respond, one of them with an empty log.
-        cluster.pass((p(1), p(2)), 1);
-        cluster.pass((p(2), p(1)), 0);
+        // Both processes respond, one of them with an empty log.
+        cluster.deliver_at((p(1), p(2)), 1);
+        cluster.deliver_at((p(2), p(1)), 0);
         let answered = |events: Vec<(u32, Event)>| {
             events.into_iter().any(|(_, event)| matches!(event, Event::Answered { .. }))
         };
@@ -367,7 +367,7 @@ fn persisted_state_survives_crash() {
     restart(&mut cluster, 2);
     assert_eq!(terms(&cluster, 2), [1, 1]);
     assert_eq!(commit_index(&cluster, 2), 0, "the commit index is not saved");
-    // It has voted for P1 in term 1, and does not vote for P3 there.
+    // P2 has voted for P1 in term 1, and does not vote for P3 in the same term.
     let last = EntryId { index: 9, term: 1 };
     cluster.inject(p(3), p(2), Message::RequestVote { term: 1, last });
     let answer = cluster.queue((p(2), p(3)));
@@ -499,12 +499,12 @@ fn snapshots_are_not_urgent() {
         }
         random_step(&mut cluster, &mut rng, round);
         let process = cluster.process(p(2)).expect("the process is up");
-        if let Some(change) = process.urgent(&saved) {
+        if let Some(change) = process.urgent_change(&saved) {
             for written in rewriting.iter_mut().chain([&mut saved]) {
                 RaftLog::apply_change(written, change.clone());
             }
         }
-        assert_eq!(process.urgent(&saved), None, "round {round}");
+        assert_eq!(process.urgent_change(&saved), None, "round {round}");
         let with_the_rest = |written: &Stable| {
             let mut whole = written.clone();
             let rest = process.unsaved(written);

@@ -78,7 +78,7 @@ fn messages_stay_between_neighbours() {
         (1..=6).for_each(|at| cluster.command(p(at), Command::Enter));
         while let Some((from, to)) = cluster.links_in_use().first().copied() {
             assert_eq!(config.tree.distance(from, to), 1, "seed {seed}");
-            cluster.pass((from, to), 0);
+            cluster.deliver_at((from, to), 0);
         }
     }
 }
@@ -89,7 +89,7 @@ fn requests_are_combined() {
     command_and_drain(&mut cluster, 5, Command::Enter);
     for at in [2, 3, 4] {
         cluster.command(p(at), Command::Enter);
-        cluster.pass((p(at), p(1)), 0);
+        cluster.deliver_at((p(at), p(1)), 0);
     }
     assert_eq!(cluster.queue((p(1), p(5))).len(), 1, "P1 requests once for all of them");
 }
@@ -134,7 +134,7 @@ fn serves_requests_in_order_of_arrival() {
     cluster.command(p(1), Command::Enter);
     for at in [3, 2, 4] {
         cluster.command(p(at), Command::Enter);
-        cluster.pass((p(at), p(1)), 0);
+        cluster.deliver_at((p(at), p(1)), 0);
     }
     let mut order = entered(&mut cluster);
     for _ in 0..3 {

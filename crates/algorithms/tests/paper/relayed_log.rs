@@ -43,10 +43,10 @@ fn word(word: &str) -> Payload {
     Payload::new(word.as_bytes())
 }
 
-/// Returns the events at a process since the last call, except those of the log.
+/// Returns the events at a process since the last call, except the events of the log.
 fn events(cluster: &mut TestCluster<RelayedLog>, at: u32) -> Vec<Event> {
     let is_answer = |event: &Event| match event {
-        Event::Log(event) => event.answers().is_some(),
+        Event::Log(event) => event.answered_ticket().is_some(),
         _ => true,
     };
     let here = support::events(cluster).into_iter().filter(|(process, _)| *process == at);
@@ -96,7 +96,7 @@ fn concurrent_requests_are_answered_by_ticket() {
             Event::Log(event) if *process == at => match event {
                 log::Event::Acknowledged { ticket, .. } => Some((*ticket, true)),
                 log::Event::Answered { ticket, .. } => Some((*ticket, false)),
-                other => other.answers().map(|_| panic!("{other} at P{at}")),
+                other => other.answered_ticket().map(|_| panic!("{other} at P{at}")),
             },
             _ => None,
         });
@@ -133,7 +133,7 @@ fn question_waits_for_leadership_confirmation() {
     for link in [(p(1), p(2)), (p(1), p(3))] {
         cluster.lose(link);
     }
-    // They ask for pre-votes first, and none is granted while P1 leads.
+    // P2 and P3 ask for pre-votes first. No process grants one while P1 leads.
     for at in [2, 3] {
         cluster.fire(p(at), Timer::Election);
     }
@@ -223,7 +223,7 @@ fn answer_needs_matching_incarnation_and_sender() {
     {
         cluster.command(p(from), reply(incarnation));
         let link = (p(from), p(2));
-        cluster.pass(link, cluster.queue(link).len() - 1);
+        cluster.deliver_at(link, cluster.queue(link).len() - 1);
         let accepted = !events(&mut cluster, 2).is_empty();
         assert_eq!(accepted, is_accepted, "from P{from} in incarnation {incarnation}");
     }

@@ -1,4 +1,4 @@
-//! A process that receives an item forwards it to all, and delivers it.
+//! Reliable broadcast: a process that receives an item forwards it to all, and delivers it.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ReliableBroadcast;

@@ -92,8 +92,8 @@ fn orphaned_rank_is_removed() {
     assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
 
-/// The processes suspect the owner before the rank reaches them, so each forwards it once. P1
-/// detects it on its second lap.
+/// The processes suspect the owner of the rank before the rank reaches them, so each forwards it
+/// once. P1 removes the rank when it arrives for the second time.
 #[test]
 fn suspected_orphan_is_removed_on_second_lap() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -101,7 +101,7 @@ fn suspected_orphan_is_removed_on_second_lap() {
     crash_and_suspect(&mut cluster, 4);
     pass_all(&mut cluster, &[(4, 1), (1, 2), (2, 3)]);
     assert_eq!(cluster.sent_of("election"), 4, "one lap");
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     assert_eq!(cluster.sent_of("election"), 5, "P1 starts a new term");
     drain(&mut cluster);
     assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
@@ -125,7 +125,7 @@ fn rank_lost_in_a_crash_is_sent_again() {
 fn announcement_lost_in_a_crash_is_sent_again() {
     let mut cluster = cluster(&[4, 1, 2, 3]);
     cluster.command(p(1), Command::Elect);
-    (1..=4).for_each(|at| cluster.pass((p(at), p(at % 4 + 1)), 0));
+    (1..=4).for_each(|at| cluster.deliver_at((p(at), p(at % 4 + 1)), 0));
     cluster.crash(p(2));
     drain(&mut cluster);
     suspicion_and_drain(&mut cluster, 1, 2, Verdict::Suspect);
@@ -263,7 +263,7 @@ impl FaultyCluster {
     /// Returns the pairs of observer and peer for which the detector has a new verdict.
     fn pending_verdicts(&self) -> Vec<(ProcessId, ProcessId)> {
         let all_processes = self.cluster.process_ids();
-        let pairs = self.cluster.live().into_iter().flat_map(|observer| {
+        let pairs = self.cluster.live_processes().into_iter().flat_map(|observer| {
             all_processes
                 .iter()
                 .filter(move |peer| **peer != observer)
@@ -344,11 +344,11 @@ fn agrees_on_largest_after_random_faults() {
                 _ => faulty.deliver(),
             }
         }
-        if faulty.cluster.live().is_empty() {
+        if faulty.cluster.live_processes().is_empty() {
             continue;
         }
         faulty.settle();
-        let live = faulty.cluster.live();
+        let live = faulty.cluster.live_processes();
         let largest = live.iter().max_by_key(|at| ids[at.index()]).copied();
         let believed = unchecked_beliefs(&mut faulty.cluster);
         let some = believed[live[0].index()].and(largest);

@@ -87,10 +87,10 @@ fn older_token_is_discarded() {
     cluster.fire(p(1), Timer::Pass);
     // The token is in flight to P2 when P3 is suspected wrongly, and a new one is made.
     cluster.suspicion(p(1), p(3), Verdict::Suspect);
-    cluster.pass((p(1), p(2)), 1);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(1), p(2)), 1);
+    cluster.deliver_at((p(2), p(1)), 0);
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P1 has the new one");
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P2 discards the old one");
 }
 

@@ -43,7 +43,7 @@ fn process_inside_replies_on_exit() {
     assert_eq!(entered(&mut cluster), [1]);
     cluster.command(p(1), Command::Exit);
     assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "one message from exit to the next entry");
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2]);
 }
 
@@ -157,7 +157,7 @@ fn replies_carry_the_clock() {
     let enters_next = |switches: &[Switch]| {
         let mut cluster = cluster(3, switches);
         cluster.command(p(1), Command::Enter);
-        cluster.pass((p(1), p(2)), 0);
+        cluster.deliver_at((p(1), p(2)), 0);
         cluster.command(p(2), Command::Enter);
         pass_all(&mut cluster, &[(2, 3), (1, 3), (2, 1), (3, 1)]);
         assert_eq!(entered(&mut cluster), [1]);

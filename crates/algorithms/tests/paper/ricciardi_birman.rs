@@ -1,4 +1,4 @@
-//! A majority of each view decides the next one.
+//! Group membership of Ricciardi and Birman: a majority of each view decides the next view.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RicciardiBirman;
@@ -23,7 +23,11 @@ fn view(number: u64, members: &[u32]) -> View {
 
 /// Returns the newest view that each live process knows.
 fn views(cluster: &TestCluster<RicciardiBirman>) -> Vec<View> {
-    cluster.live().iter().filter_map(|at| Some(cluster.process(*at)?.view().clone())).collect()
+    cluster
+        .live_processes()
+        .iter()
+        .filter_map(|at| Some(cluster.process(*at)?.view().clone()))
+        .collect()
 }
 
 /// Lets processes leave, rejoin, crash and be suspected falsely, in random order. Returns true if
@@ -68,14 +72,14 @@ fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result
             cluster.suspicion(p(at), p(peer), Verdict::Trust);
         }
     }
-    for at in cluster.live() {
+    for at in cluster.live_processes() {
         cluster.command(at, Command::Join);
     }
     cluster.drain(&mut rng);
     for (at, seen) in cluster.take_events() {
         monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
     }
-    let live: ProcessSet = cluster.live().into_iter().collect();
+    let live: ProcessSet = cluster.live_processes().into_iter().collect();
     let views = views(&cluster);
     Ok(views.iter().all(|view| view.members == live && *view == views[0]))
 }
@@ -98,7 +102,7 @@ fn senior_changes_the_view_in_three_steps() {
 fn new_proposer_interrogates_first() {
     let mut cluster = cluster(3);
     cluster.command(p(3), Command::Leave);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     // P2 accepts that P3 leaves. P1 learns of it, installs the view, and crashes before it informs
     // any process.
     pass_all(&mut cluster, &[(1, 2), (2, 1)]);

@@ -93,16 +93,20 @@ fn uncontended<L: SharedMemoryLock>(size: u32, config: &L::Config) -> u32 {
 fn uncontended_entries_cost_as_many_accesses_as_the_cards_state() {
     for size in 2..6 {
         let peterson = uncontended::<PetersonLock>(size, &Variants::none());
-        assert_eq!(peterson, PetersonLock::card(size).uncontended, "peterson-lock, {size}");
+        assert_eq!(
+            peterson,
+            PetersonLock::card(size).uncontended_accesses,
+            "peterson-lock, {size}"
+        );
         let bakery = uncontended::<Bakery>(size, &Variants::none());
-        assert_eq!(bakery, Bakery::card(size).uncontended, "bakery, {size}");
+        assert_eq!(bakery, Bakery::card(size).uncontended_accesses, "bakery, {size}");
         let spinlock = uncontended::<TestAndSet>(size, &Variants::none());
-        assert_eq!(spinlock, TestAndSet::card().uncontended, "test-and-set, {size}");
+        assert_eq!(spinlock, TestAndSet::card().uncontended_accesses, "test-and-set, {size}");
     }
-    assert_eq!(PetersonLock::card(2).uncontended, 4);
+    assert_eq!(PetersonLock::card(2).uncontended_accesses, 4);
     // Negative control: without `choosing` an entry takes fewer accesses.
     let hasty = Variants::none().with(bakery::Switch::NoChoosing);
-    assert_eq!(uncontended::<Bakery>(3, &hasty), Bakery::card(3).uncontended - 4);
+    assert_eq!(uncontended::<Bakery>(3, &hasty), Bakery::card(3).uncontended_accesses - 4);
 }
 
 #[test]
@@ -205,7 +209,8 @@ fn doorways_end_where_the_papers_say() {
     assert_eq!(doorway(sections::<TestAndSet>(3, &Variants::none())), 0);
 }
 
-/// Returns the sections of an entry of P1 alone.
+/// Lets P1 enter alone. Returns the section in which it is after each of its steps, until it is
+/// inside.
 fn sections<L: SharedMemoryLock>(size: u32, config: &L::Config) -> Vec<Section> {
     let mut story = Story::<L>::new(size, config);
     story.step(1);

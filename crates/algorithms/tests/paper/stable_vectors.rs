@@ -1,4 +1,4 @@
-//! Processes that share a stable vector pick distinct names.
+//! Renaming: processes that share a stable vector pick distinct names.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::StableVectors;
@@ -11,7 +11,7 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 use crate::support::{command_and_drain, events, p, pass_all};
 
 /// Lets all processes request a name at random moments, and crashes `crashes` of them. Delivery is
-/// random. Returns the names of the live processes, or a violation.
+/// random. Returns the names of the live processes. A violation is returned as an error.
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
     let mut cluster = TestCluster::<StableVectors>::uniform(size, Order::Reordered, config);
@@ -29,10 +29,10 @@ fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, Stri
         }
         let links = cluster.links_in_use();
         if links.is_empty() && silent.is_empty() {
-            return Ok(cluster.live().into_iter().map(|at| names[at.index()]).collect());
+            return Ok(cluster.live_processes().into_iter().map(|at| names[at.index()]).collect());
         }
         if crashes > 0 && rng.one_in(10) {
-            let dead = *rng.pick(&cluster.live()).expect("a process is up");
+            let dead = *rng.pick(&cluster.live_processes()).expect("a process is up");
             silent.retain(|at| *at != dead);
             cluster.crash(dead);
             crashes -= 1;

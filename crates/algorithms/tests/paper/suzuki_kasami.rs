@@ -82,16 +82,16 @@ fn request_reaches_a_moving_token() {
 fn duplicate_token_breaks_exclusion() {
     let mut cluster = cluster(2);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.duplicate((p(1), p(2)));
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     cluster.command(p(2), Command::Exit);
     cluster.command(p(1), Command::Enter);
-    cluster.pass((p(1), p(2)), 1);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(1), p(2)), 1);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.command(p(2), Command::Enter);
     assert_eq!(entered(&mut cluster), [2, 1], "P1 is inside, and P2 waits");
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(entered(&mut cluster), [2], "with an outdated token");
     let plan = Plan::of(Order::Fifo, &[2, 2, 2]).duplicating(1);
     assert!(is_caught::<SuzukiKasami>(&(), &plan, "exclusion"));
@@ -101,11 +101,11 @@ fn duplicate_token_breaks_exclusion() {
 fn unexpected_token_is_ignored() {
     let mut cluster = cluster(2);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(1)), 0);
+    cluster.deliver_at((p(2), p(1)), 0);
     cluster.duplicate((p(1), p(2)));
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     cluster.command(p(2), Command::Exit);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(enter_and_exit(&mut cluster, 1), 2);
     assert_eq!(enter_and_exit(&mut cluster, 2), 2, "P2 has no token of its own");
 }
@@ -115,7 +115,7 @@ fn unexpected_token_is_ignored() {
 fn later_request_may_enter_first() {
     let mut cluster = cluster(3);
     cluster.command(p(2), Command::Enter);
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     cluster.command(p(3), Command::Enter);
     pass_all(&mut cluster, &[(3, 1), (1, 3)]);
     assert_eq!(entered(&mut cluster), [3]);

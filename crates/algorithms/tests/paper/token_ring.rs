@@ -1,4 +1,4 @@
-//! The holder of the token may enter, and passes it on.
+//! The token ring: the holder of the token may enter, and passes the token on.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::TokenRing;
@@ -29,11 +29,11 @@ fn exit_passes_the_token_on() {
     cluster.command(p(1), Command::Exit);
     cluster.command(p(1), Command::Enter);
     assert_eq!(entered(&mut cluster), [1]);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     cluster.fire(p(2), Timer::Pass);
-    cluster.pass((p(2), p(3)), 0);
+    cluster.deliver_at((p(2), p(3)), 0);
     cluster.fire(p(3), Timer::Pass);
-    cluster.pass((p(3), p(1)), 0);
+    cluster.deliver_at((p(3), p(1)), 0);
     assert_eq!(entered(&mut cluster), [1], "after a full lap");
 }
 
@@ -44,7 +44,7 @@ fn idle_ring_keeps_passing_the_token() {
         let (at, timer) = cluster.armed_timers()[0];
         cluster.fire(at, timer);
         let link = cluster.links_in_use()[0];
-        cluster.pass(link, 0);
+        cluster.deliver_at(link, 0);
         assert_eq!(cluster.total_sent(), hop);
     }
     cluster.command(p(2), Command::Enter);
@@ -59,7 +59,7 @@ fn entry_costs_one_message_under_load() {
     for at in 1..=4 {
         assert_eq!(entered(&mut cluster), [at]);
         cluster.command(p(at), Command::Exit);
-        cluster.pass((p(at), p(at % 4 + 1)), 0);
+        cluster.deliver_at((p(at), p(at % 4 + 1)), 0);
     }
     assert_eq!(cluster.total_sent(), 4);
 }

@@ -72,7 +72,8 @@ fn suspicion_affects_only_the_suspect() {
     assert_eq!(entered(&mut cluster), [1]);
 }
 
-/// "Owes a reply again": a suspicion does not replace a reply.
+/// A suspicion does not replace a reply: a peer that is suspected and then trusted again is still
+/// awaited.
 #[test]
 fn trusted_process_is_awaited_again() {
     let mut cluster = cluster(3);

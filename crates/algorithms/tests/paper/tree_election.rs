@@ -51,7 +51,7 @@ fn ranks_meet_on_one_edge() {
         while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
             let place = rng.below(cluster.queue(link).len());
             let is_saturation = matches!(cluster.queue(link)[place], Message::Saturation { .. });
-            cluster.pass(link, place);
+            cluster.deliver_at(link, place);
             let elected = processes_with(&mut cluster, |it| matches!(it, Event::Elected { .. }));
             if !elected.is_empty() && is_saturation {
                 saturated.push(link.1);

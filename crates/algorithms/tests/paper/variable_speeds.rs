@@ -90,7 +90,8 @@ fn single_candidate_takes_two_n_messages() {
     assert_eq!((found.tokens, found.announcements), (3, 3));
 }
 
-/// At the same speed for all tokens, the cost is that of comparisons: N(N + 1)/2 + N at worst.
+/// If all tokens have the same speed, an election costs as much as with an algorithm that only
+/// compares ranks: N(N + 1)/2 + N at worst.
 #[test]
 fn equal_speeds_cost_as_much_as_comparisons() {
     for size in 2..=5 {

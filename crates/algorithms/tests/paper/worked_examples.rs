@@ -114,7 +114,7 @@ fn chang_roberts_examples() {
     assert_eq!(single.counts(kinds), [4 + 5, 5], "3N − 1");
     let decreasing = Story::of("chang_roberts_decreasing/all");
     let rounds: Vec<usize> = decreasing.blocks().map(|block| block.counts(kinds)[0]).collect();
-    // The head of the story, its start and five rounds, the announcement.
+    // Messages in each block: the head of the story, the start, five rounds, and the announcement.
     assert_eq!(rounds, [0, 5, 4, 3, 2, 1, 0, 0]);
     assert_eq!(decreasing.counts(kinds), [5 * 6 / 2, 5]);
     let highest = Story::of("chang_roberts_28/comes_back");

@@ -1,9 +1,9 @@
-//! Wrapping protocols: a save that the inner protocol may defer can also be deferred by the
-//! wrapper.
+//! Protocols that wrap another one: a save that the inner protocol may defer can also be deferred
+//! by the wrapper.
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::service::log::{Command, Payload};
 use tenure_core::{
@@ -67,8 +67,8 @@ fn config() -> raft_log::Config {
 #[test]
 fn log_with_detector_defers_snapshots() {
     let detector = heartbeat::Config { period: Delay::units(2), ..heartbeat::Config::default() };
-    let config = detected::Config { detector, inner: config() };
-    check_deferred_snapshot::<Detected<Heartbeat, RaftLog>>(&config, |command| command);
+    let config = with_detector::Config { detector, inner: config() };
+    check_deferred_snapshot::<WithDetector<Heartbeat, RaftLog>>(&config, |command| command);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use tenure_core::{Election, Monitor, Order, ProcessId, Protocol, Rank};
 
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-/// Leader that each process reported last, by process. `None` if it reported none.
+/// For each process, by index: leader that it reported last; `None` if it reported none.
 pub(crate) type Beliefs = Vec<Option<ProcessId>>;
 
 /// Returns all processes of a group.

@@ -65,7 +65,7 @@ pub(crate) fn suspicion_and_drain<P: Protocol>(
 #[track_caller]
 pub(crate) fn pass_all<P: Protocol>(cluster: &mut TestCluster<P>, links: &[(u32, u32)]) {
     for (from, to) in links {
-        cluster.pass((p(*from), p(*to)), 0);
+        cluster.deliver_at((p(*from), p(*to)), 0);
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn lose_all<P: Protocol>(cluster: &mut TestCluster<P>, from: u32, to:
 
 /// Informs all live processes of a verdict about another process.
 pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict: Verdict) {
-    for peer in cluster.live().into_iter().filter(|peer| *peer != p(of)) {
+    for peer in cluster.live_processes().into_iter().filter(|peer| *peer != p(of)) {
         cluster.suspicion(peer, p(of), verdict);
     }
 }
@@ -120,7 +120,8 @@ pub(crate) fn events<P: Protocol>(cluster: &mut TestCluster<P>) -> Vec<(u32, P::
     seen.collect()
 }
 
-/// Returns the processes that emitted such an event since the last call, in order, by number.
+/// Returns the processes that emitted an event for which `is_such` returns true since the last
+/// call, in order, by number.
 pub(crate) fn processes_with<P: Protocol>(
     cluster: &mut TestCluster<P>,
     is_such: impl Fn(&P::Event) -> bool,

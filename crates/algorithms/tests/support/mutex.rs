@@ -42,7 +42,7 @@ pub(crate) struct Outcome {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) order: Order,
-    /// Number of entries, by process.
+    /// For each process, by index: number of its entries.
     pub(crate) entries: Vec<u32>,
     /// Number of messages to duplicate.
     pub(crate) duplicates: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns a plan with these numbers of entries by process, and no faults.
+    /// Returns a plan without faults, in which process *i* enters `entries[i]` times.
     pub(crate) fn of(order: Order, entries: &[u32]) -> Plan {
         Plan { order, entries: entries.to_vec(), duplicates: 0, losses: 0, seed: 0 }
     }
@@ -113,10 +113,11 @@ enum User {
     Inside,
 }
 
-/// Monitors of a lock, and what each of its users does.
+/// Monitors of a lock, and the state of each of its users.
 struct Watcher {
     exclusion: MutualExclusion,
-    /// Monitor of neighbours. `None` unless only neighbours exclude each other.
+    /// Monitor of mutual exclusion between neighbours. `None` unless only neighbours exclude each
+    /// other.
     local: Option<LocalMutualExclusion>,
     /// Monitor of the fences. `None` if entries have no fences.
     fencing: Option<Fencing>,
@@ -174,7 +175,7 @@ pub(crate) fn check_handovers<P: Mutex>(cluster: &mut TestCluster<P>, handovers:
     }
 }
 
-/// Checks that no process enters after P1 restarted, which held the token.
+/// Checks that no process enters after a restart of P1, which held the token.
 #[track_caller]
 pub(crate) fn check_token_loss<P: Mutex>(cluster: &mut TestCluster<P>) {
     restart(cluster, 1);
@@ -210,7 +211,7 @@ pub(crate) fn run_as<P: Mutex>(
         most => MutualExclusion::at_most(most),
     };
     let local = card.conflicts().cloned().map(LocalMutualExclusion::of);
-    run_watched::<P>(config, plan, exclusion, (local, card.fenced().then(Fencing::new)))
+    run_watched::<P>(config, plan, exclusion, (local, card.is_fenced().then(Fencing::new)))
 }
 
 fn run_watched<P: Mutex>(

@@ -15,8 +15,8 @@ pub(crate) struct Crash {
     pub(crate) reached: Vec<ProcessId>,
 }
 
-/// Ends a round: delivers its messages, except those that crashes lose, and then lets all processes
-/// end the round.
+/// Ends a round: delivers its messages, except the messages that are lost in crashes, and then lets
+/// all processes end the round.
 pub(crate) fn end_round<A: Rounds>(
     cluster: &mut TestCluster<InRounds<A>>,
     round: u32,

@@ -1,6 +1,6 @@
 //! Users of sessions with random schedules, and a monitor that checks them.
 
-use tenure_core::service::agreement::{ServiceUser, UserConfig, UserState};
+use tenure_core::service::user::{ServiceUser, UserModelConfig, UserState};
 use tenure_core::{Monitor, Order, ProcessId, Protocol, Service};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
@@ -23,7 +23,7 @@ where
     let mut rng = SplitMix64(seed);
     let user = |(at, times): (usize, &u32)| {
         let (at, service) = (ProcessId::at(at), Service::Other);
-        U::new(&UserConfig { service, at, size, times: *times })
+        U::new(&UserModelConfig { service, at, size, command_count: *times })
     };
     let mut users: Vec<U> = times.iter().enumerate().map(user).collect();
     let mut most = 0;

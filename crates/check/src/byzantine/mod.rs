@@ -12,7 +12,7 @@ use tenure_core::byzantine::General;
 
 use crate::clock::Instant;
 use crate::limits::Limits;
-use crate::report::{Report, judged};
+use crate::report::{Report, judgement};
 
 use self::record::counterexample;
 use self::search::Search;
@@ -24,7 +24,7 @@ pub struct GeneralsConfig {
     pub name: String,
     /// Number of generals.
     pub size: u32,
-    /// Greatest number of generals that lie.
+    /// Maximum number of generals that lie.
     pub liars: u32,
     /// Properties to check: [`Property::Agreement`] is the paper's IC1, and
     /// [`Property::Validity`] its IC2.
@@ -46,9 +46,10 @@ impl GeneralsConfig {
 
 /// Explores every behaviour of every set of liars, and judges the properties.
 ///
-/// A step is the order of the commander, or the receipt of a message with all messages that the
-/// general sends in turn. A liar has one such step for each combination of their contents. Messages
-/// arrive in the order in which they are sent, because no order changes what a general obeys.
+/// In a step, the commander gives its order, or a general receives a message; a step includes the
+/// messages that the general then sends. A liar has one such step for each combination of contents
+/// of these messages. Messages arrive in the order in which they are sent, because no order changes
+/// what a general obeys.
 ///
 /// # Panics
 ///
@@ -57,8 +58,8 @@ pub fn check_generals<G: General>(config: &GeneralsConfig, generals: &G::Config)
     let started = Instant::now();
     let mut search = Search::new(config);
     search.explore::<G>(generals);
-    let judgement = |property| judged(search.violation(property).is_some(), search.limit);
-    let properties = config.properties.iter().map(|it| (*it, judgement(*it))).collect();
+    let judge = |property| judgement(search.violation(property).is_some(), search.limit);
+    let properties = config.properties.iter().map(|it| (*it, judge(*it))).collect();
     let found = config.properties.iter().filter_map(|it| search.violation(*it));
     Report {
         algorithm: config.name.clone(),

@@ -15,10 +15,10 @@ use super::search::{Sent, Violation};
 use crate::explain::description::RunDescription;
 use crate::report::{Counterexample, ViolationKind};
 
-/// Numbers of the messages on each link.
+/// For each link from a sender to a receiver, the number of messages recorded so far.
 type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
 
-/// Returns the counterexample that a violation is.
+/// Converts a violation that the search has found to a counterexample.
 pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> Counterexample {
     let mut trace = trace(config, violation);
     trace.header.violates = Some(violation.property.name().to_owned());
@@ -44,7 +44,7 @@ fn explanation(violation: &Violation) -> String {
     format!("{rule}: {} after {count} of {}", obeyed.join(", "), liars.join(" and "))
 }
 
-/// Returns the value of an order in commands and events.
+/// Returns the value that represents an order in the commands and events of a trace.
 const fn value(plan: Plan) -> u64 {
     match plan {
         Plan::Retreat => 0,
@@ -52,7 +52,7 @@ const fn value(plan: Plan) -> u64 {
     }
 }
 
-/// Returns the record of an order of the commander.
+/// Returns the trace record in which the commander gives this order.
 fn order(plan: Plan) -> Kind {
     let command = Command::Propose { value: value(plan) };
     Kind::Command(CommandData::Agreement(command.into()))
@@ -66,7 +66,7 @@ fn trace(config: &GeneralsConfig, violation: &Violation) -> Trace {
     records.extend(violation.liars.iter().map(liar));
     let (mut sent, mut received) = (Numbers::new(), Numbers::new());
     let mut now = 0;
-    // A commander that lies orders both, one after the other.
+    // A commander that lies gives both orders, one after the other.
     let others = Plan::ALL.into_iter().filter(|plan| *plan != violation.plan);
     for plan in others.filter(|_| violation.liars.contains(&COMMANDER)) {
         now += TICKS_PER_UNIT;
@@ -96,7 +96,8 @@ fn trace(config: &GeneralsConfig, violation: &Violation) -> Trace {
     Trace { header, records, torn: None }
 }
 
-/// Returns the record of a message whose other end is `peer`.
+/// Returns the trace record of a message, as the process at one end of its link sees it. `peer` is
+/// the process at the other end.
 fn message_record(sent: &Sent, peer: ProcessId, numbers: &mut Numbers) -> MessageRecord {
     let number = numbers.entry((sent.from, sent.to)).or_default();
     *number += 1;

@@ -9,32 +9,33 @@ use super::GeneralsConfig;
 use crate::clock::Instant;
 use crate::limits::{Limit, Limits};
 
-/// Message on its way.
+/// Message in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
     pub(crate) message: OralMessage,
-    /// True if its sender replaced the content.
+    /// True if the sender lies and has replaced the content.
     pub(crate) is_lie: bool,
 }
 
 /// Step of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunStep {
-    /// Message that the general receives; `None` for the order of the commander.
+    /// Message that the general receives in this step; `None` if the commander gives its order.
     pub(crate) received: Option<Sent>,
     pub(crate) sent: Vec<Sent>,
-    /// Order that a loyal lieutenant obeys from this step on, with the lieutenant.
+    /// Loyal lieutenant that decides in this step, and the order that it obeys.
     pub(crate) obeys: Option<(ProcessId, Plan)>,
 }
 
-/// Run that violates a property, with the fewest lies.
+/// Run that violates a property with the fewest lies.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) property: Property,
     pub(crate) liars: Vec<ProcessId>,
-    /// Order of the commander. A liar has the order that it does not send to all.
+    /// Order of the commander. [`Plan::Attack`] if the commander lies, because a commander that
+    /// lies has no true order.
     pub(crate) plan: Plan,
     pub(crate) steps: Vec<RunStep>,
     pub(crate) lies: usize,
@@ -56,9 +57,9 @@ pub(crate) struct Search<'c> {
     /// Steps of the current run.
     steps: Vec<RunStep>,
     violations: Vec<Violation>,
-    /// Number of states, including one initial state for each set of liars and order.
+    /// Number of states so far, including one initial state for each set of liars and each order.
     pub(crate) states: u64,
-    /// Number of steps of a run.
+    /// Greatest number of steps of a run so far.
     pub(crate) depth: u32,
     pub(crate) limit: Option<Limit>,
 }
@@ -83,7 +84,7 @@ impl<'c> Search<'c> {
         self.violations.iter().find(|found| found.property == property)
     }
 
-    /// Explores all runs: those with few liars first.
+    /// Explores all runs. Sets with fewer liars come first.
     pub(crate) fn explore<G: General>(&mut self, generals: &G::Config) {
         let size = self.config.size;
         let mut sets: Vec<u32> =
@@ -105,7 +106,8 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// Continues with every combination of contents of the outgoing messages.
+    /// Continues the run with the messages `outgoing` of the process `from`. If the process lies,
+    /// tries every combination of contents.
     fn branch<G: General>(
         &mut self,
         run: &Run<G>,
@@ -130,7 +132,8 @@ impl<'c> Search<'c> {
             let sent: Vec<Sent> = outgoing.iter().enumerate().map(content).collect();
             let mut next = run.clone();
             next.under_way.extend(sent.iter().cloned());
-            let obeyed = next.generals[from.index()].obeys().filter(|_| from != COMMANDER && !lies);
+            let obeyed =
+                next.generals[from.index()].decision().filter(|_| from != COMMANDER && !lies);
             let obeys = obeyed.map(|plan| (from, plan));
             self.steps.push(RunStep { received: received.cloned(), sent, obeys });
             self.states += 1;
@@ -139,7 +142,7 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// Delivers the next message, or judges the run if none is under way.
+    /// Delivers the message that was sent first, or judges the run if no message is under way.
     fn deliver<G: General>(&mut self, mut run: Run<G>) {
         let Some(sent) = run.under_way.pop_front() else {
             self.depth = self.depth.max(self.steps.len() as u32);
@@ -152,7 +155,7 @@ impl<'c> Search<'c> {
     fn judge<G: General>(&mut self, run: &Run<G>) {
         let is_loyal = |at: &ProcessId| *at != COMMANDER && !self.liars.contains(at);
         let lieutenants = (0..self.config.size).map(ProcessId).filter(is_loyal);
-        let obeyed = lieutenants.map(|at| run.generals[at.index()].obeys());
+        let obeyed = lieutenants.map(|at| run.generals[at.index()].decision());
         let obeyed: Vec<Plan> =
             obeyed.map(|plan| plan.expect("a general decides after its last message")).collect();
         for property in self.config.properties.clone() {
@@ -170,7 +173,8 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// Keeps the current run, unless a run with as few lies is known.
+    /// Stores the current run as a violation of the property, unless a stored one has at most as
+    /// many lies.
     fn keep(&mut self, property: Property) {
         let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
         if self.violation(property).is_some_and(|known| known.lies <= lies) {

@@ -14,7 +14,7 @@ pub struct RunDescription {
     pub size: u32,
     /// Steps in order.
     pub steps: Vec<StepDescription>,
-    /// Index of the first of the steps that repeat forever. `None` if the run ends.
+    /// Index of the first of the last steps, which repeat forever. `None` if the run ends.
     pub repeats_from: Option<usize>,
 }
 
@@ -25,7 +25,8 @@ pub struct StepDescription {
     pub step: String,
     /// Events that the step causes, for instance "P2 enters".
     pub events: Vec<String>,
-    /// True if the step is only the passing of time, or the end of a step. It is not counted.
+    /// True if the step is only the passing of time or the end of a step that takes time. Such a
+    /// step is not counted.
     pub is_time: bool,
 }
 
@@ -40,19 +41,20 @@ impl RunDescription {
         }
     }
 
-    /// Returns the number of steps. The passing of time and the ends of steps are not counted.
+    /// Returns the number of steps. The passing of time and the ends of steps that take time are
+    /// not counted.
     pub fn length(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_time).count()
     }
 
     /// Returns the number of steps that repeat forever at the end of the run.
-    pub(crate) fn repeating(&self) -> u32 {
+    pub(crate) fn repeated_step_count(&self) -> u32 {
         let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
         let steps = cycle.iter().filter(|step| !step.is_time).count();
         u32::try_from(steps).expect("a run has fewer than 2^32 steps")
     }
 
-    /// Returns the steps as text.
+    /// Returns a text for each step, its events included.
     pub fn steps(&self) -> Vec<String> {
         let steps = self.steps.iter().filter(|step| !step.is_time);
         steps.map(|step| step.step.clone()).collect()
@@ -60,8 +62,8 @@ impl RunDescription {
 }
 
 impl StepDescription {
-    /// Describes the records of one step. The first record is its input. Returns `None` for a boot,
-    /// and for the end of the run.
+    /// Describes the records of one step. The first record is the input of the step. Returns `None`
+    /// for the boot of a process, and for the end of the run.
     fn of(records: &[Record]) -> Option<Self> {
         let is_command = |command| match &records[0].kind {
             Kind::Command(issued) => issued.mutex() == Some(&command),

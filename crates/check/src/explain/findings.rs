@@ -22,7 +22,7 @@ use crate::users::user::Checkable;
 use crate::world::action::Cause;
 use crate::world::rules::Rules;
 
-/// A finished search, with all that is needed to explain its findings.
+/// A finished search, with the processes and rules that are needed to explain its findings.
 pub(crate) struct FinishedSearch<'p, P: Checkable> {
     pub(crate) processes: &'p Processes<P>,
     pub(crate) rules: Arc<Rules>,
@@ -52,25 +52,28 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     ) -> Option<Counterexample> {
         let property = selected.property;
         match (selected.kind, graph) {
-            (CheckKind::Always(index), _) => self.step(property, index),
-            (CheckKind::InTheEnd(index), Some(graph)) => {
-                self.step(property, index).or_else(|| self.end(property, index, graph))
-            }
+            (CheckKind::Always(index), _) => self.shortest_step_violation(property, index),
+            (CheckKind::AlwaysAndAtEnd(index), Some(graph)) => self
+                .shortest_step_violation(property, index)
+                .or_else(|| self.some_end_violation(property, index, graph)),
             (CheckKind::Progress, Some(graph)) => self.unserved(property, graph, true),
             (CheckKind::StarvationFreedom, Some(graph)) => self.unserved(property, graph, false),
             (CheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
-            (CheckKind::OwnSafety(index), _) => self.own_step(property, index),
+            (CheckKind::OwnSafety(index), _) => self.shortest_own_violation(property, index),
             (CheckKind::OwnLiveness(index), Some(graph)) => {
                 self.own_liveness(property, index, graph)
             }
-            // The analysis was not run, because it takes about half as long as the search.
-            (CheckKind::InTheEnd(index), None) => self.step(property, index),
+            // Without a graph only single steps are judged: the analysis was skipped, because it
+            // takes about half as long as the search.
+            (CheckKind::AlwaysAndAtEnd(index), None) => {
+                self.shortest_step_violation(property, index)
+            }
             (_, None) => None,
         }
     }
 
     /// Returns the shortest run whose last step violates the monitor at `index`, if any.
-    fn step(&self, property: Property, index: usize) -> Option<Counterexample> {
+    fn shortest_step_violation(&self, property: Property, index: usize) -> Option<Counterexample> {
         let violated = self.explored.violations[index]?;
         let mut path = path_to(&self.explored, violated.from);
         path.actions.push(violated.action);
@@ -90,8 +93,14 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Returns a run that can end in a state that the monitor at `index` rejects as an end, if any.
-    fn end(&self, property: Property, index: usize, graph: &Graph) -> Option<Counterexample> {
+    /// Returns a run that can end, although the monitor at `index` rejects the end of a run in its
+    /// last state. `None` if there is no such run.
+    fn some_end_violation(
+        &self,
+        property: Property,
+        index: usize,
+        graph: &Graph,
+    ) -> Option<Counterexample> {
         let refused = Condition::of(self.rules.layout.end_mark(index));
         // An end is an end under any fairness.
         let world = lasting(graph, refused, Fairness::Weak).first()?;
@@ -99,7 +108,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.end_violation(property, index, &path))
     }
 
-    /// Returns a run that can end in a state that the monitor at `index` rejects as an end.
+    /// Returns the counterexample for a run, given by `path`, that can end although the monitor at
+    /// `index` rejects the end of a run in its last state.
     pub(crate) fn end_violation(
         &self,
         property: Property,
@@ -113,7 +123,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns a run that can end although the marks of its last state must not last.
+    /// Returns the counterexample for a run that can end in a world with these marks, although the
+    /// property excludes a mark at the end of a run.
     pub(crate) fn end_of_run(
         &self,
         selected: &SelectedProperty,
@@ -133,8 +144,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns a run after which a process may wait forever to be served, if any. If `all`, this
-    /// includes processes that wait to be informed.
+    /// Returns a run after which a process may wait forever to be served, if any. If `all`,
+    /// processes that wait to be informed count in addition.
     fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
         let waits = waits(self.rules.layout, all);
         let fairness = self.processes.config.fairness;
@@ -160,7 +171,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         })
     }
 
-    /// Returns a run after which processes wait and no process enters any more, if any.
+    /// Returns a run after which processes may wait forever while no process enters, if any.
     fn deadlock(&self, property: Property, graph: &Graph) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
@@ -190,7 +201,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.repeating(graph, &cycle, property, ViolationKind::Livelock, explanation))
     }
 
-    /// Returns a counterexample that ends in this world.
+    /// Returns a counterexample whose run ends in this world of the graph.
     pub(super) fn ending_at(
         &self,
         graph: &Graph,
@@ -203,7 +214,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, kind, explanation, &path, None)
     }
 
-    /// Returns a counterexample that leads to a cycle, and continues once around the cycle.
+    /// Returns a counterexample whose run leads to a cycle of the graph and goes around it once.
     pub(super) fn repeating(
         &self,
         graph: &Graph,
@@ -219,7 +230,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, kind, explanation, &path, repeats_from)
     }
 
-    /// Appends steps of the graph to a path.
+    /// Appends a walk through the graph to a path.
     pub(crate) fn follow(
         &self,
         graph: &Graph,
@@ -240,7 +251,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Replay::new(self.processes, &self.rules, &self.explored, path.first)
     }
 
-    /// Returns the replay of a path, at its end.
+    /// Returns a replay in the last world of a path.
     pub(super) fn replayed(&self, path: &RunPath) -> Replay<'_, P> {
         let mut replay = self.replay(path);
         for action in &path.actions {
@@ -250,15 +261,15 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     /// Returns an error if a handler panicked during the search.
-    pub(crate) fn refuse_panic(&self) -> Result<(), CheckError> {
+    pub(crate) fn ensure_no_panic(&self) -> Result<(), CheckError> {
         let Some(panicked) = &self.explored.panicked else { return Ok(()) };
         let path = path_to(&self.explored, panicked.from);
         let run = self.run_to_panic_after(&path, panicked.handler);
         Err(CheckError::Panicked { message: panicked.message.clone(), run })
     }
 
-    /// Describes a run after which a handler panicked, with the local state and cause of the
-    /// handler's run.
+    /// Describes a run in whose last step a handler panicked. `handler` contains the local state
+    /// and the cause with which the handler ran, if they are known.
     pub(crate) fn run_to_panic_after(
         &self,
         path: &RunPath,
@@ -266,12 +277,12 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     ) -> RunDescription {
         let (header, mut recorder) = self.recorded(path);
         if let Some((local, cause)) = handler {
-            recorder.step(&self.replay(path).describe_unfinished(local, cause), false);
+            recorder.record_step(&self.replay(path).describe_unfinished(local, cause), false);
         }
         RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
     }
 
-    /// Returns the message of the violation that the last step of a path causes.
+    /// Returns the message with which the monitor at `index` rejects the last step of a path.
     fn violation(&self, path: &RunPath, index: usize) -> String {
         let (last, before) = path.actions.split_last().expect("a violation takes a step");
         let mut replay = self.replay(path);
@@ -296,12 +307,12 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         let mut trace = self.trace(path, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
         let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
-        trace.header.repeats = run.repeating();
+        trace.header.repeats = run.repeated_step_count();
         Counterexample { property, kind, explanation, run, trace }
     }
 
-    /// Replays a path and returns it as a trace. If `ended`, the trace ends with the end of the
-    /// run.
+    /// Replays a path and returns it as a trace. If `ended`, a last record states that the run
+    /// ends.
     pub(crate) fn trace(&self, path: &RunPath, ended: bool) -> Trace {
         let (header, recorder) = self.recorded(path);
         Trace { header, records: recorder.finish(ended), torn: None }
@@ -310,7 +321,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     fn recorded(&self, path: &RunPath) -> (Header, Recorder<P>) {
         let mut replay = self.replay(path);
         let mut recorder = Recorder::new(self.processes.config.size);
-        recorder.boots(self.processes, &replay);
+        recorder.record_boots(self.processes, &replay);
         for action in &path.actions {
             recorder.take(&mut replay, *action);
         }
@@ -318,7 +329,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 }
 
-/// Returns the header of traces that the checker writes.
+/// Returns the header of the traces that a check with this configuration writes.
 pub(crate) fn header(config: &CheckConfig) -> Header {
     Header::new(&config.name, config.service, config.size, Source::Checker)
 }

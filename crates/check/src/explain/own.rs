@@ -12,7 +12,11 @@ use crate::users::user::Checkable;
 
 impl<P: Checkable> FinishedSearch<'_, P> {
     /// Returns the shortest run to a state that violates the property, if any.
-    pub(super) fn own_step(&self, property: Property, index: usize) -> Option<Counterexample> {
+    pub(super) fn shortest_own_violation(
+        &self,
+        property: Property,
+        index: usize,
+    ) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let violated = self.explored.violations[layout.monitors + index]?;
         let mut path = path_to(&self.explored, violated.from);
@@ -20,7 +24,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.own_step_violation(property, index, &path))
     }
 
-    /// Returns a run to a state that violates the property.
+    /// Returns the counterexample for the run `path` to a state that violates the property.
     pub(crate) fn own_step_violation(
         &self,
         property: Property,
@@ -39,8 +43,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Describes the first event that is still due, according to the marks of a world in which the
-    /// run can end.
+    /// Describes the first event that is still due for the property at `index`. `marks` are those
+    /// of a world in which the run can end.
     pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.mark(*binding) != 0;

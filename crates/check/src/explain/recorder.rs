@@ -13,7 +13,7 @@ use crate::model::processes::Processes;
 use crate::users::user::Checkable;
 use crate::world::action::{Action, ActionKind};
 
-/// A message in flight, with its number in the trace.
+/// A message in flight, with the number by which the trace identifies it.
 #[derive(Clone, Debug)]
 struct UndeliveredMessage<M> {
     /// Content of the message; `None` for a message between applications.
@@ -30,11 +30,12 @@ pub(crate) struct Recorder<P: Protocol> {
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// Messages in flight by link. A short list compiles faster than a map, for each protocol.
+    /// For each link, the messages in flight. A list of lists compiles faster than a map, and is
+    /// compiled for each protocol.
     in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
     states: States,
-    /// Position on its link of the message that the next step takes. `None` if the action selects
-    /// no particular message.
+    /// Position, among the messages in flight on its link, of the message that the next step takes.
+    /// `None` if the next step takes the first one with its content.
     selected: Option<usize>,
 }
 
@@ -53,7 +54,7 @@ impl<P: Checkable> Recorder<P> {
     }
 
     /// Records the boot of each process, or that it is down from the start.
-    pub(crate) fn boots(&mut self, processes: &Processes<P>, replay: &Replay<'_, P>) {
+    pub(crate) fn record_boots(&mut self, processes: &Processes<P>, replay: &Replay<'_, P>) {
         for at in (0..processes.config.size).map(ProcessId) {
             self.note(at, Kind::Boot);
             if replay.is_down(at) {
@@ -62,19 +63,19 @@ impl<P: Checkable> Recorder<P> {
             }
             let ran = processes.boot_into(at, replay.local(at));
             self.effects(at, &ran.messages, &ran.events);
-            self.state(at, replay);
+            self.record_state(at, replay);
         }
     }
 
-    /// Takes a step of a replay, and records it.
+    /// Takes a step of a replay, and records the step.
     pub(crate) fn take(&mut self, replay: &mut Replay<'_, P>, action: Action) {
         let taken = replay.apply(action);
-        self.step(&taken, replay.is_down(taken.at));
-        self.state(taken.at, replay);
+        self.record_step(&taken, replay.is_down(taken.at));
+        self.record_state(taken.at, replay);
     }
 
     /// Records a step.
-    pub(crate) fn step(&mut self, taken: &ReplayedStep<P>, receiver_was_down: bool) {
+    pub(crate) fn record_step(&mut self, taken: &ReplayedStep<P>, receiver_was_down: bool) {
         let at = taken.at;
         self.now += TICKS_PER_UNIT;
         match (&taken.content, taken.kind) {
@@ -88,8 +89,8 @@ impl<P: Checkable> Recorder<P> {
             (StepContent::Suspicion(peer, verdict), _) => {
                 self.note(at, Kind::Suspicion { peer: *peer, verdict: *verdict });
             }
-            (StepContent::MessageRecord(from, to, message), step) => {
-                self.message_record((*from, *to), message.as_ref(), step, receiver_was_down);
+            (StepContent::Message(from, to, message), step) => {
+                self.record_message((*from, *to), message.as_ref(), step, receiver_was_down);
             }
             (StepContent::Split(side), _) => {
                 let all_processes = (0..self.sessions.len()).map(ProcessId::at);
@@ -121,9 +122,9 @@ impl<P: Checkable> Recorder<P> {
         self.records.push(Record::new(self.now, Subject::Parent, kind));
     }
 
-    /// Records the state of a process after a boot or a step, if the process is up and its state
-    /// has changed.
-    fn state(&mut self, at: ProcessId, replay: &Replay<'_, P>) {
+    /// Records the state of a process after its boot or a step. Records nothing if the process is
+    /// down or its state has not changed.
+    fn record_state(&mut self, at: ProcessId, replay: &Replay<'_, P>) {
         let changed = replay.state(at).and_then(|state| self.states.changed(at, &state));
         if let Some(state) = changed {
             self.note(at, state);
@@ -131,7 +132,8 @@ impl<P: Checkable> Recorder<P> {
     }
 
     /// Returns the content of the message in flight that `pick` selects; the inner value is `None`
-    /// for a message between applications. Returns an outer `None` if no such message is in flight.
+    /// for a message between applications. The outer value is `None` if no such message is in
+    /// flight.
     pub(crate) fn selected_message(
         &self,
         pick: &MessageSelector,
@@ -141,7 +143,8 @@ impl<P: Checkable> Recorder<P> {
         Some(self.in_flight[self.link(pick.from, pick.to)][index].message.clone())
     }
 
-    /// Selects the message that the next step takes, among those with equal content.
+    /// Makes the next step take the message that `pick` selects, among those with equal content. If
+    /// `applications`, selects among the messages between applications.
     pub(crate) fn select_message(&mut self, pick: &MessageSelector, applications: bool) {
         self.selected = self.index(pick, applications);
     }
@@ -151,7 +154,7 @@ impl<P: Checkable> Recorder<P> {
         let mut indices = (0..link.len()).filter(|at| link[*at].message.is_none() == applications);
         let kind = |message: &P::Message| message.label().kind;
         let named = |at: usize| (pick.from, pick.to, link[at].message.as_ref().map_or("", kind));
-        let index = pick.among(indices.clone().map(named))?;
+        let index = pick.index_in(indices.clone().map(named))?;
         indices.nth(index)
     }
 
@@ -163,7 +166,7 @@ impl<P: Checkable> Recorder<P> {
         self.records
     }
 
-    fn message_record(
+    fn record_message(
         &mut self,
         (from, to): (ProcessId, ProcessId),
         message: Option<&P::Message>,
@@ -185,7 +188,7 @@ impl<P: Checkable> Recorder<P> {
         } else {
             queue.remove(index);
         }
-        let message_record = |peer| passage_of(message, peer, sent.session, sent.number);
+        let message_record = |peer| record_of_message(message, peer, sent.session, sent.number);
         match step {
             ActionKind::Lose => self.note(from, Kind::Drop(message_record(to))),
             ActionKind::Duplicate => self.note(from, Kind::Duplicate(message_record(to))),
@@ -215,7 +218,7 @@ impl<P: Checkable> Recorder<P> {
         let number = self.numbers.entry((from, to)).or_insert(0);
         *number += 1;
         let (number, session) = (*number, self.sessions[from.index()]);
-        let message_record = passage_of(message.as_ref(), to, session, number);
+        let message_record = record_of_message(message.as_ref(), to, session, number);
         self.note(from, Kind::Send(message_record));
         let clock = self.clocks[from.index()].clone();
         let sent = UndeliveredMessage { message, number, session, clock };
@@ -233,7 +236,12 @@ impl<P: Checkable> Recorder<P> {
     }
 }
 
-fn passage_of<M>(message: Option<&M>, peer: ProcessId, session: u64, number: u64) -> MessageRecord
+fn record_of_message<M>(
+    message: Option<&M>,
+    peer: ProcessId,
+    session: u64,
+    number: u64,
+) -> MessageRecord
 where
     M: Labelled + serde::Serialize,
 {

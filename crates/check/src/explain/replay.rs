@@ -42,14 +42,14 @@ pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
 /// One replayed step with its content.
 pub(crate) struct ReplayedStep<P: Protocol> {
     pub(crate) kind: ActionKind,
-    /// Process that received the input. For a loss or a duplication, the sender of the message.
+    /// Process that receives the input. For the loss or duplication of a message, its sender.
     pub(crate) at: ProcessId,
     pub(crate) content: StepContent<P>,
     /// Messages that the process sent.
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
-    /// Events that its user received.
+    /// Events that the user of the process received.
     pub(crate) events: Vec<P::Event>,
-    /// Values that the handler chose.
+    /// Values that the handler chose in this step.
     pub(crate) choices: Vec<Choice>,
 }
 
@@ -58,19 +58,19 @@ pub(crate) enum StepContent<P: Protocol> {
     Command(P::Command),
     Timer(P::Timer),
     /// A message with its sender and receiver. `None` for a message between applications.
-    MessageRecord(ProcessId, ProcessId, Option<P::Message>),
+    Message(ProcessId, ProcessId, Option<P::Message>),
     Suspicion(ProcessId, Verdict),
-    /// A partition. The bits are the processes on one side.
+    /// A partition of the network. The bits are the processes on one side.
     Split(u32),
-    /// A crash of a process before it saved its last step.
+    /// A crash of a process before it saved its last step, which is therefore undone.
     Unsaved,
-    /// The end of a step, at which its effects leave.
+    /// The end of a step that takes time, at which its messages leave.
     StepEnd,
     Nothing,
 }
 
-/// A run under replay. Its current world is kept twice: as the search represents it, and without
-/// reductions.
+/// A run under replay. The replay keeps the current world twice: as the search represents it, and
+/// without reductions.
 pub(crate) struct Replay<'p, P: Checkable> {
     processes: &'p Processes<P>,
     pub(crate) reduced_worker: Worker,
@@ -80,7 +80,7 @@ pub(crate) struct Replay<'p, P: Checkable> {
     pub(crate) fingerprint: u64,
     /// The current world without reductions.
     unreduced: Vec<u32>,
-    /// Amount by which the timestamps of `world` are lower than those of `unreduced`.
+    /// Amount by which the timestamps in `world` are lower than those in `unreduced`.
     shift: u64,
 }
 
@@ -115,7 +115,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         }
     }
 
-    /// Takes a step and returns its content.
+    /// Takes a step, and returns its content.
     pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep<P> {
         let unreduced_action = self.translate(action);
         let taken = self.describe(unreduced_action);
@@ -131,23 +131,25 @@ impl<'p, P: Checkable> Replay<'p, P> {
         taken
     }
 
-    /// Returns the action that leads from the current world to the world `to` of the search.
+    /// Returns an action with this fairness label that leads from the current world to the world
+    /// `to` of the search.
     pub(crate) fn step_to(&mut self, search: &Explored, to: StateId, label: u32) -> Option<Action> {
         let world = self.world.clone();
-        let seed = WorldRef { world: &world, fingerprint: self.fingerprint };
-        let found = self.reduced_worker.step_to(seed, search, to, label);
+        let from = WorldRef { world: &world, fingerprint: self.fingerprint };
+        let found = self.reduced_worker.step_to(from, search, to, label);
         if found.is_some() || label != TIME {
             return found;
         }
         Some(Action::new(ActionKind::Tick, 0, 0, 0))
     }
 
-    /// Returns the state of a monitor before the next step.
+    /// Returns the id of the monitor's state before the next step. `slot` is the slot of the
+    /// monitor.
     pub(crate) fn monitor(&self, slot: usize) -> u32 {
         self.unreduced[slot]
     }
 
-    /// Returns the id of what the monitors observe in the next step.
+    /// Returns the id of what the monitors would observe if `action` were the next step.
     pub(crate) fn observation(&mut self, action: Action) -> u32 {
         let action = self.translate(action);
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
@@ -156,8 +158,9 @@ impl<'p, P: Checkable> Replay<'p, P> {
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
 
-    /// Translates an action of the search to the world without reductions. A reordering link sorts
-    /// its queue by content, so positions may differ if timestamps do.
+    /// Translates an action in `world` to the same action in `unreduced`. A reordering link sorts
+    /// its queue by content. So the position of a message may differ in the two worlds if
+    /// timestamps differ.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
@@ -184,7 +187,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         Action::new(action.kind(), slot, item, action.outcome())
     }
 
-    /// Returns the content of a step without taking it.
+    /// Returns the content of the step `action` without taking it.
     pub(crate) fn describe(&mut self, action: Action) -> ReplayedStep<P> {
         let quiet = |at, content| ReplayedStep {
             kind: action.kind(),
@@ -197,7 +200,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else {
             let content = self.describe_environment(action);
             let at = match &content {
-                StepContent::MessageRecord(from, ..) => *from,
+                StepContent::Message(from, ..) => *from,
                 _ => ProcessId(0),
             };
             return quiet(at, content);
@@ -223,14 +226,14 @@ impl<'p, P: Checkable> Replay<'p, P> {
             return StepContent::Split(self.plain_worker.rules.partition_side);
         }
         let queue = self.plain_worker.cache.queue(self.unreduced[action.slot()]);
-        self.message_record(self.plain_worker.cache.item_of(queue, action.item()).packet)
+        self.message_content(self.plain_worker.cache.item_of(queue, action.item()).packet)
     }
 
-    fn message_record(&self, packet: u32) -> StepContent<P> {
+    fn message_content(&self, packet: u32) -> StepContent<P> {
         let packet = self.processes.network.packet_by_id(packet);
         let message = (packet.message != 0)
             .then(|| P::Message::clone(&self.processes.messages.get(packet.message)));
-        StepContent::MessageRecord(ProcessId(packet.from), ProcessId(packet.to), message)
+        StepContent::Message(ProcessId(packet.from), ProcessId(packet.to), message)
     }
 
     fn content(&self, local: &LocalState<P>, cause: Cause) -> StepContent<P> {
@@ -239,20 +242,20 @@ impl<'p, P: Checkable> Replay<'p, P> {
                 local.user.enabled_commands().swap_remove(index as usize).command,
             ),
             Cause::Timer(index) => StepContent::Timer(local.timers[index as usize].timer.clone()),
-            Cause::Deliver(packet) => self.message_record(packet),
+            Cause::Deliver(packet) => self.message_content(packet),
             Cause::Suspect(peer) | Cause::SessionSuspect(peer) => {
                 StepContent::Suspicion(ProcessId(peer), Verdict::Suspect)
             }
             Cause::Trust(peer) | Cause::SessionTrust(peer) => {
                 StepContent::Suspicion(ProcessId(peer), Verdict::Trust)
             }
-            Cause::Send(to) => StepContent::MessageRecord(local.at, ProcessId(to), None),
+            Cause::Send(to) => StepContent::Message(local.at, ProcessId(to), None),
             Cause::StepEnd => StepContent::StepEnd,
             Cause::Crash | Cause::Recover | Cause::Mute | Cause::Notify => StepContent::Nothing,
         }
     }
 
-    /// Returns the id of the local state of a process.
+    /// Returns the id of the local state of a process in the current world without reductions.
     pub(crate) fn local(&self, at: ProcessId) -> u32 {
         self.unreduced[at.index()]
     }
@@ -274,7 +277,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.reduced_worker.steps(WorldRef { world: &world, fingerprint: self.fingerprint })
     }
 
-    /// Returns the content of a step whose handler panicked. The step has no effects.
+    /// Returns the content of a step whose handler panicked: the handler of `cause` in the local
+    /// state `local`. The step has no effects.
     pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep<P> {
         let local = self.processes.locals.get(local);
         let content = self.content(&local, cause);

@@ -1,4 +1,4 @@
-//! Execution of a given schedule by the checker, instead of a search.
+//! Execution of a given schedule by the checker, in place of a search.
 
 use std::sync::Arc;
 
@@ -28,14 +28,14 @@ use crate::world::rules::Rules;
 const IN_FLIGHT: usize = 200;
 
 impl<P: Checkable> Check<P> {
-    /// Executes a schedule and returns its trace. Budgets, entries and the order of links are set
-    /// to what the schedule needs. Time is asynchronous.
+    /// Executes a schedule and returns its trace. Sets the budgets of faults, the numbers of
+    /// requests and the order of links to those that the schedule needs. Time is asynchronous.
     ///
     /// # Errors
     ///
     /// Returns a [`FollowError`] at the first action that is not possible.
     pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
-        schedule.fits(self.config.size)?;
+        schedule.check_group_size(self.config.size)?;
         self.size_for_schedule(schedule);
         let (processes, rules) = self.assemble()?;
         let first = initial_worlds(&processes, &rules);
@@ -46,10 +46,11 @@ impl<P: Checkable> Check<P> {
         Ok(Trace { header: header(&self.config), records, torn: None })
     }
 
-    /// Sets the budgets and options to what the schedule needs.
+    /// Sets the budgets and options of the check to those that the schedule needs.
     fn size_for_schedule(&mut self, schedule: &Schedule) {
         let requests = |at: &ProcessId| {
-            let mine = |action: &&Action| matches!(action, Action::Ask(asking) if asking.at == *at);
+            let mine =
+                |action: &&Action| matches!(action, Action::Command(asking) if asking.at == *at);
             let times = schedule.actions.iter().filter(mine).count();
             Entries::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
         };
@@ -60,7 +61,7 @@ impl<P: Checkable> Check<P> {
         model.initiators = Some(all_processes);
         model.order = Order::Reordered;
         model.latency = None;
-        model.rounds = false;
+        model.has_rounds = false;
         model.step = 0..=0;
         model.has_detectors = true;
         model.detects_restarts = true;
@@ -91,7 +92,7 @@ impl<P: Checkable> Check<P> {
 
 /// Returns the process and the command, if the action is a command to an agreement service.
 fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Command)> {
-    let Action::Ask(asking) = action else { return None };
+    let Action::Command(asking) = action else { return None };
     Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
 }
 
@@ -99,18 +100,18 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
 pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     replay: Replay<'p, P>,
     recorder: Recorder<P>,
-    /// Steps taken, each with the fingerprint of the world before it.
+    /// Steps taken so far, each with the fingerprint of the world before it.
     pub(crate) steps: Vec<(u64, Step)>,
-    /// Values that the handler must choose in the next step. Empty if the schedule contains none.
+    /// Values that the handler must choose in the next step. Empty if the schedule prescribes none.
     choices: Vec<u32>,
-    /// Processes that lose their last step in their next crash.
+    /// Processes whose next crash undoes their last step, because that step is not saved.
     unsaved: Vec<ProcessId>,
 }
 
 impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
-    /// Takes the step that the action selects.
+    /// Takes the step that the action selects. Returns an error if the step is not possible.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
-        if let Some(kind) = action.of_all() {
+        if let Some(kind) = action.network_record() {
             self.recorder.record_about_run(kind);
             return Ok(());
         }
@@ -127,7 +128,7 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
         }
         let found = self.replay.steps().into_iter().find(|step| self.matches(action, *step));
         self.choices.clear();
-        let step = found.ok_or_else(|| ActionError::Now(action.clone()))?;
+        let step = found.ok_or_else(|| ActionError::NotPossible(action.clone()))?;
         match action {
             Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
@@ -151,38 +152,36 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
     ) -> Self {
         let replay = Replay::starting_at(processes, rules, world, fingerprint);
         let mut recorder = Recorder::new(processes.config.size);
-        recorder.boots(processes, &replay);
+        recorder.record_boots(processes, &replay);
         let (steps, choices, unsaved) = (Vec::new(), Vec::new(), Vec::new());
         ScheduleRunner { replay, recorder, steps, choices, unsaved }
     }
 
     fn matches(&mut self, action: &Action, step: Step) -> bool {
-        use StepContent::{MessageRecord, Suspicion};
+        use StepContent::{Message, Suspicion};
         let ReplayedStep { kind, at, content, choices, .. } = self.replay.describe(step);
         if self.choices.iter().zip(&choices).any(|(expected, choice)| *expected != choice.value) {
             return false;
         }
         match (action, content, kind) {
-            (Action::Ask(asking), StepContent::Command(command), _) => {
+            (Action::Command(asking), StepContent::Command(command), _) => {
                 asking.at == at && P::Command::from_script(asking).as_ref() == Some(&command)
             }
             (Action::Fire { at: whose, timer: name }, StepContent::Timer(timer), _) => {
                 let armed = self.replay.armed(at);
                 *whose == at && find_timer(armed.iter(), name) == Some(&timer)
             }
-            (Action::Deliver(pick), MessageRecord(from, to, sent), ActionKind::Deliver)
-            | (Action::Lose(pick), MessageRecord(from, to, sent), ActionKind::Lose)
-            | (Action::Duplicate(pick), MessageRecord(from, to, sent), ActionKind::Duplicate) => {
+            (Action::Deliver(pick), Message(from, to, sent), ActionKind::Deliver)
+            | (Action::Lose(pick), Message(from, to, sent), ActionKind::Lose)
+            | (Action::Duplicate(pick), Message(from, to, sent), ActionKind::Duplicate) => {
                 self.picks(pick, (from, to), &sent, false)
             }
-            (Action::Hear(pick), MessageRecord(from, to, None), ActionKind::Deliver) => {
+            (Action::Hear(pick), Message(from, to, None), ActionKind::Deliver) => {
                 self.picks(pick, (from, to), &None, true)
             }
-            (
-                Action::Tell { from, to },
-                MessageRecord(sender, receiver, None),
-                ActionKind::Send,
-            ) => (*from, *to) == (sender, receiver),
+            (Action::Tell { from, to }, Message(sender, receiver, None), ActionKind::Send) => {
+                (*from, *to) == (sender, receiver)
+            }
             (Action::Crash(whose), content, ActionKind::Crash) => {
                 let is_unsaved = matches!(content, StepContent::Unsaved);
                 *whose == at && is_unsaved == self.unsaved.contains(whose)

@@ -1,4 +1,4 @@
-//! Expansion of worlds: one thread finds the successors of one chunk of a level.
+//! Expansion of worlds: a thread computes the successors of all worlds in a chunk of a level.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use crate::world::action::{Action, Cause};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) key: u64,
-    /// Index of the parent world in the block of worlds under expansion.
+    /// Index of the world from which the candidate was reached, in the block under expansion.
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
@@ -23,7 +23,7 @@ pub(super) struct Candidate {
 pub(crate) struct ViolatingStep {
     pub(crate) from: StateId,
     pub(crate) action: Action,
-    /// Number of steps of the run, this one included.
+    /// Number of steps of the run that ends with this step.
     pub(crate) length: u32,
 }
 
@@ -44,9 +44,10 @@ pub(super) struct Expansion {
     /// Worlds of the chunk.
     pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
-    /// Worlds of the candidates. Empty unless the search stores whole states.
+    /// Worlds of the candidates, by shard. Empty unless the search stores whole states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// Steps to worlds beyond a declared bound: index of the parent, and label of the step.
+    /// Steps to worlds beyond a declared bound. A step consists of the index of its parent in the
+    /// block and its label.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,
@@ -84,7 +85,7 @@ impl Expansion {
     pub(super) fn expand_catching_panics(
         &mut self,
         worker: &mut Worker,
-        seed: WorldRef<'_>,
+        world: WorldRef<'_>,
         from: StateId,
         parent: u32,
         (exact, time): (bool, bool),
@@ -92,7 +93,7 @@ impl Expansion {
         worker.cache.last_handler = None;
         // State left inconsistent by a panic is never read again, because the search ends.
         let expanded = catch_unwind(AssertUnwindSafe(|| {
-            self.expand(worker, seed, from, parent, (exact, time));
+            self.expand(worker, world, from, parent, (exact, time));
         }));
         if let Err(payload) = expanded {
             let message = panic_message(payload.as_ref());
@@ -101,11 +102,12 @@ impl Expansion {
         }
     }
 
-    /// Adds all successors of one world: those by the passing of time if `time`, else the others.
+    /// Adds all successors of one world. If `time`, adds those by the passing of time and by the
+    /// ends of steps; otherwise, adds all others.
     fn expand(
         &mut self,
         worker: &mut Worker,
-        seed: WorldRef<'_>,
+        world: WorldRef<'_>,
         from: StateId,
         parent: u32,
         (exact, time): (bool, bool),
@@ -133,9 +135,9 @@ impl Expansion {
             }
         };
         if time {
-            worker.time_steps(seed, &mut visit);
+            worker.time_steps(world, &mut visit);
         } else {
-            worker.successors(seed, &mut visit);
+            worker.successors(world, &mut visit);
         }
         self.exceeded[0] |= std::mem::take(&mut worker.has_blocked_duplicate);
     }

@@ -28,7 +28,7 @@ impl Worker {
         for process in 0..rules.layout.size {
             let row = self.cache.local(scratch.world[process]);
             let at = |kind| Action::new(kind, process, 0, 0);
-            if row.mute {
+            if row.is_mute {
                 // The crash was decided, and its budget spent, when the process became mute.
                 let fair = self.mute_crash_labels[process];
                 self.visit_input(scratch, at(ActionKind::Crash), fair, visit);

@@ -3,8 +3,8 @@
 use crate::explore::successors::{Successor, Visit, Worker};
 
 impl Worker {
-    /// Visits the only successor of a world if a step is to be taken here before the search.
-    /// Returns false if the search has begun.
+    /// If the configuration prescribes a step in this world, visits only the successor by this step
+    /// and returns true. Otherwise the search has begun: returns false.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],

@@ -4,10 +4,10 @@ use super::packed::Packed;
 use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
-/// Number of origins packed together.
+/// Number of origins that are packed together.
 const PACK_SIZE: usize = 1 << 10;
-/// Number of integers per origin. Worlds found one after another have neighbouring parents, so each
-/// integer differs in few bits.
+/// Number of integers per origin. Worlds found one after another have parents with similar ids, so
+/// each integer differs in few bits.
 const PARTS: usize = 6;
 
 /// Origins of worlds, in the order in which the worlds were found.

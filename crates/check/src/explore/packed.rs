@@ -1,25 +1,27 @@
 //! Rows of integers, packed into bits.
 
-/// A slot whose values differ between rows. Each row stores the distance from the smallest value.
+/// A slot of the rows whose values differ between rows. Each row stores the difference between its
+/// value and the smallest value of the slot.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     slot: u16,
-    /// Offset in a row, in bits.
+    /// Offset of the slot in a packed row, in bits.
     offset: u32,
-    /// Width in bits.
+    /// Width of the slot in a packed row, in bits.
     width: u8,
 }
 
-/// Rows of integers. A row contains only those bits of each slot in which the rows differ.
+/// Packed rows of integers. Slots in which all rows are equal take no bits, and the others take as
+/// few bits as the differences from their smallest value need.
 #[derive(Debug)]
 pub(super) struct Packed {
     /// Smallest value of each slot.
     least: Box<[u32]>,
     /// Slots whose values differ between rows.
     columns: Box<[Column]>,
-    /// Width of a row in bits.
+    /// Width of a packed row, in bits.
     width: usize,
-    /// Packed rows, and one word of padding, because rows are read one word at a time.
+    /// Bits of the rows, and one word of padding, because bits are read one word at a time.
     rows: Box<[u8]>,
 }
 
@@ -49,7 +51,7 @@ impl Packed {
         Packed { least: least.into(), columns: columns.into(), width, rows: rows.into() }
     }
 
-    /// Appends `count` rows, from row `begin` on, to a list.
+    /// Unpacks `count` rows, from row `begin` on, and appends them to `into`.
     pub(super) fn unpack(&self, begin: usize, count: usize, into: &mut Vec<u32>) {
         for index in begin..begin + count {
             let first = into.len();
@@ -66,7 +68,8 @@ impl Packed {
         row
     }
 
-    /// Adds the packed distances of a row to the least values.
+    /// Adds to each slot of `row` the packed difference of the row at `index`. Before, `row`
+    /// contains the smallest values.
     fn add_distances(&self, index: usize, row: &mut [u32]) {
         for column in &self.columns {
             let bit = index * self.width + column.offset as usize;

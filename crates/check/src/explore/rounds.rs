@@ -1,7 +1,7 @@
 //! The steps of a synchronous round, in which all processes step together.
 //!
-//! A round is one unit of time. It begins with commands of the users. Crashes come next: a crash
-//! lets each message that the process has sent in this round be lost. Then time passes, and the
+//! A round is one unit of time. It begins with commands of the users. Crashes come next: each
+//! message that a crashed process has sent in this round may be lost. Then time passes, and the
 //! round ends: one process after the other receives its messages, in any order, and then its timers
 //! fire. The order of the processes is fixed, because a message that is sent now arrives at the end
 //! of the next round. So no process can tell in which order the others end a round.
@@ -9,20 +9,20 @@
 use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Visit, Worker};
 use crate::world::action::{Action, ActionKind, Cause};
 
-/// A part of a round at one process.
+/// A part of the steps that one process takes in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// The user issues a command.
     Command,
-    /// The process receives the messages of the round.
+    /// The process receives the messages that arrive at the end of the round.
     Messages,
     /// The timers of the process fire.
     Timers,
 }
 
 impl Worker {
-    /// Visits the steps that come next in the round. Returns false if none does: then processes may
-    /// crash, or time passes.
+    /// Visits the steps of the process that must step next in the round. Returns false if no
+    /// process must take a step: then processes may crash, or time passes.
     pub(super) fn round_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -32,7 +32,7 @@ impl Worker {
         if part == Part::Messages {
             for slot in self.rules.layout.link_slots() {
                 if self.rules.layout.receiver(slot) == process && scratch.world[slot] != 0 {
-                    self.end_of_message(scratch, slot, visit);
+                    self.round_end_steps(scratch, slot, visit);
                 }
             }
             return true;
@@ -43,7 +43,7 @@ impl Worker {
             if is_command != (part == Part::Command) {
                 continue;
             }
-            // Users issue commands as soon as they can, so fairness demands these, too.
+            // Users issue commands as soon as they can, so fairness demands these commands, too.
             let label =
                 if is_command { self.rules.network.label(7 << 40, process as u64) } else { label };
             let at = Action::new(ActionKind::Internal, process, item, 0);
@@ -52,7 +52,7 @@ impl Worker {
         true
     }
 
-    /// Returns true if a step of the round comes before the passing of time.
+    /// Returns true if a process must take a step of the round before time passes.
     pub(super) fn is_in_round(&mut self, world: &[u32]) -> bool {
         self.rules.rounds && self.next_in_round(world).is_some()
     }
@@ -76,8 +76,9 @@ impl Worker {
         })
     }
 
-    /// Visits the deliveries of a link and, if its sender has crashed in this round, the losses.
-    fn end_of_message(
+    /// Visits the deliveries of the messages on a link. If the sender has crashed in this round,
+    /// also visits their losses.
+    fn round_end_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
         slot: usize,

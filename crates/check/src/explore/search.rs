@@ -59,8 +59,8 @@ pub(crate) struct Search<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Bits of the monitors to check. The search ends when all of them are violated, unless
-    /// liveness is checked too.
+    /// Bits of the monitors to check. The search ends when all of these monitors are violated,
+    /// unless liveness is checked, too.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -78,7 +78,7 @@ pub(crate) struct Explored {
     pub(crate) depth: u32,
     pub(crate) violations: Vec<Option<ViolatingStep>>,
     pub(crate) ended: SearchEnd,
-    /// True if a link was full, and true if a term exceeded its bound.
+    /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(crate) exceeded: [bool; 2],
     /// For each shard, its number of worlds when each level began.
     pub(crate) levels: Vec<Vec<u32>>,
@@ -123,7 +123,9 @@ impl Search<'_> {
         let threads = thread_count(self.config.threads);
         let workers: Vec<Worker> =
             (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
-        let shard = |number| Mutex::new(Shard::new(number, self.config.exact, self.keeps_edges));
+        let shard = |number| {
+            Mutex::new(Shard::new(number, self.config.stores_whole_states, self.keeps_edges))
+        };
         let shards = (0..SHARDS).map(shard).collect();
         let (layout, stride) = (self.rules.layout, self.rules.layout.stride());
         let found = Explored {
@@ -255,7 +257,7 @@ impl SearchRun<'_> {
 
     /// Expands the chunks of a block in parallel.
     fn expand_chunks(&mut self, block: Range<usize>, time: bool) -> Vec<Expansion> {
-        let (stride, exact) = (self.stride(), self.search.config.exact);
+        let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let (frontier, spare_expansions, stop) =
             (&self.frontier, &self.spare_expansions, &self.search.stop);
         let chunks = block.len().div_ceil(CHUNK);
@@ -266,8 +268,8 @@ impl SearchRun<'_> {
             let begin = block.start + chunk * CHUNK;
             frontier.read(begin..(begin + CHUNK).min(block.end), &mut parents);
             for (index, id) in parents.ids.iter().enumerate() {
-                let (seed, parent) = (parents.seed(index, stride), chunk * CHUNK + index);
-                expansion.expand_catching_panics(worker, seed, *id, parent as u32, (exact, time));
+                let (world, parent) = (parents.world(index, stride), chunk * CHUNK + index);
+                expansion.expand_catching_panics(worker, world, *id, parent as u32, (exact, time));
                 if expansion.panicked.is_some() || stop.ends_search() {
                     break;
                 }
@@ -279,7 +281,7 @@ impl SearchRun<'_> {
     /// Inserts the candidates into the visited set, in parallel for each shard. Returns the worlds
     /// that were not visited before.
     fn insert_new(&mut self, expansions: &[Expansion]) -> Vec<Vec<NewWorld>> {
-        let (stride, exact) = (self.stride(), self.search.config.exact);
+        let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let keeps_edges = self.search.keeps_edges;
         let shards = &self.shards;
         let new_by_shard = run_jobs(&mut self.workers, SHARDS, |_, number| {
@@ -341,7 +343,7 @@ impl SearchRun<'_> {
                     break;
                 }
                 let first = new_worlds.worlds.len();
-                let parent = expansions[chunk].parents.seed(new.parent as usize - begin, stride);
+                let parent = expansions[chunk].parents.world(new.parent as usize - begin, stride);
                 new_worlds.worlds.extend_from_slice(parent.world);
                 let world = &mut new_worlds.worlds[first..];
                 let result = worker.advance(world, parent.fingerprint, new.action);

@@ -1,8 +1,9 @@
 //! Detection of restarted peers by their new sessions.
 //!
-//! The runtime detects the crash of a peer by its new session, however fast the restart was. The
-//! protocol receives a suspicion, and trust in the next step of that process, independently of the
-//! failure detector. The search explores every moment after the restart.
+//! The runtime detects that a peer has crashed and restarted by its new session, however fast the
+//! restart was. A process that detects this first suspects the peer, and trusts it again in its
+//! next step. This does not depend on its failure detector. The detection may happen at every
+//! moment after the restart, and the search explores all of them.
 
 use crate::explore::successors::{ScratchWorld, StepResult, Visit, Worker};
 use crate::model::fingerprint::{Role, fingerprint};
@@ -29,7 +30,8 @@ impl Worker {
         }
     }
 
-    /// Updates the suspicions and the trust that are due because of restarts, after a step.
+    /// After a step, updates which processes have yet to detect a new session, and which must trust
+    /// a peer next.
     pub(super) fn update_sessions(
         &mut self,
         world: &mut [u32],

@@ -8,16 +8,16 @@ use crate::world::action::Action;
 
 impl Worker {
     /// Returns all steps that are possible in a world.
-    pub(crate) fn steps(&mut self, seed: WorldRef<'_>) -> Vec<Action> {
+    pub(crate) fn steps(&mut self, from: WorldRef<'_>) -> Vec<Action> {
         let mut steps = Vec::new();
-        self.successors(seed, &mut |successor| steps.push(successor.action));
+        self.successors(from, &mut |successor| steps.push(successor.action));
         steps
     }
 
     /// Returns the first step with this label that leads to the visited world `to`.
     pub(crate) fn step_to(
         &mut self,
-        seed: WorldRef<'_>,
+        from: WorldRef<'_>,
         explored: &Explored,
         to: StateId,
         label: u32,
@@ -31,8 +31,8 @@ impl Worker {
                 found = Some(successor.action);
             }
         };
-        self.successors(seed, &mut visit);
-        self.time_steps(seed, &mut visit);
+        self.successors(from, &mut visit);
+        self.time_steps(from, &mut visit);
         found
     }
 }

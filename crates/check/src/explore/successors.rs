@@ -30,13 +30,14 @@ pub(crate) struct WorldRef<'a> {
     pub(crate) fingerprint: u64,
 }
 
-/// A mutable copy of the world under expansion. Each step changes it and is undone after the visit.
+/// A copy of the world under expansion. Each step changes the copy, and the change is undone after
+/// the visit.
 pub(crate) struct ScratchWorld<'w> {
     pub(crate) world: &'w mut [u32],
     pub(super) fingerprint: u64,
 }
 
-/// Changes that a step makes to a link and to the budgets before a process receives its input.
+/// Changes to a link and to the spent budgets, made before a process receives the input of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepSetup {
     link: Option<(usize, Change)>,
@@ -62,15 +63,15 @@ impl<F: FnMut(Successor<'_>)> Visit for F {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Successor<'a> {
     pub(crate) action: Action,
-    /// Label of the step for fairness.
+    /// Fairness label of the step.
     pub(crate) label: u32,
     pub(crate) world: &'a [u32],
     pub(crate) result: StepResult,
 }
 
 impl Successor<'_> {
-    /// Returns the label that the graph stores: the fairness label or, if the rules weigh steps,
-    /// the weight.
+    /// Returns the label that the graph stores for the step. It is the fairness label or, if
+    /// `weighs`, a label that contains the weight of the step.
     #[inline]
     pub(crate) fn stored_label(&self, weighs: bool) -> u32 {
         if weighs && self.label != TIME {
@@ -89,7 +90,7 @@ pub(crate) struct StepResult {
     pub(crate) key: u64,
     /// Bits of the monitors and properties that the step violated.
     pub(crate) violated: u32,
-    /// Weight of the step for a measure.
+    /// Weight of the step: how much it adds to the measure. 0 without a measurement.
     pub(crate) weight: u16,
     /// Declared bound that the successor exceeds, if any.
     pub(crate) exceeded: Option<ExceededBound>,
@@ -113,12 +114,12 @@ pub(crate) enum ExceededBound {
     Term,
 }
 
-/// One thread's expansion of worlds, with its cache.
+/// Expands worlds for one thread, with a cache of its own.
 pub(crate) struct Worker {
     pub(crate) rules: Arc<Rules>,
     pub(crate) cache: ModelCache,
     pub(super) scratch: Vec<u32>,
-    /// Changed slots of the current world, with their previous values.
+    /// Slots of the current world that were changed, with their previous values.
     pub(crate) changed: Vec<(u32, u32)>,
     /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
     suspicion_labels: Vec<u32>,
@@ -128,9 +129,9 @@ pub(crate) struct Worker {
     pub(super) mute_crash_labels: Vec<u32>,
     /// True if a full link has prevented a duplication since the flag was last cleared.
     pub(crate) has_blocked_duplicate: bool,
-    /// Cache of this thread for properties written as expressions.
+    /// Cache of this thread for the evaluation of properties written as expressions.
     pub(crate) own: OwnCache,
-    /// Steps of a search that takes commuting deliveries alone.
+    /// Record of the deliveries that this thread explored alone, and of the steps that it took.
     pub(crate) deliveries: DeliveryRecord,
 }
 
@@ -157,21 +158,21 @@ impl Worker {
     }
 
     /// Visits all successors of a world in a fixed order, except those of [`Worker::time_steps`].
-    pub(crate) fn successors(&mut self, seed: WorldRef<'_>, visit: &mut impl Visit) {
+    pub(crate) fn successors(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
         let mut world = std::mem::take(&mut self.scratch);
-        world.copy_from_slice(seed.world);
+        world.copy_from_slice(from.world);
         self.changed.clear();
-        if self.visit_forced_step(&mut world, seed.fingerprint, visit) {
+        if self.visit_forced_step(&mut world, from.fingerprint, visit) {
             return self.scratch = world;
         }
-        let ample = if self.rules.ample { self.ample(&mut world, seed.fingerprint) } else { None };
+        let ample = if self.rules.ample { self.ample(&mut world, from.fingerprint) } else { None };
         if let Some(slot) = ample {
-            let mut scratch = ScratchWorld { world: &mut world, fingerprint: seed.fingerprint };
+            let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
             self.delivery_steps(&mut scratch, slot, visit);
             self.scratch = world;
             return;
         }
-        let mut scratch = ScratchWorld { world: &mut world, fingerprint: seed.fingerprint };
+        let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
         if self.rules.rounds && self.round_steps(&mut scratch, visit) {
             return self.scratch = world;
         }
@@ -196,7 +197,7 @@ impl Worker {
         if self.rules.has_detectors || self.rules.budget.of(Fault::FalseSuspicion) > 0 {
             self.suspicion_steps(&mut scratch, visit);
         }
-        if self.rules.layout.sessions {
+        if self.rules.layout.detects_restarts {
             self.session_steps(&mut scratch, visit);
         }
         if self.rules.budget != Faults::default() {
@@ -253,7 +254,8 @@ impl Worker {
         self.cache.local(world[peer]).down || self.rules.is_cut(world, process, peer)
     }
 
-    /// Visits all outcomes of a step that gives an input to a process. The step is possible.
+    /// Visits all outcomes of a step that gives an input to a process. The caller ensures that the
+    /// step is possible.
     pub(crate) fn visit_input(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -266,8 +268,8 @@ impl Worker {
         self.visit_outcomes(scratch, at, setup, (label, cause), visit);
     }
 
-    /// Visits all outcomes of a cause. `at` is the action with the first outcome. For later
-    /// outcomes, its outcome number increases.
+    /// Visits all outcomes of a cause. `at` is the action that leads to the first outcome. The
+    /// actions for further outcomes differ only in the index of the outcome.
     #[inline]
     pub(super) fn visit_outcomes(
         &mut self,
@@ -303,7 +305,7 @@ impl Worker {
         world[slot] = id;
     }
 
-    /// Reverts all changes since the last call of `undo` or `forget_changes`.
+    /// Undoes all changes since the last call of `undo` or `forget_changes`.
     #[inline]
     pub(crate) fn undo(&mut self, world: &mut [u32]) {
         while let Some((slot, id)) = self.changed.pop() {
@@ -325,7 +327,8 @@ impl Worker {
         }
     }
 
-    /// Performs an action permanently. Returns `None` if it is not possible.
+    /// Performs an action that [`Worker::undo`] cannot revert. Returns `None` if the action is not
+    /// possible.
     pub(crate) fn advance(
         &mut self,
         world: &mut [u32],
@@ -337,7 +340,8 @@ impl Worker {
         result
     }
 
-    /// Performs an action that [`Worker::undo`] can revert. Returns `None` if it is not possible.
+    /// Performs an action that [`Worker::undo`] can revert. Returns `None` if the action is not
+    /// possible.
     pub(crate) fn perform(
         &mut self,
         world: &mut [u32],
@@ -387,8 +391,8 @@ impl Worker {
         })
     }
 
-    /// Returns the changes that an action makes to a link and to the budgets. `None` if the action
-    /// is not possible.
+    /// Returns the changes that an action makes to a link and to the spent budgets. `None` if the
+    /// action is not possible.
     fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
         let slot = action.slot();
         let item = |cache: &mut ModelCache| {
@@ -423,7 +427,7 @@ impl Worker {
             }
             ActionKind::Suspect => StepSetup::of_fault(Fault::FalseSuspicion),
             ActionKind::Partition => StepSetup::of_fault(Fault::Partition),
-            ActionKind::Crash if self.cache.local(world[slot]).mute => StepSetup::default(),
+            ActionKind::Crash if self.cache.local(world[slot]).is_mute => StepSetup::default(),
             ActionKind::Crash | ActionKind::Mute => StepSetup::of_fault(Fault::Crash),
             ActionKind::Recover => StepSetup::of_fault(Fault::Recovery),
             ActionKind::Send => StepSetup::of_fault(Fault::ApplicationMessage),
@@ -446,7 +450,7 @@ impl Worker {
     fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: Fault) -> u64 {
         let slot = self.rules.layout.spent();
         let before = Faults(world[slot]);
-        let after = before.and_one(fault);
+        let after = before.incremented(fault);
         self.set(world, slot, after.0);
         fingerprint.wrapping_sub(before.fingerprint()).wrapping_add(after.fingerprint())
     }
@@ -495,8 +499,9 @@ impl Worker {
         result
     }
 
-    /// Applies further effects of crashes, and the bound on terms. Most searches have neither, so
-    /// the compiler does not inline this function.
+    /// Applies the consequences of crashes for links and sessions, and compares terms with their
+    /// bound. Most searches have neither crashes nor a bound on terms, so the compiler does not
+    /// inline this function.
     #[inline(never)]
     fn consequences(
         &mut self,
@@ -508,7 +513,7 @@ impl Worker {
         if matches!(action.kind(), ActionKind::Crash | ActionKind::Recover) {
             self.clear_links_to_dead(world, result);
         }
-        if self.rules.layout.sessions {
+        if self.rules.layout.detects_restarts {
             self.update_sessions(world, action, result);
         }
         if self.rules.has_term_bound && self.cache.local(local).exceeds_term_bound {
@@ -531,7 +536,7 @@ impl Worker {
         }
     }
 
-    /// Returns true if the process is down and can no longer recover.
+    /// Returns true if the process is down and no recovery is left in the budget.
     fn is_dead_forever(&mut self, world: &[u32], process: usize) -> bool {
         self.cache.local(world[process]).down && self.rules.remaining(world, Fault::Recovery) == 0
     }
@@ -561,7 +566,7 @@ impl Worker {
         }
     }
 
-    /// Brings a world into its canonical form and computes its key.
+    /// Converts a world to its canonical form and computes its key.
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
         if self.rules.can_shift_timestamps {

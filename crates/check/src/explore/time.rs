@@ -8,21 +8,21 @@ use crate::world::action::{Action, ActionKind};
 impl Worker {
     /// Visits the worlds that follow by the end of a step, and by the passing of one unit of time.
     /// In asynchronous time there are none.
-    pub(crate) fn time_steps(&mut self, seed: WorldRef<'_>, visit: &mut impl Visit) {
-        if !self.rules.timed || self.rules.forced_steps.contains_key(&seed.fingerprint) {
+    pub(crate) fn time_steps(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
+        if !self.rules.timed || self.rules.forced_steps.contains_key(&from.fingerprint) {
             return;
         }
         let mut world = std::mem::take(&mut self.scratch);
-        world.copy_from_slice(seed.world);
+        world.copy_from_slice(from.world);
         self.forget_changes();
-        let mut scratch = ScratchWorld { world: &mut world, fingerprint: seed.fingerprint };
+        let mut scratch = ScratchWorld { world: &mut world, fingerprint: from.fingerprint };
         for process in 0..self.rules.layout.size {
             if let Some(label) = self.cache.local(scratch.world[process]).step_end {
                 let at = Action::new(ActionKind::StepEnd, process, 0, 0);
                 self.visit_input(&mut scratch, at, label, visit);
             }
         }
-        if let Some(result) = self.tick(&mut world, seed.fingerprint) {
+        if let Some(result) = self.tick(&mut world, from.fingerprint) {
             let action = Action::new(ActionKind::Tick, 0, 0, 0);
             visit(Successor { action, label: TIME, world: &world, result });
         }

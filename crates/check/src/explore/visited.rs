@@ -1,5 +1,5 @@
-//! Set of visited worlds: tables of fingerprints with open addressing. For each world, it stores
-//! the step that first found it.
+//! Set of visited worlds: tables of fingerprints with open addressing. For each world, the set
+//! stores the step that first found it.
 
 use std::hint::black_box;
 
@@ -38,7 +38,8 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
     (fingerprint >> (u64::BITS - SHARD_BITS)) as usize
 }
 
-/// Parent and action by which a world was first found.
+/// Step by which the search first found a world: its action, and the parent world in which it
+/// starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) parent: StateId,
@@ -69,14 +70,14 @@ fn after(slot: usize, slots: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Shard {
     number: usize,
-    /// Fingerprints by slot; 0 marks a free slot.
+    /// Fingerprint of the world in each slot of the table; 0 marks a free slot.
     keys: Vec<u64>,
-    /// Index of the world in each slot. `None` if ids are never looked up.
+    /// Index of the world in each slot of the table. `None` if ids are never looked up.
     indices: Option<Vec<u32>>,
     origins: Origins,
     /// The worlds themselves. `None` unless the search stores whole states.
     worlds: Option<Vec<u32>>,
-    /// Marks of each world for the analysis of liveness, as bits.
+    /// Marks of each world for the analysis of liveness, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,
     pub(crate) edges: Vec<Edge>,
     /// Number of distinct worlds with equal fingerprints. They are detected only if the search
@@ -88,18 +89,19 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
     New(StateId),
-    /// The world was visited before, and is at this slot. [`Shard::id_at`] returns its id, if
-    /// indices are stored.
+    /// The set contained the world before, at this slot of the table. [`Shard::id_at`] returns its
+    /// id, if indices are stored.
     Known(usize),
 }
 
 const FIRST_SLOTS: usize = 64;
-/// Number of slots beyond which a table grows by a quarter instead of a half. Such a table
+/// Number of slots from which on a table grows by a quarter instead of a half. A table of this size
 /// dominates the memory of a search.
 const LARGE: usize = 1 << 20;
 
 impl Shard {
-    /// Creates an empty table. `has_ids` enables the lookup of ids.
+    /// Creates an empty table. If `exact`, it stores whole worlds. If `has_ids`, ids can be looked
+    /// up.
     pub(crate) fn new(number: usize, exact: bool, has_ids: bool) -> Self {
         Shard {
             number,
@@ -121,8 +123,8 @@ impl Shard {
         self.origins.at(index)
     }
 
-    /// Reads the slots of some keys in advance. The slots are far apart, and the memory serves
-    /// several reads at the same time.
+    /// Prefetches the slots of some keys. The slots are far apart, and the memory serves several
+    /// reads at the same time.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprints: impl Iterator<Item = u64>) {
         let slots = self.keys.len();

@@ -8,7 +8,8 @@ use crate::model::processes::NOT_FAIR;
 use crate::shortest_walk::shortest_walk;
 
 /// Returns a closed walk from `entry` within the members: the steps, each with the world in which
-/// it starts. Each fair step is taken on the walk, or is impossible in some world of it.
+/// it starts. For each fairness label, a step with this label is taken on the walk, or no such step
+/// is possible in some world of it.
 ///
 /// Under strong fairness the walk takes every fair step that is possible in a member.
 pub(crate) fn fair_cycle(
@@ -39,8 +40,8 @@ pub(crate) fn fair_cycle(
     steps
 }
 
-/// Returns the fairness labels of steps in the members, without those that need not be taken. They
-/// are in the order of their first occurrence.
+/// Returns the fairness labels of the steps from the members, in the order of their first
+/// occurrence. Labels of steps that need not be taken are omitted.
 fn labels(graph: &Graph, members: &[u32]) -> Vec<u32> {
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for world in members {

@@ -37,8 +37,8 @@ impl Condition {
         Condition { marks, ends_with_any: false }
     }
 
-    /// Creates a condition that is met while any of these bits is set, and that a step interrupts
-    /// by clearing one.
+    /// Creates a condition that is met while any of these bits is set. A step that clears one of
+    /// the bits interrupts it.
     pub(crate) const fn uninterrupted(marks: u32) -> Self {
         Condition { marks, ends_with_any: true }
     }
@@ -242,9 +242,9 @@ fn strongly_fair(
     found
 }
 
-/// Returns true if every fair run obviously ends the condition. The worlds in which the condition
-/// is met form no cycle, and each has a step that must be taken. This is the common case, and
-/// cheaper to decide than by components.
+/// Returns true if every fair run obviously ends the condition: the worlds in which the condition
+/// is met form no cycle, and each has a step that must be taken. This common case is cheaper to
+/// decide than the general one by components.
 fn always_ends(graph: &Graph, condition: Condition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;
@@ -294,8 +294,8 @@ fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
         let taken = |label| steps.iter().any(|step| step.label == label && step.to == *world);
         return steps.iter().all(|step| step.fair_label() == NOT_FAIR || taken(step.fair_label()));
     }
-    let needs = needs(graph, part);
-    needs.values().all(|need| need.taken_inside || need.possible_at < part.members.len())
+    let requirements = requirements(graph, part);
+    requirements.values().all(|it| it.taken_inside || it.possible_at < part.members.len())
 }
 
 /// Places within a component in which steps with one fairness label are taken or possible.
@@ -305,23 +305,23 @@ struct Requirement {
     taken_inside: bool,
     /// Number of members in which a step with the label is possible.
     possible_at: usize,
-    /// Turn of the last member in which a step with the label was found, from 1.
+    /// Position, from 1, of the last examined member in which a step with the label is possible.
     last: usize,
 }
 
 /// Returns the fairness labels of the steps in a component that a fair run must take, with their
 /// occurrences.
-fn needs(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Requirement> {
-    let mut needs: BTreeMap<u32, Requirement> = BTreeMap::new();
+fn requirements(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Requirement> {
+    let mut requirements: BTreeMap<u32, Requirement> = BTreeMap::new();
     for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.is_stopped()) {
         for step in graph.steps(*world).iter().filter(|step| step.fair_label() != NOT_FAIR) {
-            let need = needs.entry(step.fair_label()).or_default();
-            if need.last != turn {
-                need.last = turn;
-                need.possible_at += 1;
+            let requirement = requirements.entry(step.fair_label()).or_default();
+            if requirement.last != turn {
+                requirement.last = turn;
+                requirement.possible_at += 1;
             }
-            need.taken_inside |= part.contains(step.to) && !step.drops();
+            requirement.taken_inside |= part.contains(step.to) && !step.drops();
         }
     }
-    needs
+    requirements
 }

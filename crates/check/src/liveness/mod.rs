@@ -20,7 +20,7 @@ pub enum Fairness {
 }
 
 impl Fairness {
-    /// Returns the name in reports.
+    /// Returns the name of this fairness in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Fairness::None => "none",
@@ -29,7 +29,7 @@ impl Fairness {
         }
     }
 
-    /// Returns a description for reports: one sentence without a full stop.
+    /// Returns a description of this fairness for reports: one sentence without a full stop.
     pub const fn description(self) -> &'static str {
         match self {
             Fairness::None => "no fairness: a run may stop anywhere",

@@ -7,19 +7,20 @@ use crate::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::measure::weights::{is_fault, weight_of};
 
-/// Bit in the marks of a world that is set if every user has issued all its commands, and none
+/// Bit in the marks of a world. It is set if every user has issued all its commands, and no user
 /// waits.
 pub(crate) const SERVED: u32 = 1;
 
-/// Packs the value of a world and the [`SERVED`] bit into the marks of the world.
+/// Packs the measured value of a world and the [`SERVED`] bit into the marks of the world.
 pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
     value << 1 | if is_served { SERVED } else { 0 }
 }
 
-/// Predecessor of a world that no path has reached, and of the first world of a path.
+/// Stands for a missing predecessor: that of a world that no path has reached, and that of the
+/// first world of a path.
 const NONE: u32 = u32::MAX;
 
-/// A step of a path, with its start.
+/// A step of a path: the world in which the step starts, and the step.
 pub(super) type Step = (u32, OutEdge);
 
 /// A path from an initial world.
@@ -32,13 +33,14 @@ pub(super) struct Path {
 /// The greatest total of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Greatest {
-    /// A run with this total.
+    /// The greatest total, and a run that has it.
     Total(u32, Path),
-    /// A counted step, the first of a cycle, and the rest of the cycle.
+    /// No total is the greatest: these steps form a cycle that a run can repeat forever. The
+    /// measure counts the first of them.
     Unbounded(Vec<Step>),
 }
 
-/// The least value of a run that serves all users.
+/// A run that serves all users, and has the least value among such runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Least {
     pub(super) value: u32,
@@ -47,14 +49,15 @@ pub(super) struct Least {
     pub(super) is_quiescent: bool,
 }
 
-/// An analysis of a graph. The initial worlds have the weights of their boots.
+/// An analysis of a graph. `first` lists the initial worlds, each with the weight of the boots that
+/// lead to it.
 pub(super) struct Extremes<'g> {
     pub(super) graph: &'g Graph,
     pub(super) first: &'g [(u32, u32)],
 }
 
 impl Extremes<'_> {
-    /// Returns the greatest total over all paths.
+    /// Returns the greatest total over all paths from an initial world.
     pub(super) fn greatest_total(&self) -> Greatest {
         let (values, repeated) = self.totals();
         if let Some((from, step)) = repeated {
@@ -67,8 +70,8 @@ impl Extremes<'_> {
         Greatest::Total(most, path)
     }
 
-    /// Returns the greatest total from each world, and the first counted step that can be repeated
-    /// without end, if any.
+    /// Returns, for each world, the greatest total of a path from it, and the first counted step
+    /// that can be repeated without end, if any. In the latter case the totals are meaningless.
     fn totals(&self) -> (Vec<u32>, Option<Step>) {
         let mut values = vec![0u32; self.graph.len()];
         let mut repeated: Option<Step> = None;
@@ -96,7 +99,8 @@ impl Extremes<'_> {
         self.graph.steps(from).iter().filter(|step| step.to != OUT_OF_BOUNDS)
     }
 
-    /// Returns the shortest cycle that begins with a step.
+    /// Returns the steps of a shortest cycle that begins with the step `step` from the world
+    /// `from`.
     fn cycle(&self, from: u32, step: OutEdge) -> Vec<Step> {
         let mut steps = vec![(from, step)];
         if step.to != from {
@@ -106,8 +110,9 @@ impl Extremes<'_> {
         steps
     }
 
-    /// Returns the shortest path from one of the worlds in `first` on which the weights of the
-    /// steps add up to the value of that world. It continues to the end of a run if it can.
+    /// Returns a shortest path from one of the worlds in `first` whose steps have the greatest
+    /// total weight, which `values` contains for each world. The path continues to a world where a
+    /// run ends, if it can do so.
     fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> Path {
         let value = |world: u32| values[world as usize];
         let is_tight = |from: u32, step: &OutEdge| {
@@ -125,7 +130,8 @@ impl Extremes<'_> {
             .unwrap_or_else(|| Path { first: first.clone().next().unwrap_or(0), steps: Vec::new() })
     }
 
-    /// Returns the shortest path from a first world along these steps to a wanted world.
+    /// Returns a shortest path from one of the worlds in `first` to a world that `is_wanted`
+    /// accepts, by steps that `follows` accepts.
     fn shortest(
         &self,
         first: impl Iterator<Item = u32>,
@@ -150,7 +156,8 @@ impl Extremes<'_> {
         None
     }
 
-    /// Returns the path to a world along its predecessors, by steps that `follows` accepts.
+    /// Returns the path that leads to the world `end`. `before` contains the predecessor of each
+    /// world, and `follows` accepts the steps of the path.
     fn path(&self, before: &[u32], end: u32, follows: impl Fn(u32, &OutEdge) -> bool) -> Path {
         let (mut steps, mut here) = (Vec::new(), end);
         while before[here as usize] != NONE {
@@ -163,7 +170,7 @@ impl Extremes<'_> {
         Path { first: here, steps }
     }
 
-    /// Returns the greatest value and its world; of several worlds, the one found first.
+    /// Returns the greatest value of a world, and the first world with this value.
     pub(super) fn greatest_peak(&self) -> (u32, u32) {
         let worlds = 0..self.graph.len() as u32;
         let by_value = |world: &u32| (self.value(*world), Reverse(*world));
@@ -171,9 +178,10 @@ impl Extremes<'_> {
         (self.value(world), world)
     }
 
-    /// Returns the least value of a run that serves all users: the total of its steps, or the
-    /// greatest value of its worlds. Of several such runs it is the shortest.
-    /// Runs that end by themselves are preferred, if there are any.
+    /// Returns the run with the least value among those that serve all users. If `is_total`, the
+    /// value of a run is the total of its steps, and otherwise the greatest value of its worlds.
+    /// Among runs of equal value, returns a shortest one. If any of the runs ends by itself, only
+    /// such runs count.
     pub(super) fn least(&self, is_total: bool) -> Option<Least> {
         let (keys, before) = self.lightest(is_total);
         let worlds = || 0..self.graph.len() as u32;
@@ -190,8 +198,9 @@ impl Extremes<'_> {
         Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
 
-    /// Returns the least key of each world, and its predecessor: Dijkstra's algorithm. A key is the
-    /// value of a path, and then its number of steps.
+    /// Returns, for each world, the least key of a path to it, and its predecessor on this path
+    /// (Dijkstra's algorithm). Keys order paths by value, and paths of equal value by their number
+    /// of steps.
     fn lightest(&self, is_total: bool) -> (Vec<u64>, Vec<u32>) {
         let mut keys = vec![u64::MAX; self.graph.len()];
         let mut before = vec![NONE; self.graph.len()];
@@ -230,12 +239,12 @@ impl Extremes<'_> {
         self.graph.marks(world) >> 1
     }
 
-    /// Returns true if every user has issued all its commands, and none waits.
+    /// Returns true if, in this world, every user has issued all its commands, and no user waits.
     fn is_served(&self, world: u32) -> bool {
         self.graph.marks(world) & SERVED != 0
     }
 
-    /// Returns true if faults are the only possible steps.
+    /// Returns true if no step but a fault is possible in this world.
     fn is_end(&self, world: u32) -> bool {
         !self.graph.is_open(world)
             && self.graph.steps(world).iter().all(|step| is_fault(step.label))

@@ -1,15 +1,15 @@
 //! Extremes of a measure over all schedules, with schedules that attain them.
 //!
-//! A total (messages, steps) is not part of a state. Each step of the state graph has a weight, and
-//! the maximum is the heaviest path in the graph of its strongly connected components. The length
-//! of a causal chain depends on the path, so states contain it.
+//! A total, such as the number of messages, is not part of a state. Instead, each step of the state
+//! graph has a weight. The maximum is the weight of the heaviest path in the graph of the strongly
+//! connected components. The length of a causal chain is not such a sum, so states contain it.
 
 pub(crate) mod extremes;
 pub(crate) mod report;
 mod run;
 pub(crate) mod weights;
 
-/// Measure of a run.
+/// Quantity that is measured over a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
     /// Messages sent to other processes.
@@ -20,16 +20,17 @@ pub enum Measure {
     Time,
     /// Greatest number of entries of one process during one wait of another.
     Bypass,
-    /// Steps of handlers: commands, messages, timers and suspicions.
+    /// Number of steps in which a process handles a command, a message, a timer, a suspicion or
+    /// trust.
     Moves,
 }
 
 impl Measure {
-    /// All measures, in the order of the declaration.
+    /// All measures, in the order in which the enum declares them.
     pub const ALL: [Measure; 5] =
         [Measure::Messages, Measure::Received, Measure::Time, Measure::Bypass, Measure::Moves];
 
-    /// Returns the name on the command line.
+    /// Returns the name of the measure on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Measure::Messages => "messages",
@@ -40,7 +41,7 @@ impl Measure {
         }
     }
 
-    /// Returns a description in one line.
+    /// Returns a description of the measure in one line.
     pub const fn description(self) -> &'static str {
         match self {
             Measure::Messages => "messages sent to other processes",
@@ -57,7 +58,8 @@ impl Measure {
         matches!(self, Measure::Messages | Measure::Received | Measure::Moves)
     }
 
-    /// Returns the value at which counting stops, so that the search is finite. `None` for totals.
+    /// Returns the value at which counting stops, so that the search is finite. `None` for totals,
+    /// which need no such value.
     pub const fn cap(self) -> Option<u32> {
         match self {
             Measure::Time => Some(64),
@@ -72,8 +74,9 @@ impl Measure {
 pub struct MeasureConfig {
     /// Measure of a run.
     pub measure: Measure,
-    /// Kind of the counted messages. `None`: all kinds, in the layer of the service if it has one.
-    /// The cost on the card of an algorithm counts the same messages.
+    /// Kind of the counted messages. `None` means all kinds; if the service has a layer of its own,
+    /// only messages of that layer count. The costs on the card of the algorithm count the same
+    /// messages.
     pub kind: Option<String>,
 }
 

@@ -20,32 +20,34 @@ pub struct MeasureReport {
     pub algorithm: String,
     /// Number of processes.
     pub size: u32,
-    /// Measure of a run.
+    /// Measure whose extremes the report contains.
     pub measure: Measure,
-    /// Kind of the messages that were counted, if not all.
+    /// Kind of the messages that were counted; `None` for all kinds.
     pub kind: Option<String>,
-    /// Greatest value of a run, complete or not; `None` if a limit stopped the analysis.
+    /// Greatest value of a run, whether or not the run serves all users. `None` if a limit stopped
+    /// the analysis.
     pub maximum: Option<Extreme>,
     /// Least value of a run that serves all users; `None` if there is no such run, or a limit
     /// stopped the analysis.
     pub minimum: Option<Extreme>,
-    /// End of the runs of which the minimum is taken.
-    pub ends: Option<Ends>,
+    /// State in which the runs end over which the minimum is taken. `None` if there is no minimum.
+    pub ends: Option<RunEnd>,
     /// True if all states were explored and no declared bound pruned any. Otherwise the maximum is
     /// a lower bound, and the minimum an upper bound.
     pub is_whole: bool,
     /// Number of distinct states, including the initial ones.
     pub states: u64,
-    /// Number of successors generated, plus the initial states.
+    /// Number of successors that the search generated, plus the number of initial states.
     pub transitions: u64,
-    /// Duration in seconds.
+    /// Duration of the measurement, in seconds.
     pub seconds: f64,
-    /// Declared bounds that pruned states.
+    /// Declared bounds because of which the search pruned states.
     pub bounds: Bounds,
     /// Limit that stopped the search, if any.
     pub limit: Option<Limit>,
-    /// Probability that a state was missed because of equal fingerprints; 0 in exact mode.
-    pub missed: f64,
+    /// Probability that the search missed a state because its fingerprint equals that of another
+    /// state. 0 if it stores whole states.
+    pub missed_state_probability: f64,
     /// Peak memory of the search, in bytes.
     pub bytes: usize,
 }
@@ -53,8 +55,8 @@ pub struct MeasureReport {
 /// An extreme and a schedule that attains it.
 #[derive(Clone, Debug)]
 pub struct Extreme {
-    /// Value of the run.
-    pub value: Value,
+    /// Value of the measure in this run.
+    pub value: MeasureValue,
     /// The run in words.
     pub run: RunDescription,
     /// The run as a trace.
@@ -63,63 +65,69 @@ pub struct Extreme {
 
 /// Value of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum MeasureValue {
     /// The measure has exactly this value.
     Exactly(u32),
-    /// This number or a greater one, because counting stops there.
+    /// The measure has at least this value: counting stops there.
     AtLeast(u32),
-    /// No bound: the end of the run repeats, with counted steps.
+    /// The measure has no bound: the last steps of the run can repeat forever, and the measure
+    /// counts some of them.
     Unbounded,
 }
 
-/// End of a run that serves all users.
+/// State in which a run that serves all users ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
-    /// No step is possible but a fault.
+pub enum RunEnd {
+    /// In the last state, no step but a fault is possible.
     Quiescent,
-    /// All commands were issued, and no user waits. Further steps are possible in every such state.
+    /// In the last state, all commands were issued, and no user waits. In every such state, further
+    /// steps are possible.
     Served,
 }
 
 impl MeasureReport {
-    /// Returns the exact maximum, if it is known.
+    /// Returns the maximum, if the search determined it exactly.
     pub fn exact_maximum(&self) -> Option<u32> {
         self.exact(self.maximum.as_ref())
     }
 
-    /// Returns the exact minimum, if it is known.
+    /// Returns the minimum, if the search determined it exactly.
     pub fn exact_minimum(&self) -> Option<u32> {
         self.exact(self.minimum.as_ref())
     }
 
     fn exact(&self, extreme: Option<&Extreme>) -> Option<u32> {
         match extreme?.value {
-            Value::Exactly(value) if self.is_whole => Some(value),
+            MeasureValue::Exactly(value) if self.is_whole => Some(value),
             _ => None,
         }
     }
 
-    /// Returns true if the maximum is known to have no bound.
+    /// Returns true if the search has shown that the measure has no bound.
     pub fn is_unbounded(&self) -> bool {
-        self.maximum.as_ref().is_some_and(|maximum| maximum.value == Value::Unbounded)
+        self.maximum.as_ref().is_some_and(|maximum| maximum.value == MeasureValue::Unbounded)
     }
 
     /// Returns the maximum in words: a number, `at least` a number, or `unbounded`.
     pub fn maximum_in_words(&self) -> String {
         match self.maximum.as_ref().map(|maximum| maximum.value) {
             None => "not known".to_owned(),
-            Some(Value::Unbounded) => "unbounded".to_owned(),
-            Some(Value::Exactly(value)) if self.is_whole => value.to_string(),
-            Some(Value::Exactly(value) | Value::AtLeast(value)) => format!("at least {value}"),
+            Some(MeasureValue::Unbounded) => "unbounded".to_owned(),
+            Some(MeasureValue::Exactly(value)) if self.is_whole => value.to_string(),
+            Some(MeasureValue::Exactly(value) | MeasureValue::AtLeast(value)) => {
+                format!("at least {value}")
+            }
         }
     }
 
     /// Returns the minimum in words: a number, or `at most` a number.
     pub fn minimum_in_words(&self) -> String {
         match self.minimum.as_ref().map(|minimum| minimum.value) {
-            Some(Value::Exactly(value)) if self.is_whole => value.to_string(),
-            Some(Value::Exactly(value) | Value::AtLeast(value)) => format!("at most {value}"),
-            Some(Value::Unbounded) | None => "no explored run serves all users".to_owned(),
+            Some(MeasureValue::Exactly(value)) if self.is_whole => value.to_string(),
+            Some(MeasureValue::Exactly(value) | MeasureValue::AtLeast(value)) => {
+                format!("at most {value}")
+            }
+            Some(MeasureValue::Unbounded) | None => "no explored run serves all users".to_owned(),
         }
     }
 
@@ -136,8 +144,8 @@ impl MeasureReport {
         };
         row("maximum", &format!("{}{within}", self.maximum_in_words()));
         let ends = match self.ends {
-            Some(Ends::Served) => ", until all users are served: no run ends by itself",
-            Some(Ends::Quiescent) | None => "",
+            Some(RunEnd::Served) => ", until all users are served: no run ends by itself",
+            Some(RunEnd::Quiescent) | None => "",
         };
         row("minimum", &format!("{}{ends}", self.minimum_in_words()));
         text
@@ -147,8 +155,10 @@ impl MeasureReport {
     pub fn search_size(&self) -> String {
         let (states, transitions, seconds) = (self.states, self.transitions, self.seconds);
         let bytes = self.bytes as f64 / states.max(1) as f64;
-        let missed = match self.missed > 0.0 {
-            true => format!(", a state missed with probability {:.0e}", self.missed),
+        let missed = match self.missed_state_probability > 0.0 {
+            true => {
+                format!(", a state missed with probability {:.0e}", self.missed_state_probability)
+            }
             false => String::new(),
         };
         let stopped = self
@@ -174,7 +184,7 @@ impl MeasureReport {
         for (name, value, extreme) in extremes {
             let Some(extreme) = extreme else { continue };
             let (length, run) = (extreme.run.length(), &extreme.run);
-            let steps = match run.repeating() {
+            let steps = match run.repeated_step_count() {
                 0 => format!("in {length} steps"),
                 repeated => format!("the last {repeated} of {length} steps repeat"),
             };
@@ -190,13 +200,14 @@ impl Extreme {
     ///
     /// # Errors
     ///
-    /// Returns a [`SaveError`]. The file may exist then, with a part of the trace.
+    /// Returns a [`SaveError`]. After an error, the file may exist and contain a part of the trace.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
         save_trace(&self.trace, path)
     }
 }
 
-/// The precision limits the width of the diagrams: `{:.60}`.
+/// Writes the report with its diagrams. The precision of the format limits their width: `{:.60}`
+/// means 60 columns.
 impl fmt::Display for MeasureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;
@@ -205,11 +216,11 @@ impl fmt::Display for MeasureReport {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for MeasureValue {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Value::Exactly(value) | Value::AtLeast(value) => to.serialize_u32(*value),
-            Value::Unbounded => to.serialize_str("unbounded"),
+            MeasureValue::Exactly(value) | MeasureValue::AtLeast(value) => to.serialize_u32(*value),
+            MeasureValue::Unbounded => to.serialize_str("unbounded"),
         }
     }
 }
@@ -219,7 +230,7 @@ impl Serialize for Extreme {
         let mut fields = to.serialize_struct("Extreme", 4)?;
         fields.serialize_field("value", &self.value)?;
         fields.serialize_field("length", &self.run.length())?;
-        fields.serialize_field("repeats_last", &self.run.repeating())?;
+        fields.serialize_field("repeats_last", &self.run.repeated_step_count())?;
         fields.serialize_field("steps", &self.run.steps())?;
         fields.end()
     }
@@ -234,13 +245,13 @@ impl Serialize for MeasureReport {
         if let Some(kind) = &self.kind {
             fields.serialize_field("kind", kind)?;
         }
-        let capped = matches!(&self.maximum, Some(Extreme { value: Value::AtLeast(_), .. }));
+        let capped = matches!(&self.maximum, Some(Extreme { value: MeasureValue::AtLeast(_), .. }));
         fields.serialize_field("exact", &(self.is_whole && !capped))?;
         fields.serialize_field("maximum", &self.maximum)?;
         fields.serialize_field("minimum", &self.minimum)?;
         let ends = self.ends.map(|ends| match ends {
-            Ends::Quiescent => "quiescent",
-            Ends::Served => "served",
+            RunEnd::Quiescent => "quiescent",
+            RunEnd::Served => "served",
         });
         fields.serialize_field("ends", &ends)?;
         fields.serialize_field("states", &self.states)?;

@@ -14,7 +14,7 @@ use crate::explain::replay::{RunPath, path_to};
 use crate::explore::visited::StateId;
 use crate::liveness::graph::Graph;
 use crate::measure::extremes::{Extremes, Greatest, Least, Path};
-use crate::measure::report::{Ends, Extreme, MeasureReport, Value};
+use crate::measure::report::{Extreme, MeasureReport, MeasureValue, RunEnd};
 use crate::measure::{Measure, MeasureConfig};
 use crate::model::causality::Causality;
 use crate::model::fingerprint::missed_state_probability;
@@ -22,9 +22,9 @@ use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
 impl<P: Checkable> Check<P> {
-    /// Measures all schedules and returns the extremes, with schedules that attain them. An
-    /// initiator that knows the leader starts no election, so that a run is one election. States
-    /// are merged only by shifts of timestamps, which change no measure.
+    /// Measures all schedules and returns the extremes of the measure, with schedules that attain
+    /// them. An initiator that knows the leader starts no election, so that a run is one election.
+    /// States are merged only by shifts of timestamps, which change no measure.
     ///
     /// # Errors
     ///
@@ -32,7 +32,8 @@ impl<P: Checkable> Check<P> {
     ///
     /// # Panics
     ///
-    /// Panics if links hold no message or the least latency exceeds the greatest.
+    /// Panics if links hold no message, if the least latency or duration exceeds the greatest, if a
+    /// clock may drift by a million parts per million, or if the timing does not fit rounds.
     pub fn measure(mut self, of: impl Into<MeasureConfig>) -> Result<MeasureReport, CheckError> {
         let started = Instant::now();
         let config = of.into();
@@ -44,14 +45,14 @@ impl<P: Checkable> Check<P> {
         self.measure = Some(config);
         let (processes, rules) = self.assemble()?;
         let rules = Arc::new(Rules { weighs: true, ..Rules::clone(&rules) });
-        let (mut finished, _watchdog) = self.searched(&processes, rules, started, true)?;
-        finished.refuse_panic()?;
-        let report = self.measured(&mut finished);
+        let (mut finished, _watchdog) = self.run_search(&processes, rules, started, true)?;
+        finished.ensure_no_panic()?;
+        let report = self.analyse(&mut finished);
         Ok(MeasureReport { seconds: started.elapsed().as_secs_f64(), ..report })
     }
 
-    /// Analyses the graph of a finished search.
-    fn measured(&self, finished: &mut FinishedSearch<'_, P>) -> MeasureReport {
+    /// Analyses the graph of a finished search, and returns its extremes.
+    fn analyse(&self, finished: &mut FinishedSearch<'_, P>) -> MeasureReport {
         let config = self.measure.clone().expect("a measurement has a measure");
         let states = finished.explored.states();
         let limit = finished.explored.ended.limit();
@@ -69,7 +70,11 @@ impl<P: Checkable> Check<P> {
             seconds: 0.0,
             bounds: self.bounds(&finished.explored),
             limit,
-            missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
+            missed_state_probability: if self.config.search.stores_whole_states {
+                0.0
+            } else {
+                missed_state_probability(states)
+            },
             bytes: finished.explored.bytes_peak,
         };
         let forced_label = finished.rules.forced_label();
@@ -87,15 +92,16 @@ impl<P: Checkable> Check<P> {
         report.maximum = Some(maximum);
         if let Some(Least { value, path, is_quiescent }) = least {
             let run = finished.actions(&graph, &path);
-            report.minimum = Some(finished.extreme(Value::Exactly(value), &run, None));
-            report.ends = Some(if is_quiescent { Ends::Quiescent } else { Ends::Served });
+            report.minimum = Some(finished.extreme(MeasureValue::Exactly(value), &run, None));
+            report.ends = Some(if is_quiescent { RunEnd::Quiescent } else { RunEnd::Served });
         }
         report
     }
 }
 
 impl<P: Checkable> FinishedSearch<'_, P> {
-    /// Returns the initial worlds, each with the number of counted messages of its boots.
+    /// Returns the initial worlds, each with the weight of its boots: the number of counted
+    /// messages that processes send as they boot.
     fn weighted_first(&self, graph: &Graph) -> Vec<(u32, u32)> {
         let size = self.processes.config.size;
         let counts_sent = matches!(
@@ -121,34 +127,35 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         if !measure.is_total() {
             let (value, world) = extremes.greatest_peak();
             let capped = measure.cap().is_some_and(|cap| value >= cap);
-            let value = if capped { Value::AtLeast(value) } else { Value::Exactly(value) };
+            let value =
+                if capped { MeasureValue::AtLeast(value) } else { MeasureValue::Exactly(value) };
             return self.extreme(value, &path_to(&self.explored, graph.id(world)), None);
         }
         match extremes.greatest_total() {
             Greatest::Total(value, path) => {
-                self.extreme(Value::Exactly(value), &self.actions(graph, &path), None)
+                self.extreme(MeasureValue::Exactly(value), &self.actions(graph, &path), None)
             }
             Greatest::Unbounded(cycle) => {
                 let entry = cycle.first().map_or(0, |(from, _)| *from);
                 let mut run = path_to(&self.explored, graph.id(entry));
                 let repeats_from = run.actions.len();
                 self.follow(graph, &mut run, cycle);
-                self.extreme(Value::Unbounded, &run, Some(repeats_from))
+                self.extreme(MeasureValue::Unbounded, &run, Some(repeats_from))
             }
         }
     }
 
-    /// Returns the actions along a path.
+    /// Returns the initial world and the actions of a path through the graph.
     fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
         let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
         self.follow(graph, &mut run, path.steps.iter().copied());
         run
     }
 
-    fn extreme(&self, value: Value, path: &RunPath, repeats_from: Option<usize>) -> Extreme {
+    fn extreme(&self, value: MeasureValue, path: &RunPath, repeats_from: Option<usize>) -> Extreme {
         let mut trace: Trace = self.trace(path, true);
         let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
-        trace.header.repeats = run.repeating();
+        trace.header.repeats = run.repeated_step_count();
         Extreme { value, run, trace }
     }
 }

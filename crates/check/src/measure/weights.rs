@@ -11,7 +11,7 @@ use crate::world::action::Cause;
 use crate::world::local::{Lifecycle, LocalState};
 use tenure_trace::MuteState;
 
-/// Bit of a weighted label: the step is a fault.
+/// Bit of a label in the graph of a measure. It is set if the step is a fault.
 const IS_FAULT: u32 = 1 << 30;
 
 /// Returns the label of a step in the graph of a measure: its weight, and whether it is a fault.
@@ -25,13 +25,13 @@ pub(super) fn weight_of(label: u32) -> u32 {
     if label == TIME { 0 } else { label & !IS_FAULT }
 }
 
-/// Returns true if the label is one of a fault.
+/// Returns true if the label is that of a fault.
 pub(super) fn is_fault(label: u32) -> bool {
     label != TIME && label & IS_FAULT != 0
 }
 
 impl<P: Checkable> Processes<P> {
-    /// Returns true if a measure counts this message.
+    /// Returns true if the measure of the check counts this message.
     pub(crate) fn is_counted(&self, from: u32, to: u32, message: &P::Message) -> bool {
         let Some(config) = self.measure.as_ref().filter(|_| from != to) else { return false };
         let label = message.label();
@@ -41,13 +41,15 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns the number of counted messages that a process sends.
+    /// Returns the number of messages in `messages`, sent by the process `from`, that the measure
+    /// counts.
     pub(super) fn count_sent(&self, from: ProcessId, messages: &[(ProcessId, P::Message)]) -> u16 {
         let counted = messages.iter().filter(|(to, sent)| self.is_counted(from.0, to.0, sent));
         u16::try_from(counted.count()).unwrap_or(u16::MAX)
     }
 
-    /// Returns the weight of a run of a handler.
+    /// Returns the weight of the step in which a handler ran: how much the step adds to the
+    /// measure.
     pub(crate) fn weight(&self, local: &LocalState<P>, cause: Cause, run: &HandlerRun<P>) -> u16 {
         let Some(config) = &self.measure else { return 0 };
         match config.measure {
@@ -58,7 +60,7 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns true if the cause delivers a counted message to a process that handles it.
+    /// Returns true if the cause is the delivery of a counted message to a process that handles it.
     fn is_counted_delivery(&self, local: &LocalState<P>, cause: Cause) -> bool {
         let Cause::Deliver(packet) = cause else { return false };
         let packet = self.network.packet_by_id(packet);
@@ -66,7 +68,7 @@ impl<P: Checkable> Processes<P> {
         packet.message != 0 && handles_inputs(local) && counts()
     }
 
-    /// Returns true if the cause runs a handler.
+    /// Returns true if the cause runs a handler of the protocol, so that it counts as a move.
     fn is_move(&self, local: &LocalState<P>, cause: Cause) -> bool {
         match cause {
             Cause::Deliver(packet) => {
@@ -78,7 +80,8 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns the length of the causal chain at a process after it received a message.
+    /// Returns the length of the longest causal chain at a process after it has received the
+    /// message `packet`. `mine` is the length before.
     pub(crate) fn chain_after(&self, mine: u32, packet: u32) -> u32 {
         let packet = self.network.packet_by_id(packet);
         let counts = packet.message != 0

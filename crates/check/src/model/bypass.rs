@@ -3,16 +3,16 @@
 use tenure_core::service::mutex;
 use tenure_core::{Monitor, MutexObservation, Observation, ProcessId, Property, Violation};
 
-/// Counts the entries of every other process while a process waits. The search determines the
-/// maximum.
+/// Monitor that counts, for each waiting process, the entries of every other process. The search
+/// determines the greatest count.
 ///
-/// The monitor stops counting at a cap, so that the state space is finite even if bypass is
-/// unbounded. If the maximum equals the cap, it means "at least".
+/// Counting stops at `cap`, so that the state space is finite even if bypass is unbounded. If the
+/// greatest count equals the cap, the true bound may be greater.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BypassMonitor {
     cap: u32,
-    /// For each process, the number of entries of each other process since its request. `None` for
-    /// a process that does not wait.
+    /// For each process, by index: the number of entries of each other process since its request.
+    /// `None` for a process that does not wait.
     waiting: Vec<Option<Vec<u32>>>,
 }
 

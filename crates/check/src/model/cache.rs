@@ -1,5 +1,5 @@
-//! Cache of the model for one thread. Once the cache is filled, a step of a world takes a few
-//! lookups and additions.
+//! Cache of the model for one thread. Once the cache contains a step, computing the step again
+//! takes a few lookups and additions.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::world::action::{Cause, MAX_OUTCOMES};
 use crate::world::network::Item;
 use crate::world::rules::Rules;
 
-/// First index and number of the rows that belong together.
+/// A range of rows in a list: the index of its first row, and the number of rows.
 type Span = (u32, u32);
 
 /// Cached facts about the queue of a link.
@@ -29,10 +29,10 @@ pub(crate) struct QueueRow {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeRow {
     pub(crate) local: u32,
-    /// Change of the world's fingerprint.
+    /// Difference between the fingerprints of the world after and before the step.
     pub(crate) change: u64,
     pub(crate) observation: u32,
-    /// Weight of the step for a measure.
+    /// Weight of the step: how much it adds to the measure. 0 without a measurement.
     pub(crate) weight: u16,
     sent: Span,
     /// Position of the next outcome of the same cause in `more_outcomes`, counted from 1. 0 for the
@@ -51,14 +51,14 @@ pub(crate) struct SentMessage {
 /// Cache of one thread.
 pub(crate) struct ModelCache {
     rules: Arc<Rules>,
-    /// Facts about each local state, and its span in `menus`.
+    /// For each local state, by id: facts about it, and the range of its menu in `menus`.
     locals: Vec<Option<(LocalFacts, Span)>>,
     menus: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,
     items: Vec<Item>,
     /// First outcome for each local state and cause.
     outcomes: Memo<OutcomeRow>,
-    /// Further outcomes of causes that have several, linked by `next`.
+    /// Outcomes of a cause after its first one, linked by `next`.
     more_outcomes: Vec<OutcomeRow>,
     sent: Vec<SentMessage>,
     pushes: Memo<Change>,
@@ -68,7 +68,7 @@ pub(crate) struct ModelCache {
     shifted: Memo<Change>,
     renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
-    /// True if a process ever sent a message to a process other than its successor.
+    /// True if any process has sent a message to a process other than its successor on the ring.
     pub(crate) has_sent_off_ring: bool,
     /// Local state and cause of the handler that ran last, for the report of a panic.
     pub(crate) last_handler: Option<(u32, Cause)>,
@@ -116,7 +116,7 @@ impl ModelCache {
         self.local_row(id).0
     }
 
-    /// Returns the indices of the commands and timers of a local state.
+    /// Returns the indices in `menus` of the commands and timers of a local state.
     #[inline]
     pub(crate) fn menu(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
         range(self.local_row(id).1)
@@ -150,7 +150,7 @@ impl ModelCache {
             return *row;
         }
         let facts = self.rules.network.facts(id);
-        let smallest = if self.rules.stamped { self.smallest_in(id) } else { None };
+        let smallest = if self.rules.has_shift_functions { self.smallest_in(id) } else { None };
         let row = QueueRow {
             fingerprint: facts.fingerprint,
             is_urgent: facts.is_urgent,
@@ -187,7 +187,8 @@ impl ModelCache {
         self.items[row.items.0 as usize + index]
     }
 
-    /// Returns the first outcome of a cause in a local state.
+    /// Returns the first outcome of a cause in a local state. Runs the handler if the outcome is
+    /// not cached.
     #[inline]
     pub(crate) fn outcome(&mut self, local: u32, cause: Cause) -> OutcomeRow {
         let key = u64::from(local) << 32 | u64::from(cause.code());
@@ -197,14 +198,15 @@ impl ModelCache {
         }
     }
 
-    /// Returns the next outcome of the same cause.
+    /// Returns the outcome that follows this one, of the same cause in the same local state. `None`
+    /// after the last one.
     #[inline]
     pub(crate) fn next_outcome(&self, row: OutcomeRow) -> Option<OutcomeRow> {
         let index = row.next.checked_sub(1)?;
         Some(self.more_outcomes[index as usize])
     }
 
-    /// Returns the outcome at an index.
+    /// Returns the outcome at an index, of this cause in this local state.
     pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> OutcomeRow {
         let mut row = self.outcome(local, cause);
         for _ in 0..index {
@@ -345,17 +347,19 @@ impl ModelCache {
     }
 
     /// Returns the fingerprint of a part of a world after a renaming of the processes.
-    pub(crate) fn rename(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
+    pub(crate) fn renamed_fingerprint(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
         let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
         if let Some(print) = self.renamed.get(key) {
             return print;
         }
         let model = &self.rules.model;
         let print = match part {
-            Part::Local => model.renamed(id, renaming),
-            Part::Queue => self.rules.network.renamed(id, model.renaming(renaming), |message| {
-                model.renamed_message(message, renaming)
-            }),
+            Part::Local => model.renamed_fingerprint(id, renaming),
+            Part::Queue => {
+                self.rules.network.renamed_fingerprint(id, model.renaming(renaming), |message| {
+                    model.renamed_message_fingerprint(message, renaming)
+                })
+            }
             Part::Monitor(_) => 0,
         };
         self.renamed.insert(key, print);

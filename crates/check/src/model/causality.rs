@@ -5,14 +5,14 @@
 pub(crate) enum Causality {
     #[default]
     None,
-    /// Number of requests of each process in the causal past.
+    /// For each process, the number of its requests in the causal past.
     Requests,
     /// Length of the longest causal chain of messages.
     Chain,
 }
 
 impl Causality {
-    /// Returns the number of integers in a causal past, for a group of this size.
+    /// Returns the number of integers in a causal past, for a group of `size` processes.
     pub(crate) fn parts(self, size: u32) -> usize {
         match self {
             Causality::None => 0,

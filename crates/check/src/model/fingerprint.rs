@@ -64,8 +64,7 @@ impl Hasher for FoldHasher {
     }
 }
 
-/// Role of a hashed part of a world. Equal contents with different roles have different
-/// fingerprints.
+/// Role of a hashed part of a world. The fingerprint of a part depends on its role and its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Local,
@@ -80,8 +79,8 @@ pub(crate) enum Role {
     Session,
 }
 
-/// Returns the fingerprint of one part of a world. The fingerprint of a world is the wrapping sum
-/// over its parts, so a step hashes only the parts that it changes.
+/// Returns the fingerprint of one part of a world. The fingerprint of a world is the sum of those
+/// of its parts, modulo 2⁶⁴. So a step computes only the fingerprints of the parts that it changes.
 pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
     let mut hasher = FoldHasher::default();
     role.hash(&mut hasher);

@@ -12,18 +12,19 @@ pub(crate) struct HandlerRun<P: Checkable> {
     pub(crate) local: LocalState<P>,
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
     pub(crate) events: Vec<P::Event>,
-    /// Observations of the monitors in this step.
+    /// Observations that this step gives to the monitors, in order.
     pub(super) seen: Vec<OwnedObservation<P::Command, P::Event>>,
     /// Receiver of a message between applications, if the step sends one.
     pub(super) application: Option<u32>,
-    /// Values that the handler chose.
+    /// Values that the handler chose in this run.
     pub(crate) choices: Vec<Choice>,
-    /// Causal past that the messages carry. `None` for the present one of the process.
+    /// Causal past that the messages carry. `None` if they carry the current causal past of the
+    /// process.
     pub(super) past: Option<Vec<u32>>,
 }
 
 impl<P: Checkable> HandlerRun<P> {
-    /// Creates a run without effects, which leaves the process in this local state.
+    /// Creates a run without effects. The local state after the run is `local`.
     pub(super) fn without_effects(local: LocalState<P>) -> Self {
         let (messages, events, seen) = (Vec::new(), Vec::new(), Vec::new());
         let (application, past) = (None, None);

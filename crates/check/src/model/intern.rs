@@ -17,7 +17,8 @@ pub(crate) struct Interned {
 /// link.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Replacement of a part of a world: the new id, and the change of the world's fingerprint.
+/// Replacement of a part of a world: the new id of the part, and the resulting change of the
+/// world's fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) id: u32,
@@ -25,8 +26,8 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Creates the change of a part that had the fingerprint `before`. If `after` is `None`, the
-    /// new id is [`NONE`].
+    /// Creates the replacement of a part with the fingerprint `before` by the content `after`. If
+    /// `after` is `None`, the new id is [`NONE`].
     pub(crate) fn of(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
         Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
@@ -35,8 +36,8 @@ impl Change {
 
 /// Interned contents by id, shared by all threads.
 ///
-/// Ids depend on the order of insertion. They are never shown, and never compared across runs.
-/// Equal contents have equal ids, so that worlds can be compared by ids.
+/// Ids depend on the order of insertion. Reports never show them, and ids of different checks are
+/// never compared. Equal contents have equal ids, so worlds can be compared by ids.
 #[derive(Debug)]
 pub(crate) struct Interner<T>(RwLock<Contents<T>>);
 
@@ -51,7 +52,7 @@ impl<T: Eq + Hash> Interner<T> {
         Interner(RwLock::new(Contents { numbers: HashMap::default(), items: Vec::new() }))
     }
 
-    /// Returns the id of a content. Interns the content first if it is new, with its fingerprint.
+    /// Returns the id and fingerprint of a content. Interns the content first if it is new.
     pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
         let known = self.read().find(&content);
         if let Some(known) = known {

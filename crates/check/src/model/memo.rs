@@ -32,7 +32,7 @@ impl<V: Copy + Default> Memo<V> {
         }
     }
 
-    /// Inserts a value for a key that the map does not contain.
+    /// Inserts a value for a key. The map must not contain the key.
     pub(crate) fn insert(&mut self, key: u64, value: V) {
         assert_ne!(key, 0, "key 0 marks a free slot");
         if (self.used + 1) * 3 > self.slots.len() * 2 {

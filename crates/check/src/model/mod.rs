@@ -27,8 +27,8 @@ use crate::world::action::Cause;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
-    /// Returns the facts about the local state with this id. Also returns the commands and timers
-    /// that may occur, with their fairness labels.
+    /// Returns the facts about the local state with this id, and its menu: the commands and timers
+    /// that may occur in it, with their fairness labels.
     fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
 
     /// Returns the outcomes of a cause in a local state. There is one for each combination of the
@@ -44,35 +44,37 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the smallest timestamp in a message.
     fn smallest_message_timestamp(&self, message: u32) -> Option<u64>;
 
-    /// Returns the message with all timestamps decreased by `by`.
+    /// Returns the message with all its timestamps decreased by `by`.
     fn shifted_message(&self, message: u32, by: u64) -> Interned;
 
     /// Returns the fingerprint of a local state under the renaming with this index.
-    fn renamed(&self, local: u32, renaming: usize) -> u64;
+    fn renamed_fingerprint(&self, local: u32, renaming: usize) -> u64;
 
     /// Returns the fingerprint of a message under the renaming with this index.
-    fn renamed_message(&self, message: u32, renaming: usize) -> u64;
+    fn renamed_message_fingerprint(&self, message: u32, renaming: usize) -> u64;
 
     /// Returns the renaming with this index.
     fn renaming(&self, renaming: usize) -> &Renaming;
 
-    /// Returns the state of a monitor after an observation, or `None` on a violation.
+    /// Returns the state of the monitor at `index` after it observes `observation` in the state
+    /// `monitor`. `None` if the observation violates the monitor.
     fn judge(&self, index: usize, monitor: u32, observation: u32) -> Option<Interned>;
 
-    /// Returns the facts about a monitor's state.
+    /// Returns the facts about the state `monitor` of the monitor at `index`.
     fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts;
 
-    /// Returns the state of a monitor with all timestamps decreased by `by`.
+    /// Returns the state of the monitor at `index` with all timestamps decreased by `by`.
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
-    /// Returns the facts in a state of the monitor with this index. That monitor collects facts for
-    /// properties written as expressions.
+    /// Returns the facts that the monitor at `index` has collected in the state `monitor`. It is
+    /// the monitor that collects facts for properties written as expressions.
     fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
 
-    /// Returns the id of an observation without the messages that were sent. 0 if nothing remains.
+    /// Returns the id of an observation from which the messages that were sent are removed. 0 if
+    /// nothing remains.
     fn without_sending(&self, observation: u32) -> u32;
 
-    /// Returns the commands and events of an observation.
+    /// Returns the commands and events that an observation contains.
     fn step_facts(&self, observation: u32) -> StepFacts;
 
     /// Returns the state of a process as a tree of values. `None` if the process is down.
@@ -84,7 +86,7 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the name of a message.
     fn message_name(&self, message: u32) -> &'static str;
 
-    /// Returns the memory of the interned contents, in bytes.
+    /// Returns the memory of all interned contents, in bytes.
     fn bytes(&self) -> usize;
 }
 
@@ -94,9 +96,9 @@ pub(crate) struct Outcome {
     pub(crate) local: Interned,
     /// Ids of the messages that the process sends, in order.
     pub(crate) packets: Vec<u32>,
-    /// Id of what the monitors observe; 0 for nothing.
+    /// Id of what the monitors observe in this step; 0 for nothing.
     pub(crate) observation: u32,
-    /// Weight of the step for a measure.
+    /// Weight of the step: how much it adds to the measure. 0 without a measurement.
     pub(crate) weight: u16,
 }
 
@@ -105,8 +107,8 @@ pub(crate) struct Outcome {
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
-    /// True if the process is up but mute: none of its later effects reaches another process.
-    pub(crate) mute: bool,
+    /// True if the process is up but mute: its later effects are not released.
+    pub(crate) is_mute: bool,
     /// True if the process is up, and the check explores a crash in this state.
     pub(crate) can_crash: bool,
     /// State of the user. The user of a crashed process counts as idle.
@@ -118,7 +120,8 @@ pub(crate) struct LocalFacts {
     pub(crate) chain: u32,
     /// True if the user may issue a command now.
     pub(crate) has_command: bool,
-    /// True if a timer of this process must fire, or its step must end, before time passes.
+    /// True if, before time passes, a timer of this process must fire, or its step in progress must
+    /// end.
     pub(crate) is_urgent: bool,
     /// Fairness label of the end of the step in progress. `None` if no step may end now.
     pub(crate) step_end: Option<u32>,
@@ -131,9 +134,9 @@ pub(crate) struct LocalFacts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// True if the run must neither end nor continue forever in this state.
+    /// True if no run may end or stay forever in a world in which the monitor is in this state.
     pub(crate) fails_at_end: bool,
-    /// Value that the monitor measures; 0 if it measures nothing.
+    /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,
     pub(crate) smallest: Option<u64>,
 }

@@ -10,14 +10,14 @@ use crate::model::MonitorFacts;
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::intern::{Interned, Interner};
 
-/// Observations of the monitors in one step, at one process.
+/// Observations that one step of one process gives to the monitors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StepObservation<C, E> {
     pub(crate) at: ProcessId,
     pub(crate) seen: Vec<OwnedObservation<C, E>>,
 }
 
-/// An owned [`Observation`].
+/// An [`Observation`] that owns its content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum OwnedObservation<C, E> {
     Command(C, Option<VectorClock>),
@@ -41,43 +41,43 @@ impl<C, E> OwnedObservation<C, E> {
     }
 }
 
-/// A monitor as the search sees it: its states are ids.
+/// A monitor as the search sees it: its states are represented by ids.
 pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
     /// Returns the initial state.
     fn first(&self) -> Interned;
 
-    /// Returns the state after an observation, or the violation.
+    /// Returns the state after the observations of a step, or the violation that they cause.
     fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
 
     /// Returns the facts about a state.
     fn facts(&self, state: u32) -> MonitorFacts;
 
-    /// Returns the violation if a run must not end in this state.
+    /// Returns an error with the violation if no run may end in this state.
     fn at_end(&self, state: u32) -> Result<(), Violation>;
 
     /// Returns the state with all timestamps decreased by `by`.
     fn shifted(&self, state: u32, by: u64) -> Interned;
 
-    /// Returns the facts in a state, if this monitor collects facts for properties written as
-    /// expressions.
+    /// Returns the facts that the monitor has collected in a state. `None` if it does not collect
+    /// facts for properties written as expressions.
     fn service_facts(&self, state: u32) -> Option<Arc<ServiceFacts>> {
         let _ = state;
         None
     }
 }
 
-/// A monitor, and all its states that the search has reached.
+/// A monitor, with all its states that the search has reached.
 pub(crate) struct InternedMonitor<M> {
     states: Interner<M>,
     first: M,
     index: usize,
-    /// True if the monitor also judges the ends of runs.
-    ends: bool,
+    /// True if the monitor judges the ends of runs in addition to steps.
+    judges_ends: bool,
 }
 
 impl<M: Eq + Hash> InternedMonitor<M> {
-    pub(crate) fn new(first: M, index: usize, ends: bool) -> Self {
-        InternedMonitor { states: Interner::new(), first, index, ends }
+    pub(crate) fn new(first: M, index: usize, judges_ends: bool) -> Self {
+        InternedMonitor { states: Interner::new(), first, index, judges_ends }
     }
 
     fn intern(&self, state: M) -> Interned {
@@ -102,7 +102,7 @@ impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> ErasedMonitor<C, E> for Int
         let monitor = self.states.get(state);
         MonitorFacts {
             fingerprint: self.states.fingerprint(state),
-            fails_at_end: self.ends && monitor.at_end().is_err(),
+            fails_at_end: self.judges_ends && monitor.at_end().is_err(),
             measure: monitor.measure(),
             smallest: monitor.smallest_timestamp(),
         }

@@ -1,9 +1,9 @@
 //! Events that a user receives later than its process emits them, and clocks that are forgotten.
 //!
-//! Both apply only to a search that takes commuting deliveries alone. A process that enters on the
-//! last of several replies would make each of them visible, because each can be the last. So the
-//! user learns of its entry in a step of its own. A plain run is the special case in which this
-//! step follows at once.
+//! Both apply only to a search that explores commuting deliveries alone. Suppose that a process
+//! enters on the last of several replies. Each reply can be the last, so each delivery of a reply
+//! could inform the user, and none would commute. Hence the user learns of the entry in a separate
+//! step. In a run without this reduction, the separate step follows at once.
 
 use std::sync::atomic::Ordering;
 
@@ -23,7 +23,8 @@ impl Workload {
 }
 
 impl<P: Checkable> Processes<P> {
-    /// Postpones an event of a process. Returns false if the user receives it now.
+    /// Postpones an event of a process, if the search postpones events and this event may be
+    /// postponed. Returns false if the user must receive it now.
     pub(super) fn postpone(&self, local: &mut LocalState<P>, event: &P::Event) -> bool {
         if !self.is_reducing.load(Ordering::Relaxed) {
             return false;
@@ -42,7 +43,7 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Hands the postponed events of a process to its user.
+    /// Returns the step in which the user of a process receives the postponed events.
     pub(super) fn notify(&self, local: &LocalState<P>) -> HandlerRun<P> {
         let mut local = local.clone();
         let Lifecycle::Postponed { process, events } = local.lifecycle else {
@@ -56,8 +57,8 @@ impl<P: Checkable> Processes<P> {
         HandlerRun { seen, events, ..HandlerRun::without_effects(local) }
     }
 
-    /// Forgets the clock of a process whose user makes no further request, if every user makes at
-    /// most one request.
+    /// Forgets the clock of a process whose user makes no further request. Does nothing if a user
+    /// may make more than one request, or if the search does not use commuting deliveries.
     pub(super) fn forget_clock(&self, local: &mut LocalState<P>) {
         let Some(forget) = self.hooks.forget_clock else { return };
         let is_reducing = self.is_reducing.load(Ordering::Relaxed);

@@ -37,9 +37,11 @@ pub(crate) struct ProtocolHooks<P: Protocol> {
     pub(crate) term: Option<fn(&P) -> u64>,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
-    /// Access to the clock that application messages carry. `None` if they carry none.
+    /// Functions that access the clock in application messages. `None` if these messages carry no
+    /// clock.
     pub(crate) stamping: Option<Stamping<P>>,
-    /// Function that forgets the clock of a process, if no later request reads it.
+    /// Function that forgets the clock of a process. It may be called only if no later request
+    /// reads the clock.
     pub(crate) forget_clock: Option<fn(&mut P)>,
 }
 
@@ -67,11 +69,12 @@ pub(crate) struct MonitorNeeds {
     pub(crate) layer: Option<Layer>,
     /// True if the monitors observe every message of that layer.
     pub(crate) all_messages: bool,
-    /// Links along which messages must go, if the monitors observe only messages that violate this.
+    /// Links along which messages must go, if the monitors observe only messages that leave these
+    /// links. `None` if they observe no such messages.
     pub(crate) links: Option<NeighboursOnly>,
 }
 
-/// Monitors of a search, of any types.
+/// Monitors of a search.
 pub(crate) type ErasedMonitors<P> =
     Vec<Box<dyn ErasedMonitor<<P as Protocol>::Command, <P as Protocol>::Event>>>;
 
@@ -88,12 +91,12 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) network: Arc<Network>,
-    /// Measure whose extremes are wanted; `None` for a check of properties.
+    /// Measure whose extremes the check determines; `None` for a check of properties.
     pub(crate) measure: Option<MeasureConfig>,
     /// True if any process was ever in a term.
     pub(crate) has_terms: AtomicBool,
-    /// True while the search takes commuting deliveries alone. Events that may be postponed are
-    /// then postponed, and clocks that no request will read are forgotten.
+    /// True while the search explores commuting deliveries alone. The model then postpones events
+    /// that may be postponed, and forgets clocks that no request will read.
     pub(crate) is_reducing: AtomicBool,
 }
 
@@ -103,7 +106,8 @@ impl<P: Checkable> Processes<P> {
         self.all_boot_runs(at).into_iter().map(|run| self.outcome(run)).collect()
     }
 
-    /// Returns the run of the boot handler that leads to this local state.
+    /// Returns the run of the boot handler of process `at` that leads to the local state with this
+    /// id.
     pub(crate) fn boot_into(&self, at: ProcessId, local: u32) -> HandlerRun<P> {
         let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
         self.all_boot_runs(at).swap_remove(index.expect("a boot leads to one of its outcomes"))
@@ -127,7 +131,7 @@ impl<P: Checkable> Processes<P> {
         self.intern(local)
     }
 
-    /// Returns the local state of a process that has done nothing and is down.
+    /// Returns the local state of a process that has done nothing yet and is down.
     fn blank(&self, at: ProcessId) -> LocalState<P> {
         let mut batch = Batch::new(ChoiceEnumerator::new(self.config.model.clock_readings));
         let group = Group::new(at, self.config.size);
@@ -143,7 +147,8 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Runs the handler of a cause, once for each combination of choices.
+    /// Runs the handler of a cause in a local state, once for each combination of its choices.
+    /// Returns one run per combination.
     pub(crate) fn runs(&self, local: &LocalState<P>, cause: Cause) -> Vec<HandlerRun<P>> {
         match cause {
             Cause::Crash => self.crash(local),
@@ -300,7 +305,7 @@ impl<P: Checkable> Processes<P> {
         runs
     }
 
-    /// Applies the effects of a handler to the local state of its process.
+    /// Applies the effects of a handler to the local state of its process, and returns the run.
     pub(super) fn apply_effects(
         &self,
         mut local: LocalState<P>,
@@ -324,7 +329,7 @@ impl<P: Checkable> Processes<P> {
         HandlerRun { messages, events, seen, ..HandlerRun::without_effects(local) }
     }
 
-    /// Returns true if the monitors observe the sending of a message.
+    /// Returns true if the monitors observe this message when it is sent.
     fn is_observed(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
         let needs = &self.needs;
         let strays = |links: &NeighboursOnly| !links.joins(from, to);
@@ -359,8 +364,9 @@ impl<P: Checkable> Processes<P> {
         Outcome { local: self.intern(run.local), packets, observation, weight: 0 }
     }
 
-    /// Returns the id of the history that an application message carries: the number of known
-    /// requests of each process. If messages are stamped, the sender's clock is the last element.
+    /// Returns the id of the causal past that an application message carries: for each process, the
+    /// number of its known requests. If messages are stamped, the sender's clock is the last
+    /// element.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
         if !self.config.model.application_causality {
@@ -386,7 +392,8 @@ impl<P: Checkable> Processes<P> {
         self.hooks.symmetry.as_ref().expect("only symmetric searches rename processes")
     }
 
-    /// Returns the commands and timers that may occur at a process, with their fairness labels.
+    /// Returns the menu of a local state: the commands and timers that may occur, with their
+    /// fairness labels.
     fn menu(&self, local: &LocalState<P>) -> Vec<(Cause, u32)> {
         let mut menu = Vec::new();
         if matches!(
@@ -415,7 +422,7 @@ impl<P: Checkable> Processes<P> {
     }
 }
 
-/// Fairness label of a step that need not be taken.
+/// Fairness label of a step that fairness does not demand.
 pub(crate) const NOT_FAIR: u32 = 0;
 
 fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
@@ -427,7 +434,7 @@ impl<P: Checkable> Model for Processes<P> {
         let local = self.locals.get(id);
         let process = local.lifecycle.process();
         let down = process.is_none();
-        let mute = matches!(local.lifecycle, Lifecycle::Mute { .. });
+        let is_mute = matches!(local.lifecycle, Lifecycle::Mute { .. });
         let bound = self.hooks.term.zip(self.config.bounds.term_max).zip(process);
         let term = bound.map_or(0, |((term, _), process)| term(process));
         let exceeds_term_bound = bound.is_some_and(|((_, max), _)| term > max);
@@ -438,11 +445,11 @@ impl<P: Checkable> Model for Processes<P> {
         let facts = LocalFacts {
             fingerprint: self.locals.fingerprint(id),
             down,
-            mute,
+            is_mute,
             can_crash: !down
-                && !mute
+                && !is_mute
                 && self.config.faults.crash_filter.allows::<P::Command>(local.at, &local.user),
-            user: if down || mute { UserState::Idle } else { local.user.state() },
+            user: if down || is_mute { UserState::Idle } else { local.user.state() },
             suspected: local.suspected,
             chain: match self.needs.causality {
                 Causality::Chain => local.past[0],
@@ -498,14 +505,14 @@ impl<P: Checkable> Model for Processes<P> {
         self.message(message)
     }
 
-    fn renamed(&self, local: u32, renaming: usize) -> u64 {
+    fn renamed_fingerprint(&self, local: u32, renaming: usize) -> u64 {
         let symmetry = self.symmetry();
         let names = &symmetry.renamings[renaming];
         let renamed = self.locals.get(local).renamed(symmetry, names);
         fingerprint(Role::Local, &renamed)
     }
 
-    fn renamed_message(&self, message: u32, renaming: usize) -> u64 {
+    fn renamed_message_fingerprint(&self, message: u32, renaming: usize) -> u64 {
         let symmetry = self.symmetry();
         let message = self.messages.get(message);
         let names = &symmetry.renamings[renaming];

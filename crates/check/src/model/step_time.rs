@@ -11,15 +11,15 @@ use crate::world::local::{ArmedTimer, LocalState};
 use crate::world::step_queue::UnfinishedStep;
 
 impl<P: Checkable> Processes<P> {
-    /// Converts a delay to whole units of synchronous time. In asynchronous time a timer may fire
-    /// at any moment.
+    /// Converts the delay of a timer to whole units of synchronous time: the first and the last
+    /// unit at which the timer may fire. In asynchronous time it may fire at any moment.
     fn units(&self, after: Delay) -> (u32, u32) {
         let ModelConfig { latency, drift_ppm, .. } = &self.config.model;
         latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))
     }
 
     /// Applies the timer changes of a step. Returns the timers that start at the end of the step,
-    /// sorted by name. There are none if steps take no time.
+    /// sorted by name. Returns none if steps take no time: the timers then start at once.
     pub(super) fn change_timers(
         &self,
         local: &mut LocalState<P>,
@@ -50,8 +50,8 @@ impl<P: Checkable> Processes<P> {
         starting
     }
 
-    /// Returns the messages of a step that leave the process at once. If steps take time, they
-    /// leave at the end of the step instead, and the timers start then.
+    /// Returns the messages that leave the process at once. If steps take time, returns none: the
+    /// step then begins, and its messages and timers wait for its end.
     pub(super) fn begin_step(
         &self,
         local: &mut LocalState<P>,

@@ -2,8 +2,8 @@
 
 use tenure_core::{Delay, TICKS_PER_UNIT};
 
-/// Returns the first and the last whole unit at which a timer may fire. Rates of clocks are off by
-/// at most `drift_ppm` parts per million.
+/// Returns the first and the last whole unit of synchronous time at which a timer with the delay
+/// `after` may fire. The rate of its clock is off by at most `drift_ppm` parts per million.
 ///
 /// Both units are within the bound, so real clocks can cause each counterexample. A timer never
 /// fires early: without drift, both units are rounded up.

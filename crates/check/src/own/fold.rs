@@ -1,4 +1,4 @@
-//! Facts from commands and events, kept like the state of a monitor.
+//! Facts that follow from commands and events, stored like the state of a monitor.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 
-/// A monitor that is never violated. Its states are the facts that properties read.
+/// A monitor that is never violated. Its states are the facts that expressions read.
 pub(crate) struct ServiceFold {
     states: Interner<ServiceFacts>,
     first: ServiceFacts,
@@ -19,7 +19,7 @@ pub(crate) struct ServiceFold {
 }
 
 impl ServiceFold {
-    /// Creates the monitor with this index.
+    /// Creates the monitor at this index. Its initial state is `first`.
     pub(crate) fn new(first: ServiceFacts, index: usize) -> Self {
         ServiceFold { states: Interner::new(), first, index }
     }

@@ -1,4 +1,4 @@
-//! Evaluates properties in the worlds of a search.
+//! Evaluation of properties written as expressions, in the worlds of a search.
 
 use std::sync::Arc;
 
@@ -13,9 +13,11 @@ use crate::model::fingerprint::{Role, fingerprint};
 use crate::world::rules::Rules;
 
 impl Watched {
-    /// Writes the key of the result, unless it depends on messages. Returns true if there is a key.
+    /// Writes into `key` the key under which the result of the property is cached. Returns false if
+    /// there is none, because the result depends on messages.
     ///
-    /// Whether a process is down or suspected, and its state, depend on its local state alone.
+    /// The key contains ids of local states. The local state of a process determines its state,
+    /// whether it is down, and which peers it suspects.
     fn write_key(&self, from: [u32; 4], locals: &[u32], key: &mut Vec<u32>) -> bool {
         let uses = self.property.uses();
         if uses.reads_messages() {
@@ -45,11 +47,13 @@ impl Watched {
     }
 }
 
-/// A step of a process: its number, and the result.
+/// A step: the number of the process that takes it, and the outcome.
 type ProcessStep = (usize, OutcomeRow);
 
 impl Worker {
-    /// Evaluates all properties in a world after a step of a process, or of the environment.
+    /// Evaluates all properties written as expressions in a world, after a step of a process or of
+    /// the environment. Adds the violations to `result`, and updates the events that are still due
+    /// in `world`.
     #[inline]
     pub(crate) fn judge_own(
         &mut self,
@@ -106,8 +110,9 @@ impl Worker {
         }
     }
 
-    /// Prepares an initial world: evaluates all properties in it. Returns the new fingerprint and
-    /// the bits of the violated properties.
+    /// Prepares an initial world: records the events that are due from the start, and evaluates all
+    /// properties written as expressions. Returns the new fingerprint and the bits of the violated
+    /// properties.
     pub(crate) fn begin_own(&mut self, world: &mut [u32], fingerprint: u64) -> (u64, u32) {
         let rules = Arc::clone(&self.rules);
         let Some(own) = rules.own.as_deref() else { return (fingerprint, 0) };
@@ -124,7 +129,7 @@ impl Worker {
         (result.fingerprint, result.violated)
     }
 
-    /// Returns the bits of the properties that an initial world violates.
+    /// Returns the bits of the properties written as expressions that an initial world violates.
     pub(crate) fn violated_at_first(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::of(0);
@@ -134,7 +139,8 @@ impl Worker {
     }
 }
 
-/// Evaluates a property in a world, with the commands, events and messages of the last step.
+/// Evaluates a property in a world, with the commands, events and messages of the step that led to
+/// it.
 fn evaluate_own(
     rules: &Rules,
     (model, cache): (&mut ModelCache, &mut OwnCache),

@@ -1,4 +1,4 @@
-//! Properties that a reader writes as expressions.
+//! Properties that the user has written as expressions.
 
 pub(crate) mod fold;
 pub(crate) mod judge;
@@ -12,26 +12,30 @@ use crate::check::{CheckKind, SelectedProperty};
 use crate::error::CheckError;
 use crate::world::Layout;
 
-/// Greatest number of marks of a world.
+/// Maximum number of marks of a world.
 const MARKS: usize = u32::BITS as usize;
 
 /// The properties of a search that are expressions, ready for evaluation.
 #[derive(Debug)]
 pub(crate) struct OwnProperties {
     pub(crate) properties: Vec<Watched>,
-    /// Index of the monitor that keeps the facts from commands and events, if one is needed.
+    /// Index of the monitor that collects facts from commands and events. `None` if no property
+    /// needs these facts.
     pub(crate) fold: Option<usize>,
-    /// Facts of a search without that monitor.
+    /// Facts for a search without that monitor: none.
     pub(crate) no_facts: Arc<ServiceFacts>,
 }
 
-/// A property with the marks of the bindings for which an event is still due.
+/// A property written as an expression, with the marks for its bindings. A world has the mark of a
+/// binding while an event is still due for this binding.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     pub(crate) property: Arc<OwnProperty>,
-    /// Bindings of a liveness property.
+    /// Combinations of values of the free variables of a liveness property. Empty for a safety
+    /// property.
     pub(crate) bindings: Vec<Binding>,
-    /// Place of the mark of the first binding.
+    /// Bit number of the mark of the first binding. The marks of the other bindings are the next
+    /// bits.
     first_mark: usize,
 }
 
@@ -41,14 +45,15 @@ impl Watched {
         1 << (self.first_mark + binding)
     }
 
-    /// Returns the marks of the bindings for which something is still to happen.
+    /// Returns the marks of all bindings whose bits are set in `pending`.
     pub(crate) fn marks(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
 }
 
 impl OwnProperties {
-    /// Prepares properties for a search with this layout. Returns `None` if there are none.
+    /// Prepares properties for a search whose worlds have this layout. Returns `None` if there are
+    /// none.
     ///
     /// # Errors
     ///
@@ -82,7 +87,7 @@ impl OwnProperties {
     }
 }
 
-/// Returns how each property is checked.
+/// Returns the properties, each with the way in which the search checks it.
 pub(crate) fn selected(properties: &[Arc<OwnProperty>]) -> Vec<SelectedProperty> {
     let select = |(index, property): (usize, &Arc<OwnProperty>)| {
         let kind = match property.form().is_liveness() {
@@ -94,20 +99,23 @@ pub(crate) fn selected(properties: &[Arc<OwnProperty>]) -> Vec<SelectedProperty>
     properties.iter().enumerate().map(select).collect()
 }
 
-/// Returns true if a property reads commands or events of services.
+/// Returns true if a property that uses these facts reads commands or events of services.
 pub(crate) fn reads_services(uses: Uses) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }
 
-/// Returns true if a property may differ between worlds that a shift of timestamps merges.
+/// Returns true if the property can have different values in worlds that differ only by a shift of
+/// timestamps.
 pub(crate) fn depends_on_timestamps(property: &OwnProperty) -> bool {
     let uses = property.uses();
     uses.fences || uses.state_numbers
 }
 
-/// Returns true if a property may differ between worlds that a renaming of processes merges.
+/// Returns true if the property can have different values in worlds that differ only by a renaming
+/// of processes.
 pub(crate) fn depends_on_names(property: &OwnProperty) -> bool {
     let uses = property.uses();
-    // Symmetric worlds are compared without monitors. Only waiting and inside follow from users.
+    // Worlds are merged without regard to the monitors, whose facts may thus be lost. Only whether
+    // a process waits or is inside also follows from its user.
     property.form().is_liveness() || uses.identities || uses.leaders || uses.fences
 }

@@ -1,16 +1,16 @@
-//! A world as properties see it, with a cache per thread.
+//! A world as expressions see it, with a cache per thread.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tenure_trace::property::{Binding, ServiceFacts, StepFacts, View};
+use tenure_trace::property::{Binding, ServiceFacts, StateView, StepFacts};
 
 use crate::model::cache::{ModelCache, entry};
 use crate::model::fingerprint::BuildFoldHasher;
 use crate::world::rules::Rules;
 
-/// Number of messages by name in a queue.
+/// For each message name, the number of messages with this name in a queue.
 type QueueCounts = Arc<[(&'static str, u64)]>;
 
 /// Cache of one thread: facts about the parts of worlds.
@@ -18,24 +18,26 @@ type QueueCounts = Arc<[(&'static str, u64)]>;
 pub(crate) struct OwnCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
     steps: Vec<Option<StepFacts>>,
-    /// State of each local state; `None` inside for a process that is down.
+    /// For each local state, by id: the state of the process as a tree. The inner `None` means that
+    /// the process is down, the outer one that the tree is not cached.
     states: Vec<Option<Option<Arc<Value>>>>,
-    /// Number of messages by name in each queue.
+    /// For each queue, by id: the number of messages of each name.
     queues: Vec<Option<QueueCounts>>,
-    /// Results of properties that do not read messages, by the index of the property, the facts,
-    /// the observation, the bits of the bindings pending before the step and, if the property reads
-    /// more than commands and events, the local states.
+    /// Cached results of properties that do not read messages. A key consists of the index of the
+    /// property, the facts, the observation, and the bits of the bindings that were pending before
+    /// the step. If the property reads more than commands and events, the local states follow.
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
-    /// Memory of the last key of `results`, for reuse.
+    /// Memory for the key of the next lookup in `results`.
     pub(super) key: Vec<u32>,
-    /// Last binding that violated each property, for its explanation.
+    /// For each violated property, by index: the last binding that violated it, for the
+    /// explanation.
     pub(crate) violated: Vec<(usize, Binding)>,
 }
 
 /// Result of the evaluation of a property.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvaluationResult {
-    /// Bits of the bindings for which something is still to happen.
+    /// Bits of the bindings for which an event is still due after the step.
     pub(super) pending: u32,
     /// Binding that violates the property.
     pub(super) violated: Option<Binding>,
@@ -49,15 +51,15 @@ pub(crate) struct WorldView<'a> {
     pub(crate) world: &'a [u32],
     pub(crate) services: Arc<ServiceFacts>,
     pub(crate) step: StepFacts,
-    /// Messages that the step sent, each with its receiver.
+    /// Names of the messages that the step sent, each with the receiver.
     pub(crate) sent: &'a [(&'static str, u32)],
 }
 
-/// Maximum number of stored results.
+/// Maximum number of results that a thread caches.
 const MAX_RESULTS: usize = 1 << 16;
 
 impl OwnCache {
-    /// Stores a result. Forgets the earlier ones if there are too many.
+    /// Caches a result. If the cache is full, empties it first.
     pub(super) fn keep(&mut self, key: &[u32], result: &EvaluationResult) {
         if self.results.len() >= MAX_RESULTS {
             self.results.clear();
@@ -65,7 +67,7 @@ impl OwnCache {
         self.results.insert(key.into(), result.clone());
     }
 
-    /// Returns the facts of a state of the monitor that keeps them.
+    /// Returns the facts in the state `id` of the monitor at `index`.
     pub(crate) fn facts(&mut self, rules: &Rules, index: usize, id: u32) -> Arc<ServiceFacts> {
         let compute = || rules.model.service_facts(index, id);
         Arc::clone(entry(&mut self.facts, id).get_or_insert_with(compute))
@@ -94,12 +96,12 @@ impl OwnCache {
     }
 }
 
-/// Returns the name of a message; 0 stands for one of the application.
+/// Returns the name of a message. The id 0 stands for a message between applications.
 pub(crate) fn message_name(rules: &Rules, message: u32) -> &'static str {
     if message == 0 { "application" } else { rules.model.message_name(message) }
 }
 
-impl View for WorldView<'_> {
+impl StateView for WorldView<'_> {
     fn services(&self) -> &ServiceFacts {
         &self.services
     }

@@ -1,14 +1,14 @@
 //! Partial-order reduction by ample sets of one delivery.
 //!
-//! On a unidirectional ring, a process receives messages from its predecessor only. Suppose that it
-//! can do nothing but receive the first of them. Then no other step can disable that delivery or
-//! change its result. If the delivery is also invisible (no monitor observes it, and the status of
-//! the user does not change), it commutes with every other step. The delivery alone is an ample
-//! set.
+//! On a unidirectional ring, a process receives messages from its predecessor only. Suppose that a
+//! process can do nothing but receive the first message on this link. Then no other step can
+//! disable that delivery or change its result. If the delivery is also invisible (no monitor
+//! observes it, and the status of the user does not change), it commutes with every other step. So
+//! the set that contains only this delivery is an ample set.
 //!
-//! No step is postponed forever. If a cycle consists of such deliveries, every link is refilled
-//! again and again, so every process receives messages. Each of them has nothing else to do, and
-//! nothing else to receive, before its next message. So no step is ignored.
+//! No step is postponed forever. Suppose that a cycle consists of such deliveries alone. Then every
+//! link is refilled again and again, so every process receives messages. At each of these
+//! deliveries, its receiver can do nothing else. So no step is ignored.
 
 use tenure_core::Order;
 
@@ -27,8 +27,8 @@ impl Rules {
 }
 
 impl Worker {
-    /// Returns the slot of a link whose first delivery is an ample set. `None` if there is no such
-    /// link.
+    /// Returns the slot of a link whose first message can be delivered alone: this delivery is an
+    /// ample set. `None` if there is no such link.
     pub(crate) fn ample(&mut self, world: &mut [u32], fingerprint: u64) -> Option<usize> {
         let layout = self.rules.layout;
         (0..layout.size).find_map(|process| {
@@ -41,8 +41,9 @@ impl Worker {
         })
     }
 
-    /// Returns true if a process can do nothing but receive the first message of a queue. The
-    /// delivery must have one outcome, which neither the monitors nor the user observe.
+    /// Returns true if a process in the local state `local` can do nothing but receive the first
+    /// message of `queue`, and if this delivery has one outcome that neither the monitors nor the
+    /// user observe.
     fn is_ample_delivery(&mut self, local: u32, queue: u32) -> bool {
         if self.cache.menu(local).next().is_some() {
             return false;

@@ -1,4 +1,5 @@
-//! Checks that take commuting deliveries alone, repeated until their certificate is sound.
+//! Checks that explore commuting deliveries alone, repeated until the certificate of a search is
+//! sound.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,33 +25,39 @@ use crate::users::user::Checkable;
 use crate::world::Layout;
 use crate::world::rules::Rules;
 
-/// Most searches before the check gives up the reduction.
+/// Number of searches after which the check gives up the reduction.
 const MAX_ATTEMPTS: usize = 100;
 
 /// Result of one search with the reduction.
 enum Attempt {
-    /// The search is equivalent to a plain one. Its report has no violation.
+    /// The search proves that no property is violated, as a search without the reduction would.
+    /// Contains its report.
     Report(Box<Report>),
-    /// These deliveries do not commute with all later steps. The next search must not choose them.
+    /// The search has chosen these deliveries, but they do not commute with all later steps. The
+    /// next search must not choose them.
     Wrong(Vec<Delivery>),
-    /// The plain search must decide.
+    /// The search with the reduction decides nothing. A search without it must decide.
     Failed,
 }
 
 impl<P: Checkable> Check<P> {
     /// Runs the check with commuting deliveries alone. Returns `None` if the reduction does not
-    /// apply, or if the search finds a violation. The plain search then finds a shortest run.
-    pub(crate) fn with_commuting_deliveries(
+    /// apply, or if it decides nothing, for instance because of a violation. A search without the
+    /// reduction must then find a shortest run.
+    pub(crate) fn run_with_commuting_deliveries(
         &mut self,
         processes: &Processes<P>,
         rules: &Arc<Rules>,
     ) -> Option<Report> {
-        if !self.config.search.commuting || !rules.allow_commuting() || !self.can_commute() {
+        if !self.config.search.uses_commuting_deliveries
+            || !rules.allow_commuting()
+            || !self.can_commute()
+        {
             return None;
         }
         let started = Instant::now();
         let limit = self.config.search.limits.time;
-        // The plain search has the rest, if these searches do not end.
+        // If these searches do not end, the plain search gets the other half of the time.
         self.config.search.limits.time = limit.map(|limit| limit / 2);
         processes.is_reducing.store(true, Ordering::Relaxed);
         let report = self.attempts(processes, rules, started);
@@ -108,7 +115,7 @@ impl<P: Checkable> Check<P> {
 
     fn attempt(&mut self, processes: &Processes<P>, rules: Arc<Rules>, begun: Instant) -> Attempt {
         // Edges show whether the graph has cycles.
-        let Ok((mut finished, _watchdog)) = self.searched(processes, rules, begun, true) else {
+        let Ok((mut finished, _watchdog)) = self.run_search(processes, rules, begun, true) else {
             return Attempt::Failed;
         };
         let explored = &mut finished.explored;
@@ -132,7 +139,8 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Reports on a certified search, if it violates no property.
+    /// Returns the report of a search whose certificate is sound, unless the graph violates a
+    /// property or is not completely analysed.
     fn decide(&self, finished: &mut FinishedSearch<'_, P>) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
         let graph = Graph::of(&mut finished.explored, label, self.stop.clone());
@@ -144,12 +152,12 @@ impl<P: Checkable> Check<P> {
         Attempt::Report(Box::new(self.report_without_violation(finished)))
     }
 
-    /// Returns true if the graph violates a property that the steps alone do not decide.
+    /// Returns true if the graph violates a property of this kind that is judged after the search.
     fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
         let fairness = self.config.fairness;
         match kind {
             CheckKind::Always(_) | CheckKind::OwnSafety(_) | CheckKind::OwnLiveness(_) => false,
-            CheckKind::InTheEnd(index) => {
+            CheckKind::AlwaysAndAtEnd(index) => {
                 let refused = Condition::of(layout.end_mark(index));
                 lasting(graph, refused, crate::Fairness::Weak).first().is_some()
             }

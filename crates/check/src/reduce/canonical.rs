@@ -5,8 +5,8 @@ use crate::model::cache::{ModelCache, Part};
 use crate::world::rules::Rules;
 use crate::world::{Faults, Layout, VIOLATED};
 
-/// Decreases all timestamps so that the smallest is 0, and returns the new fingerprint. Appends the
-/// changed slots, with their old values, to `changed`.
+/// Decreases all timestamps of a world by the smallest one, so that the smallest becomes 0. Returns
+/// the new fingerprint. Appends the changed slots, with their old values, to `changed`.
 pub(crate) fn rebase(
     cache: &mut ModelCache,
     layout: Layout,
@@ -62,7 +62,7 @@ pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world
     let print = |renaming| {
         let parts = parts(layout).filter(|(slot, _)| *slot < layout.spent() && world[*slot] != 0);
         parts.fold(spent, |sum, (slot, part)| {
-            sum.wrapping_add(cache.rename(part, world[slot], renaming))
+            sum.wrapping_add(cache.renamed_fingerprint(part, world[slot], renaming))
         })
     };
     (0..rules.renamings).map(print).min().expect("the identity is a renaming")

@@ -1,9 +1,10 @@
 //! Certificate that the chosen deliveries commute with all later steps of their receivers.
 //!
-//! The reduced search takes a delivery before steps that a plain search also takes first. The
-//! certificate adds the local states of the plain search: if the input *i* is taken after the
-//! delivery *d*, then *i* is also taken in the state before *d*, and *d* in the state that follows.
-//! Each such pair must commute. The set of pairs is closed under this rule.
+//! The reduced search takes a chosen delivery before other inputs of its receiver. A plain search
+//! also takes them in the other order, and so reaches further local states. The certificate adds
+//! these states: if the input *i* is taken after the delivery *d*, then *i* is also taken in the
+//! state before *d*, and *d* in the state that follows. Each such pair must commute. The set of
+//! pairs is closed under this rule.
 //!
 //! The rule does not apply to a message that cannot be delivered while the message of *d* is in
 //! flight: see [coexistence](super::coexistence).
@@ -16,7 +17,7 @@ use crate::reduce::deliveries::Delivery;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::action::Cause;
 
-/// Most deliveries that a certificate compares, besides the chosen ones.
+/// Maximum number of deliveries that a certificate compares, in addition to the chosen ones.
 const MAX_DELIVERIES: usize = 20_000_000;
 
 /// Result of a certificate.
@@ -24,9 +25,9 @@ const MAX_DELIVERIES: usize = 20_000_000;
 pub(crate) enum Certified {
     /// Every chosen delivery commutes with every later step of its receiver.
     Sound,
-    /// These chosen deliveries do not.
+    /// These chosen deliveries do not commute with every later step.
     Wrong(Vec<Delivery>),
-    /// The set of deliveries is too large.
+    /// The certificate would have to compare too many deliveries.
     TooLarge,
 }
 
@@ -34,23 +35,25 @@ pub(crate) enum Certified {
 struct Certificate<'w> {
     worker: &'w mut Worker,
     chosen: IdSet<Delivery>,
-    /// Inputs that are taken in each local state.
+    /// For each local state, the inputs that are taken in it.
     taken: IdMap<u32, Vec<Cause>>,
     known: IdSet<(u32, Cause)>,
-    /// Deliveries by the local state to which they lead.
+    /// For each local state, the deliveries that lead to it.
     leading_to: IdMap<u32, Vec<Delivery>>,
-    /// For each delivery, those from which it was derived. Chosen deliveries may have none.
+    /// For each delivery, the deliveries from which it was derived. Chosen deliveries may have
+    /// none.
     derived_from: IdMap<Delivery, Vec<Delivery>>,
     wrong: IdSet<Delivery>,
     /// Pairs of a delivery and an input that are still to be compared.
     open: Vec<(Delivery, Cause)>,
-    /// Pairs that need no comparison while no further step is known.
+    /// Pairs of a delivery and an input of the same sender that cannot be in flight together, as
+    /// far as the known steps show. They need no comparison unless further steps become known.
     apart: Vec<(Delivery, Cause)>,
     steps: LocalSteps,
 }
 
-/// Examines the deliveries that a search has chosen. `workers` are those of the search, and
-/// `initial` are the initial states of each process.
+/// Examines whether the deliveries that a search has chosen commute with all later steps. `workers`
+/// are those of the search, and `initial` contains the initial local states of each process.
 pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Certified {
     let mut chosen = IdSet::default();
     let mut taken = Vec::new();
@@ -59,7 +62,7 @@ pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Certifi
         taken.extend(worker.deliveries.taken.iter().copied());
     }
     let Some(worker) = workers.first_mut() else { return Certified::Sound };
-    // The order decides nothing but which wrong choice is found first.
+    // The order only decides which wrong choice is found first.
     taken.sort_unstable_by_key(|(_, local, cause)| (*local, cause.code()));
     let mut roots: Vec<Delivery> = chosen.iter().copied().collect();
     roots.sort_unstable();
@@ -132,8 +135,8 @@ impl Certificate<'_> {
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
     }
 
-    /// Compares both orders of a delivery and an input that was taken after it. Adds the input to
-    /// the state before the delivery, and the delivery to the states after the input.
+    /// Examines whether a delivery commutes with an input that was taken after it. Adds the input
+    /// to the state before the delivery, and the delivery to the states after the input.
     fn compare(&mut self, delivery: Delivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
@@ -152,7 +155,8 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns true if an input that was taken after a delivery may also be taken before it.
+    /// Returns true if the input `cause`, which was taken after the delivery of `packet` in the
+    /// local state `local`, can also be taken before this delivery.
     fn can_precede(&mut self, local: u32, packet: u32, cause: Cause) -> bool {
         let network = &self.worker.rules.network;
         match cause {
@@ -179,7 +183,7 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns the chosen deliveries from which these were derived, sorted.
+    /// Returns the chosen deliveries among `open`, and those from which `open` was derived, sorted.
     fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
         let mut seen: IdSet<Delivery> = open.iter().copied().collect();
         let mut found = Vec::new();

@@ -1,13 +1,15 @@
 //! Messages that may be in flight together.
 //!
-//! A process sends two messages in one run only if its steps have a path on which both are sent. A
-//! message that is sent only after the delivery of *m* cannot be delivered while *m* is in flight.
+//! Two messages of one process can be in flight together only if some path of its steps sends both.
+//! A message that is sent only after the delivery of *m* cannot be delivered while *m* is in
+//! flight.
 
 use crate::explore::successors::Worker;
 use crate::reduce::id_hash::{IdMap, IdSet};
 use crate::world::action::Cause;
 
-/// Steps of one process: the states before and after, the input, and the messages that are sent.
+/// A step of one process: the local states before and after it, its input, and the messages that it
+/// sends.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalStep {
     from: u32,
@@ -16,21 +18,23 @@ pub(crate) struct LocalStep {
     sent: Vec<u32>,
 }
 
-/// Steps of one process, by the states in which they begin and end.
+/// Steps of one process, indexed by the local states in which they begin and end, and by the
+/// messages that they send.
 #[derive(Clone, Debug, Default)]
 struct ProcessSteps {
     initial: Vec<u32>,
     steps: Vec<LocalStep>,
     leaving: IdMap<u32, Vec<usize>>,
     entering: IdMap<u32, Vec<usize>>,
-    /// Steps that send each message.
+    /// For each message, the indices of the steps that send it.
     sending: IdMap<u32, Vec<usize>>,
 }
 
 /// Steps of all processes that a certificate knows.
 pub(crate) struct LocalSteps {
     processes: Vec<ProcessSteps>,
-    /// For each message, those of its sender that may be delivered while it is in flight.
+    /// For each message, the messages of the same sender that may be delivered while it is in
+    /// flight.
     together: IdMap<u32, IdSet<u32>>,
 }
 
@@ -45,7 +49,7 @@ impl ProcessSteps {
         self.steps.push(step);
     }
 
-    /// Returns the steps that send a message.
+    /// Returns the steps that send this message.
     fn senders(&self, message: u32) -> impl Iterator<Item = &LocalStep> {
         let indices = self.sending.get(&message).into_iter().flatten();
         indices.map(move |index| &self.steps[*index])
@@ -107,13 +111,14 @@ impl LocalSteps {
         }
     }
 
-    /// Forgets all results, after steps were added.
+    /// Forgets the results of [`LocalSteps::may_be_together`]. Must be called after steps were
+    /// added.
     pub(crate) fn forget_results(&mut self) {
         self.together.clear();
     }
 
-    /// Returns true if `other` may be delivered while `message` is in flight. Both are from the
-    /// process `from`, to the process `to`.
+    /// Returns true if the message `other` may be delivered while `message` is in flight. Both
+    /// messages go from the process `from` to the process `to`.
     pub(crate) fn may_be_together(
         &mut self,
         message: u32,
@@ -127,8 +132,8 @@ impl LocalSteps {
         self.together[&message].contains(&other)
     }
 
-    /// Returns the messages of `from` that are sent on a path on which `message` is sent, too, and
-    /// on which no answer to `message` is delivered.
+    /// Returns the messages that the process `from` sends on a path that also sends `message`.
+    /// Paths on which an answer to `message` is delivered do not count.
     fn messages_beside(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let answers = self.answers(message, from, to);
         let is_open =

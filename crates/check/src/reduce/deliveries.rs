@@ -6,8 +6,8 @@
 //!
 //! It chooses a delivery that commutes with all steps that its receiver can take now. Whether it
 //! also commutes with the steps that become possible later is examined after the search, by a
-//! [certificate](super::certificate). If the certificate fails, the search is repeated without the
-//! choices that were wrong.
+//! [certificate](super::certificate). If the certificate fails, the search is repeated and does not
+//! choose the deliveries that were wrong.
 
 use tenure_core::Order;
 
@@ -24,13 +24,13 @@ pub(crate) type Delivery = (u32, u32);
 /// Deliveries that a search has chosen, steps that it has taken, and known results of comparisons.
 #[derive(Default)]
 pub(crate) struct DeliveryRecord {
-    /// Deliveries that were taken alone.
+    /// Deliveries that the search explored alone.
     pub(crate) chosen: IdSet<Delivery>,
-    /// Local states with the inputs that were taken in them, and the process.
+    /// Inputs that were taken: the process, its local state, and the input.
     pub(crate) taken: IdSet<(usize, u32, Cause)>,
-    /// True for the deliveries that are invisible and disable nothing.
+    /// For each examined delivery, true if it is invisible and disables no command or timer.
     invisible: IdMap<Delivery, bool>,
-    /// True for the deliveries that commute with an input.
+    /// For each examined pair of a delivery and an input, true if the two commute.
     commuting: IdMap<(Delivery, u32), bool>,
 }
 
@@ -38,14 +38,14 @@ impl Rules {
     /// Returns true if the environment permits the reduction.
     pub(crate) fn allow_commuting(&self) -> bool {
         let hostile = self.budget != Faults::default() || self.can_be_down;
-        let is_merging = self.renamings > 1 || self.layout.sessions;
+        let is_merging = self.renamings > 1 || self.layout.detects_restarts;
         !self.timed && !self.has_detectors && !hostile && !is_merging
     }
 }
 
 impl Worker {
-    /// Visits the only step of a world if a delivery can be taken alone. Returns false if no
-    /// delivery can.
+    /// If a delivery can be explored alone in a world, visits it and returns true. Otherwise
+    /// returns false.
     pub(crate) fn visit_commuting_delivery(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -56,7 +56,7 @@ impl Worker {
             let deliveries = self.deliveries_at(scratch.world, process);
             for (slot, item, packet) in &deliveries {
                 let local = scratch.world[process];
-                if self.is_choice(local, (*slot, *packet), &deliveries) {
+                if self.commutes_with_possible_steps(local, (*slot, *packet), &deliveries) {
                     self.deliveries.chosen.insert((local, *packet));
                     let queue = self.cache.queue(scratch.world[*slot]);
                     let label = self.cache.item_of(queue, *item).label;
@@ -69,7 +69,8 @@ impl Worker {
         false
     }
 
-    /// Returns the slot, the item and the message of each delivery that is possible at a process.
+    /// Returns the deliveries that are possible at a process: for each, the slot of the link, the
+    /// index of the item in its queue, and the message.
     fn deliveries_at(&mut self, world: &[u32], process: usize) -> Vec<(usize, usize, u32)> {
         let layout = self.rules.layout;
         let mut found = Vec::new();
@@ -90,8 +91,9 @@ impl Worker {
         found
     }
 
-    /// Returns true if the delivery of `packet` commutes with all steps that its receiver can take.
-    fn is_choice(
+    /// Returns true if the delivery of `packet` commutes with all steps that its receiver can take
+    /// in the local state `local`.
+    fn commutes_with_possible_steps(
         &mut self,
         local: u32,
         (slot, packet): (usize, u32),
@@ -117,8 +119,9 @@ impl Worker {
         })
     }
 
-    /// Returns true if a delivery has one outcome, the monitors observe only its messages, the
-    /// status of the user stays the same, and no command or timer of the process is disabled.
+    /// Returns true if a delivery is invisible: it has one outcome, the monitors observe only the
+    /// messages that it sends, the status of the user stays the same, and every command and timer
+    /// stays possible.
     pub(crate) fn is_invisible(&mut self, delivery: Delivery) -> bool {
         if let Some(known) = self.deliveries.invisible.get(&delivery) {
             return *known;
@@ -174,7 +177,8 @@ impl Worker {
         }
     }
 
-    /// Returns the messages of two steps, by link. Links that reorder messages have no order.
+    /// Returns the messages that two steps send. They are sorted by link, and by message if links
+    /// reorder messages.
     fn sends(&self, steps: [OutcomeRow; 2]) -> Vec<(u32, u32)> {
         let sent = |row| self.cache.sent(row).map(|index| self.cache.sent_item(index));
         let sent = steps.into_iter().flat_map(sent);
@@ -186,7 +190,8 @@ impl Worker {
         sent
     }
 
-    /// Returns an observation without the messages that were sent. 0 if nothing remains.
+    /// Returns the id of an observation from which the messages that were sent are removed. 0 if
+    /// nothing remains.
     fn without_sending(&self, observation: u32) -> u32 {
         if observation == 0 { 0 } else { self.rules.model.without_sending(observation) }
     }

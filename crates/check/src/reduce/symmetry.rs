@@ -8,27 +8,27 @@ use tenure_core::{ProcessId, Protocol};
 /// that differ only by a renaming, so it cannot detect starvation of one process. A renaming must
 /// change every name in a state.
 pub trait Symmetric: Protocol {
-    /// Returns the state with renamed processes.
+    /// Returns the state with all process names in it renamed.
     #[must_use]
     fn renamed(&self, names: &Renaming) -> Self;
 
-    /// Returns the message with renamed processes.
+    /// Returns the message with all process names in it renamed.
     fn renamed_message(message: &Self::Message, names: &Renaming) -> Self::Message;
 
-    /// Returns the timer with renamed processes.
+    /// Returns the timer with all process names in it renamed.
     fn renamed_timer(timer: &Self::Timer, names: &Renaming) -> Self::Timer {
         let _ = names;
         timer.clone()
     }
 
-    /// Returns the saved state with renamed processes.
+    /// Returns the saved state with all process names in it renamed.
     fn renamed_stable(stable: &Self::Stable, names: &Renaming) -> Self::Stable {
         let _ = names;
         stable.clone()
     }
 }
 
-/// A permutation of the names of a group.
+/// A permutation of the names of the processes in a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming(Vec<ProcessId>);
 
@@ -38,13 +38,13 @@ impl Renaming {
         self.0[process.index()]
     }
 
-    /// Permutes bits by process.
+    /// Returns the set `bits`, which has one bit per process, with all names renamed.
     pub(crate) fn of_bits(&self, bits: u32) -> u32 {
         let members = (0..self.0.len()).filter(|index| bits & 1 << index != 0);
         members.fold(0, |moved, index| moved | 1 << self.0[index].0)
     }
 
-    /// Permutes values by process.
+    /// Returns the list, which has one element per process, with all names renamed.
     pub(crate) fn of_list(&self, list: &[u32]) -> Vec<u32> {
         let mut moved = list.to_vec();
         for (value, name) in list.iter().zip(&self.0) {
@@ -53,7 +53,8 @@ impl Renaming {
         moved
     }
 
-    /// Returns all permutations of the given processes, the identity first.
+    /// Returns all permutations of the names of the `exchanged` processes, the identity first. All
+    /// other names stay the same.
     pub(crate) fn all(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
         let mut all = Vec::new();
         let names: Vec<ProcessId> = (0..size).map(ProcessId).collect();

@@ -19,21 +19,21 @@ const STATES_PER_READING: usize = 1024;
 pub(crate) struct Explored {
     pub(crate) graph: Graph,
     pub(crate) limit: Option<Limit>,
-    /// Estimated memory of the states and steps, in bytes.
+    /// Estimated memory of all states and steps, in bytes.
     pub(crate) bytes: usize,
 }
 
 /// Global state: the registers, the processes, and the requests that their users may still issue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State<L> {
-    /// Registers with a value other than 0.
+    /// Registers with a value other than 0. A missing register has the value 0.
     registers: BTreeMap<Register, u32>,
     pub(crate) processes: Vec<L>,
     requests: Vec<Entries>,
 }
 
 impl<L: SharedMemoryLock> State<L> {
-    /// Returns the initial state.
+    /// Returns the initial state of the group.
     pub(crate) fn first(config: &SharedMemoryConfig, lock: &L::Config) -> Self {
         let group = |me| Group::new(ProcessId(me), config.size);
         State {
@@ -43,7 +43,8 @@ impl<L: SharedMemoryLock> State<L> {
         }
     }
 
-    /// Executes the next step of a process. Returns `None` if it has none.
+    /// Executes the next step of a process. Returns `None`, and changes nothing, if the process has
+    /// no step.
     pub(crate) fn step(&mut self, process: ProcessId) -> Option<Action> {
         let at = process.index();
         match self.processes[at].section() {
@@ -66,7 +67,7 @@ impl<L: SharedMemoryLock> State<L> {
         }
     }
 
-    /// Returns true if a register has a value above the bound.
+    /// Returns true if a register of the named array has a value above the bound.
     fn exceeds(&self, bound: Option<(&str, u32)>) -> bool {
         bound.is_some_and(|(name, most)| {
             self.registers.iter().any(|(register, value)| register.name == name && *value > most)
@@ -74,7 +75,7 @@ impl<L: SharedMemoryLock> State<L> {
     }
 }
 
-/// Shared memory during one instruction.
+/// Shared memory as a process sees it during one instruction, which may access one register.
 struct OneAccess<'a> {
     registers: &'a mut BTreeMap<Register, u32>,
     access: Option<MemoryAccess>,
@@ -119,7 +120,7 @@ impl SharedMemory for OneAccess<'_> {
     }
 }
 
-/// States that the search has numbered.
+/// States that the search has numbered, and the graph of the states that it has explored.
 struct Frontier<L> {
     graph: Graph,
     numbers: HashMap<State<L>, StateId>,
@@ -145,7 +146,8 @@ impl<L: SharedMemoryLock> Frontier<L> {
         number
     }
 
-    /// Returns the steps from the state with this number.
+    /// Returns the steps that are possible in the state with this number, and numbers the states
+    /// that they reach.
     fn steps(&mut self, from: StateId, config: &SharedMemoryConfig) -> Vec<Edge> {
         let mut edges = Vec::new();
         let depth = self.graph.depths[from as usize] + 1;

@@ -6,11 +6,11 @@ use tenure_trace::MemoryAccess;
 
 use crate::components::StepGraph;
 
-/// Number of a state. The initial state is 0, and a state never has a lower number than one that is
-/// closer to the start.
+/// Number of a state. The initial state is 0. States are numbered in the order of their distance
+/// from the initial state.
 pub(crate) type StateId = u32;
 
-/// Target of a step to a state that is out of bounds.
+/// Stands for the target of a step that exceeds a bound on values.
 pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
 
 /// Step of one process.
@@ -36,20 +36,21 @@ pub(crate) enum Action {
     Access(MemoryAccess),
 }
 
-/// States, steps, and a shortest way to each state.
+/// States, steps, and a shortest path to each state.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    /// Sections of the processes in each state, one state after the other.
+    /// Sections of all processes in each state, one state after the other.
     pub(crate) sections: Vec<Section>,
     /// Number of processes.
     pub(crate) size: usize,
     /// Steps from each state.
     pub(crate) edges: Vec<Vec<Edge>>,
-    /// For each state, the state before it on a shortest way, and the index of the step from there.
+    /// For each state: its predecessor on a shortest path from the initial state, and the index of
+    /// the step from there.
     pub(crate) origins: Vec<(StateId, u32)>,
-    /// Distance of each state from the start.
+    /// Distance of each state from the initial state, in steps.
     pub(crate) depths: Vec<u32>,
-    /// True if a bound cut states.
+    /// True if a bound on values pruned states.
     pub(crate) is_cut: bool,
 }
 
@@ -59,7 +60,7 @@ impl Graph {
         self.origins.len()
     }
 
-    /// Returns the numbers of all states, in the order of their distance from the start.
+    /// Returns the numbers of all states, in the order of their distance from the initial state.
     pub(crate) fn states(&self) -> impl Iterator<Item = StateId> + use<> {
         0..u32::try_from(self.len()).expect("a search is limited to 2^32 states")
     }
@@ -69,7 +70,7 @@ impl Graph {
         self.edges.iter().map(Vec::len).sum()
     }
 
-    /// Returns the greatest distance of a state from the start.
+    /// Returns the greatest distance of a state from the initial state, in steps.
     pub(crate) fn depth(&self) -> u32 {
         self.depths.last().copied().unwrap_or(0)
     }
@@ -89,7 +90,7 @@ impl Graph {
         self.sections_in(state)[process.index()]
     }
 
-    /// Returns the processes with a matching section in a state.
+    /// Returns the processes whose section in a state `matches` accepts.
     pub(crate) fn processes_in(
         &self,
         state: StateId,
@@ -98,12 +99,12 @@ impl Graph {
         self.processes().filter(|process| is_in(self.section(state, *process))).collect()
     }
 
-    /// Returns the steps from a state to states within the bounds.
+    /// Returns the steps from a state to states within the bounds on values.
     pub(crate) fn steps(&self, state: StateId) -> impl Iterator<Item = &Edge> {
         self.edges[state as usize].iter().filter(|edge| edge.to != OUT_OF_BOUNDS)
     }
 
-    /// Returns a shortest way from the start to a state.
+    /// Returns a shortest path from the initial state to a state.
     pub(crate) fn path_to(&self, mut state: StateId) -> Vec<Edge> {
         let mut path = Vec::new();
         while state != 0 {

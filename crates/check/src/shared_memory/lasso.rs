@@ -1,8 +1,9 @@
-//! Infinite runs: a way to a state, and a fair cycle that returns to it.
+//! Infinite runs: a path to a state, and a fair cycle that returns to it.
 //!
-//! A process has one next step. In its remainder this step is a request, which no fairness demands.
-//! Everywhere else it stays possible until it is taken. So weak and strong fairness demand the
-//! same: a process that is never in its remainder takes steps for ever.
+//! In each state a process has one next step. While the process is in its remainder, this step is a
+//! request, which fairness does not demand. In any other section the step stays possible until it
+//! is taken. So weak and strong fairness demand the same: a process that is never in its remainder
+//! takes steps for ever.
 
 use tenure_core::shared_memory::Section;
 
@@ -10,16 +11,17 @@ use super::graph::{Edge, Graph, OUT_OF_BOUNDS, StateId};
 use crate::components::Components;
 use crate::shortest_walk::shortest_walk;
 
-/// Run with a cycle at its end.
+/// Infinite run that ends in a cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasso {
-    /// State to which the cycle returns.
+    /// State at which the cycle begins and ends.
     pub(crate) entry: StateId,
     pub(crate) cycle: Vec<Edge>,
 }
 
-/// Returns a fair cycle whose states all belong to the given part of the graph, if one exists. The
-/// way to it is shortest, and the cycle is shortest from there.
+/// Returns a fair cycle through states that `belongs` accepts. `None` if there is none. Its entry
+/// is as close to the initial state as possible, and the cycle is a shortest one through this
+/// entry.
 pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Option<Lasso> {
     let mut all: Vec<Vec<StateId>> = Vec::new();
     let stays = |_, to: StateId| to != OUT_OF_BOUNDS && belongs(to);
@@ -34,7 +36,7 @@ pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Op
     Some(Lasso { entry, cycle })
 }
 
-/// Returns the steps from a member that stay within the component.
+/// Returns the steps from `state` that stay within the component of `members`.
 fn inner_steps<'g>(
     graph: &'g Graph,
     members: &'g [StateId],
@@ -43,24 +45,24 @@ fn inner_steps<'g>(
     graph.steps(state).filter(|edge| members.binary_search(&edge.to).is_ok())
 }
 
-/// Returns true if a run can stay in the component for ever and be fair.
+/// Returns true if a fair run can stay in the component of `members` for ever.
 fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
     let settled = members.iter().fold(0, |settled, state| {
         let steps = inner_steps(graph, members, *state);
         steps.fold(settled | idle(graph, *state), |settled, edge| settled | bit(edge))
     });
     let mut steps = members.iter().flat_map(|state| inner_steps(graph, members, *state));
-    steps.next().is_some() && settled == everyone(graph)
+    steps.next().is_some() && settled == all_processes(graph)
 }
 
-/// Returns a shortest closed walk from `entry` within the component on which each process takes a
-/// step or is in its remainder.
+/// Returns a shortest closed walk from `entry` within the component of `members`, such that each
+/// process takes a step of the walk or is in its remainder in some state of it.
 fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
     let steps = |(state, settled): (StateId, u64)| {
         let next = move |edge: &Edge| (edge.to, settled | bit(edge) | idle(graph, edge.to));
         Some(inner_steps(graph, members, state).map(move |edge| (edge, Some(next(edge)))))
     };
-    let goal = Some((entry, everyone(graph)));
+    let goal = Some((entry, all_processes(graph)));
     let walk = shortest_walk((entry, idle(graph, entry)), steps, |_, next| next == goal)?;
     Some(walk.into_iter().cloned().collect())
 }
@@ -75,6 +77,6 @@ fn bit(edge: &Edge) -> u64 {
     1 << edge.process.0
 }
 
-fn everyone(graph: &Graph) -> u64 {
+fn all_processes(graph: &Graph) -> u64 {
     (1 << graph.size) - 1
 }

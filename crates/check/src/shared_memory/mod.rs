@@ -1,7 +1,7 @@
 //! Exhaustive check of locks in shared memory: every interleaving of the accesses of a small group.
 //!
 //! [`explore`](explore::explore) builds the graph of all states, and the other modules analyse it.
-//! The graph is small enough to be kept whole: a process has no messages in flight and no timers.
+//! The graph fits into memory because there are no messages in flight and no timers.
 
 mod explore;
 mod graph;
@@ -19,14 +19,14 @@ use tenure_core::shared_memory::SharedMemoryLock;
 use crate::clock::Instant;
 use crate::limits::Limits;
 use crate::liveness::Fairness;
-use crate::report::{Bounds, BypassBound, Report, judged};
+use crate::report::{Bounds, BypassBound, Report, judgement};
 use crate::shared_memory::explore::explore;
 use crate::shared_memory::record::Recorder;
 use crate::shared_memory::verdicts::Analysis;
 use crate::users::entries::Entries;
 
-/// Largest bypass that is measured. A greater one is reported as a lower bound.
-const MAX_COUNTED_BYPASSES: u32 = 16;
+/// Greatest bypass that is measured exactly. A greater one is reported as a lower bound.
+const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Configuration of a check of a lock in shared memory.
 #[derive(Clone, Debug)]
@@ -42,9 +42,10 @@ pub struct SharedMemoryConfig {
     pub properties: Vec<Property>,
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
-    /// Name of an array of registers and a bound on its values: states with a greater one are cut.
+    /// Name of an array of registers, and the greatest value that its registers may have. The
+    /// search prunes states with a greater value.
     pub bound: Option<(&'static str, u32)>,
-    /// Limits of the search. The memory is estimated.
+    /// Limits of the search. The limit on memory is compared with an estimate.
     pub limits: Limits,
     /// Flag that stops the search.
     pub stop_flag: Option<Arc<AtomicBool>>,
@@ -68,8 +69,8 @@ impl SharedMemoryConfig {
 
 /// Explores all interleavings and judges the properties.
 ///
-/// A step is a request, an access to a register, or an exit. Each state counts once, and the start
-/// counts as a transition.
+/// A step is a request, an access to a register, or an exit. The number of transitions in the
+/// report includes one for the initial state.
 ///
 /// # Panics
 ///
@@ -106,7 +107,7 @@ pub fn check_shared_memory<L: SharedMemoryLock>(
             report.fairness = Some(config.fairness);
         }
         let violation = analysis.judge(*property);
-        report.properties.push((*property, judged(violation.is_some(), explored.limit)));
+        report.properties.push((*property, judgement(violation.is_some(), explored.limit)));
         report.counterexamples.extend(violation.map(|it| recorder.counterexample(*property, it)));
     }
     report.seconds = started.elapsed().as_secs_f64();
@@ -117,16 +118,17 @@ const fn is_liveness(property: Property) -> bool {
     matches!(property, Property::DeadlockFreedom | Property::StarvationFreedom)
 }
 
-/// Measures the greatest bypass of a process after its doorway, up to a cap.
+/// Measures the bypass bound: the greatest number of entries of one process while another waits
+/// after its doorway. Stops counting at [`MAX_COUNTED_BYPASS`].
 fn measure_bypass<L: SharedMemoryLock>(
     analysis: &Analysis<'_>,
     recorder: &Recorder<'_, L>,
 ) -> BypassBound {
     let exceeds = |most: u32| analysis.bypass(most).map(|violation| (most + 1, violation.run));
-    // A bypass without bound takes one search, and a small bound a few.
-    let beyond = exceeds(MAX_COUNTED_BYPASSES - 1);
+    // An unbounded bypass takes one search, and a small bypass takes a few.
+    let beyond = exceeds(MAX_COUNTED_BYPASS - 1);
     let at_least = beyond.is_some();
-    let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASSES).map_while(exceeds).last());
+    let reached = beyond.or_else(|| (0..MAX_COUNTED_BYPASS).map_while(exceeds).last());
     let (max, run) = reached.unwrap_or_default();
     BypassBound { max, at_least, run: recorder.describe(&run) }
 }

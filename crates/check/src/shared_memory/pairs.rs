@@ -1,4 +1,5 @@
-//! Safety properties of pairs of processes, judged by a small automaton beside the graph.
+//! Safety properties of pairs of processes, judged by a small automaton that follows the steps of
+//! the graph.
 
 use tenure_core::ProcessId;
 use tenure_core::shared_memory::Section;
@@ -6,7 +7,7 @@ use tenure_core::shared_memory::Section;
 use super::graph::{Edge, Graph, StateId};
 use crate::shortest_walk::shortest_walk;
 
-/// A process that waits, and another that may enter before it.
+/// Two processes: one that waits, and a rival that may enter before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
     pub(crate) waiter: ProcessId,
@@ -22,9 +23,9 @@ pub(crate) fn pairs(graph: &Graph) -> impl Iterator<Item = Pair> {
     graph.processes().flat_map(of)
 }
 
-/// Returns a shortest run that violates an automaton, which begins in its state 0. The automaton
-/// maps its state, the state before a step and the step to its next state, or to `None` if the step
-/// is a violation.
+/// Returns a shortest run that violates the automaton `next`, which begins in its state 0. `next`
+/// maps a state of the automaton, the state of the graph before a step, and the step to the next
+/// state of the automaton. It returns `None` if the step is a violation.
 pub(crate) fn shortest_violation(
     graph: &Graph,
     next: impl Fn(u32, StateId, &Edge) -> Option<u32>,
@@ -38,8 +39,8 @@ pub(crate) fn shortest_violation(
     Some(run.into_iter().cloned().collect())
 }
 
-/// Returns a shortest run in which the rival enters more than `most` times while the waiter waits
-/// after its doorway.
+/// Returns a shortest run in which the rival enters more than `most` times while the waiter waits,
+/// having left its doorway.
 pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
     shortest_violation(graph, |count, before, edge| {
@@ -55,8 +56,8 @@ pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge
     })
 }
 
-/// Returns a shortest run in which the rival requests after the waiter has left its doorway, and
-/// enters before it.
+/// Returns a shortest run in which the rival requests after the waiter has left its doorway, but
+/// enters before the waiter.
 pub(crate) fn out_of_order(graph: &Graph, pair: Pair) -> Option<Vec<Edge>> {
     const IS_LATER: u32 = 1;
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;

@@ -13,7 +13,8 @@ use super::verdicts::Violation;
 use crate::explain::description::RunDescription;
 use crate::report::{Counterexample, ViolationKind};
 
-/// Writer of runs. It repeats their steps to record the states of the processes.
+/// Converts runs to traces. To record the states of the processes, it executes the steps of a run
+/// again.
 pub(crate) struct Recorder<'a, L: SharedMemoryLock> {
     config: &'a SharedMemoryConfig,
     lock: &'a L::Config,
@@ -24,13 +25,13 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         Recorder { config, lock }
     }
 
-    /// Returns the counterexample that a violation is.
+    /// Converts a violation of a property to a counterexample.
     pub(crate) fn counterexample(&self, property: Property, found: Violation) -> Counterexample {
         let Violation { kind, explanation, run, repeats_from } = found;
         let mut trace = self.trace(&run, kind != ViolationKind::Step);
         trace.header.violates = Some(property.name().to_owned());
         let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
-        trace.header.repeats = run.repeating();
+        trace.header.repeats = run.repeated_step_count();
         Counterexample { property, kind, explanation, run, trace }
     }
 
@@ -39,7 +40,7 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         RunDescription::of(&self.trace(run, true))
     }
 
-    /// Returns a run as a trace. Each step takes one unit of its time.
+    /// Returns a run as a trace. Each step takes one unit of the trace's time.
     fn trace(&self, run: &[Edge], has_ended: bool) -> Trace {
         let mut header =
             Header::new(&*self.config.name, Service::Mutex, self.config.size, Source::Checker);

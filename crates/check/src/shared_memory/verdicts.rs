@@ -16,11 +16,11 @@ pub(crate) struct Violation {
     pub(crate) kind: ViolationKind,
     pub(crate) explanation: String,
     pub(crate) run: Vec<Edge>,
-    /// Index of the first of the steps that repeat for ever; `None` if the run ends.
+    /// Index of the first of the last steps, which repeat for ever. `None` if the run ends.
     pub(crate) repeats_from: Option<usize>,
 }
 
-/// Judge of properties.
+/// Graph of all states on which properties are judged, with the assumed fairness.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Analysis<'g> {
     pub(crate) graph: &'g Graph,
@@ -54,7 +54,8 @@ impl Analysis<'_> {
         Some(Violation::step(explanation, run))
     }
 
-    /// Returns a shortest run in which a process enters more than `most` times while another waits.
+    /// Returns a shortest run in which a process enters more than `most` times while another waits
+    /// after its doorway.
     pub(crate) fn bypass(&self, most: u32) -> Option<Violation> {
         let found = pairs(self.graph)
             .filter_map(|pair| Some((pair, overtaken(self.graph, pair, most)?)))
@@ -79,7 +80,8 @@ impl Analysis<'_> {
         Some(Violation::step(explanation, run))
     }
 
-    /// Returns a run in which processes try to enter for ever and none enters.
+    /// Returns a run in which processes try to enter for ever and none enters. Without fairness,
+    /// returns a run that may stop while a process tries to enter.
     fn deadlock(&self) -> Option<Violation> {
         let tries = |state| self.graph.processes_in(state, Section::is_trying);
         let is_stuck = |state| {
@@ -106,7 +108,8 @@ impl Analysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a run in which a process tries to enter for ever.
+    /// Returns a run in which a process tries to enter for ever. Without fairness, returns a run
+    /// that may stop while a process tries to enter.
     fn starvation(&self) -> Option<Violation> {
         let tries = |state, process| self.graph.section(state, process).is_trying();
         if self.fairness == Fairness::None {
@@ -138,7 +141,8 @@ impl Analysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a shortest run to a state in which a run without fairness may stop.
+    /// Returns a shortest run to a state that `belongs` accepts. Without fairness, the run may stop
+    /// there.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<Violation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in(state, Section::is_trying);
@@ -158,7 +162,7 @@ impl Analysis<'_> {
         Violation { kind, explanation, run, repeats_from }
     }
 
-    /// Returns true if a run from this state can take a step of this sort.
+    /// Returns true if a run from this state can take a step that `is_wanted` accepts.
     fn can_reach(&self, from: StateId, is_wanted: impl Fn(&Edge) -> bool) -> bool {
         let mut seen = vec![false; self.graph.len()];
         seen[from as usize] = true;

@@ -8,26 +8,29 @@ use crate::components::{Component, Components, UNASSIGNED};
 use crate::shortest_walk::shortest_walk;
 use crate::stabilization::space::{Space, Successor};
 
-/// Number of states that the search for a shortest cycle may visit, approximately.
+/// Approximate number of states that the search for a shortest cycle may visit.
 const CYCLE_BUDGET: usize = 1_000_000;
 
 /// Verdicts about all states of a system.
 pub(super) struct Analysis<'s> {
     pub(super) space: Space<'s>,
     pub(super) is_legitimate: Vec<bool>,
-    /// Number of steps between all states.
+    /// Number of steps from all states together.
     pub(super) transitions: u64,
-    /// A step from a legitimate state to another state.
+    /// A step from a legitimate state to one that is not legitimate, with the former. It violates
+    /// closure.
     pub(super) leaving: Option<(u32, Successor)>,
-    /// Component of each state that is not legitimate.
+    /// For each state, its component among the states that are not legitimate. [`UNASSIGNED`] for a
+    /// legitimate state.
     component: Vec<u32>,
-    /// Greatest number of moves from a state of each component to a legitimate state.
+    /// For each component: the greatest number of moves from one of its states to a legitimate
+    /// state.
     moves: Vec<u32>,
     /// A state that is not legitimate and has no step.
     pub(super) dead_end: Option<u32>,
-    /// The smallest component in which a schedule can stay for ever.
+    /// States of the smallest component in which a schedule can stay for ever.
     trap: Option<Vec<u32>>,
-    /// True if the number of moves before a legitimate state has no bound.
+    /// True if the number of moves until a legitimate state is reached has no bound.
     pub(super) is_unbounded: bool,
 }
 
@@ -58,7 +61,8 @@ impl<'s> Analysis<'s> {
         analysis
     }
 
-    /// Counts all steps, and searches those that violate closure and states without a step.
+    /// Counts all steps. Finds a step that violates closure, and a state that is not legitimate and
+    /// has no step.
     fn judge_steps(&mut self) {
         for state in 0..self.space.states {
             let successors = self.space.successors(state);
@@ -91,12 +95,12 @@ impl<'s> Analysis<'s> {
         (self.moves, self.trap, self.is_unbounded) = (moves, trap, is_unbounded);
     }
 
-    /// Returns true if a legitimate state is reached from every state, in every schedule.
+    /// Returns true if every schedule reaches a legitimate state, from every state.
     pub(super) fn converges(&self) -> bool {
         self.dead_end.is_none() && self.trap.is_none()
     }
 
-    /// Returns the greatest number of moves from a state to a legitimate one.
+    /// Returns the greatest number of moves from this state until a legitimate state is reached.
     fn moves_from(&self, state: u32) -> u32 {
         match self.component[state as usize] {
             UNASSIGNED => 0,
@@ -104,9 +108,9 @@ impl<'s> Analysis<'s> {
         }
     }
 
-    /// Returns a schedule with the greatest number of moves, and this number. Meaningful only if
-    /// the number has a bound.
-    pub(super) fn worst(&self) -> (u32, Path) {
+    /// Returns the greatest number of moves over all states, and a schedule with so many moves.
+    /// Both are meaningful only if the number of moves has a bound.
+    pub(super) fn worst_schedule(&self) -> (u32, Path) {
         let all = (0..self.space.states).rev();
         let first = all.max_by_key(|state| self.moves_from(*state)).unwrap_or(0);
         let mut path = Path { first, steps: Vec::new() };
@@ -126,8 +130,8 @@ impl<'s> Analysis<'s> {
         (self.moves_from(first), path)
     }
 
-    /// Returns a path to a cycle that a schedule can repeat for ever: the states of the cycle, from
-    /// its first one back to the same.
+    /// Returns a cycle of states that are not legitimate, which a schedule can repeat for ever. The
+    /// last step leads back to the first state. `None` if there is no such cycle.
     pub(super) fn cycle(&self) -> Option<Path> {
         let trap = self.trap.as_ref()?;
         if self.space.system.is_fair() {
@@ -141,8 +145,8 @@ impl<'s> Analysis<'s> {
         cycles.min_by_key(|cycle| cycle.steps.len())
     }
 
-    /// Returns a cycle in which each rule of each machine is applied, or is not applicable in some
-    /// state.
+    /// Returns a cycle in the component `trap` that a fair schedule can repeat. Each rule of each
+    /// machine is applied in the cycle, or is not applicable in some state of it.
     fn fair_cycle(&self, trap: &[u32]) -> Path {
         let first = *trap.iter().min().expect("a component has a state");
         let mut path = Path { first, steps: Vec::new() };
@@ -171,14 +175,14 @@ impl<'s> Analysis<'s> {
         steps_of(&self.space.successors(state)).contains(&step)
     }
 
-    /// Returns true if both states are in the same component.
+    /// Returns true if both states are in the same component of states that are not legitimate.
     fn is_inner(&self, from: u32, to: u32) -> bool {
         let component = self.component[to as usize];
         component != UNASSIGNED && component == self.component[from as usize]
     }
 
-    /// Searches breadth first within the component of `from`. Returns the steps to the first one
-    /// that `is_goal` accepts, which is the last of them and may leave the component.
+    /// Returns the steps of a shortest walk from `from` whose last step `is_goal` accepts. `None`
+    /// if there is none. Only the last step may leave the component of `from`.
     fn search(&self, from: u32, is_goal: &dyn Fn(&Successor) -> bool) -> Option<Vec<Successor>> {
         let steps = |state| {
             let next = move |it: &Successor| self.is_inner(from, it.to).then_some(it.to);
@@ -194,16 +198,18 @@ fn steps_of(successors: &[Successor]) -> BTreeSet<SystemStep> {
 
 /// Verdict about one component.
 struct ComponentVerdict {
-    /// Greatest number of moves to a legitimate state, without those inside the component.
+    /// Greatest number of moves from the component to a legitimate state, not counting moves inside
+    /// the component.
     moves: u32,
-    /// True if a schedule can stay inside for ever.
+    /// True if a schedule can stay inside the component for ever.
     is_trap: bool,
     /// True if a move leads from a state of the component to another one.
     has_inner_move: bool,
 }
 
 impl ComponentVerdict {
-    /// Judges a component; `moves` has those of all components that are reachable from it.
+    /// Judges a component. `moves` contains, for each component that is reachable from it, the
+    /// greatest number of moves to a legitimate state.
     fn of(space: &Space<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
         let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
         let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);

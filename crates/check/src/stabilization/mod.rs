@@ -12,7 +12,7 @@ use tenure_core::stabilization::StabilizingSystem;
 use tenure_core::{Judgement, Property};
 
 use crate::clock::Instant;
-use crate::measure::report::Value;
+use crate::measure::report::MeasureValue;
 use crate::stabilization::analysis::{Analysis, Path};
 use crate::stabilization::space::Space;
 
@@ -24,11 +24,11 @@ pub use system_run::SystemRun;
 pub struct StabilizationConfig {
     /// Name of the system.
     pub name: String,
-    /// Greatest number of states. A state takes about 20 bytes.
+    /// Maximum number of states of the system. A state takes about 20 bytes of memory.
     pub max_states: u64,
 }
 
-/// Error: the system is too large.
+/// Error of a check of self-stabilization.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StabilizationError {
     /// The system has too many states.
@@ -41,12 +41,12 @@ pub enum StabilizationError {
     },
 }
 
-/// Checks a system from every state: [`Property::Closure`], [`Property::Convergence`], and the
-/// greatest number of moves to a legitimate state.
+/// Checks a system from every state. Returns the judgements of [`Property::Closure`] and
+/// [`Property::Convergence`], and the greatest number of moves to a legitimate state.
 ///
 /// # Errors
 ///
-/// Returns an error if the system has too many states.
+/// Returns an error if the system has more states than the options allow.
 pub fn check_stabilization(
     system: &dyn StabilizingSystem,
     config: &StabilizationConfig,
@@ -62,9 +62,9 @@ pub fn check_stabilization(
     };
     let properties = [Property::Closure, Property::Convergence].map(judgement).to_vec();
     let has_bound = analysis.converges() && !analysis.is_unbounded;
-    let (moves, worst) = match has_bound.then(|| analysis.worst()) {
-        Some((moves, path)) => (Value::Exactly(moves), Some(run(&analysis, &path, false))),
-        None => (Value::Unbounded, None),
+    let (moves, worst_run) = match has_bound.then(|| analysis.worst_schedule()) {
+        Some((moves, path)) => (MeasureValue::Exactly(moves), Some(run(&analysis, &path, false))),
+        None => (MeasureValue::Unbounded, None),
     };
     Ok(StabilizationReport {
         algorithm: config.name.clone(),
@@ -76,7 +76,7 @@ pub fn check_stabilization(
         properties,
         violations,
         moves,
-        worst,
+        worst_run,
         seconds: started.elapsed().as_secs_f64(),
     })
 }
@@ -106,7 +106,7 @@ fn convergence_violation(analysis: &Analysis<'_>) -> Option<StabilizationViolati
     Some(StabilizationViolation { property, explanation, run })
 }
 
-/// Describes a path.
+/// Describes a path of the analysis as a table. If `repeats`, the path is a cycle.
 fn run(analysis: &Analysis<'_>, path: &Path, repeats: bool) -> SystemRun {
     let mut run = SystemRun::from(analysis.space.system, &analysis.space.decode(path.first));
     for taken in &path.steps {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use tenure_core::{Judgement, Property};
 
 use crate::measure::Measure;
-use crate::measure::report::Value;
+use crate::measure::report::MeasureValue;
 use crate::report::Properties;
 use crate::stabilization::SystemRun;
 
@@ -27,15 +27,15 @@ pub struct StabilizationReport {
     pub legitimate: u32,
     /// Number of steps between states.
     pub transitions: u64,
-    /// Judgements of the properties, in the order of the report.
+    /// Judgements of the properties, in the order in which the report shows them.
     pub properties: Vec<(Property, Judgement)>,
     /// A violation of each violated property.
     pub violations: Vec<StabilizationViolation>,
     /// Greatest number of moves from any state to a legitimate one.
-    pub moves: Value,
-    /// A schedule with that number of moves; `None` if there is no bound.
-    pub worst: Option<SystemRun>,
-    /// Duration in seconds.
+    pub moves: MeasureValue,
+    /// A schedule with so many moves; `None` if the number of moves has no bound.
+    pub worst_run: Option<SystemRun>,
+    /// Duration of the check, in seconds.
     pub seconds: f64,
 }
 
@@ -51,7 +51,8 @@ pub struct StabilizationViolation {
 }
 
 impl StabilizationReport {
-    /// Restricts the report to these properties, in their order.
+    /// Keeps only the judgements and violations of these properties. The judgements get the order
+    /// of `properties`.
     #[must_use]
     pub fn only(mut self, properties: &[Property]) -> Self {
         let judged = |property: &Property| {
@@ -75,7 +76,7 @@ impl StabilizationReport {
     /// # Panics
     ///
     /// Panics if the property was not judged.
-    pub fn of(&self, property: Property) -> Judgement {
+    pub fn judgement_of(&self, property: Property) -> Judgement {
         let found = self.properties.iter().find(|(judged, _)| *judged == property);
         found.unwrap_or_else(|| panic!("property {property} was not judged")).1
     }
@@ -83,9 +84,9 @@ impl StabilizationReport {
     /// Returns the greatest number of moves as text.
     fn moves_in_words(&self) -> String {
         match self.moves {
-            Value::Exactly(moves) => moves.to_string(),
-            Value::AtLeast(moves) => format!("at least {moves}"),
-            Value::Unbounded => "unbounded".to_owned(),
+            MeasureValue::Exactly(moves) => moves.to_string(),
+            MeasureValue::AtLeast(moves) => format!("at least {moves}"),
+            MeasureValue::Unbounded => "unbounded".to_owned(),
         }
     }
 
@@ -107,8 +108,9 @@ impl StabilizationReport {
         format!("  {states} states, {transitions} transitions, {seconds:.1} s\n")
     }
 
-    /// Returns the extremes of the moves as text, with a worst schedule.
-    pub fn measured(&self) -> String {
+    /// Returns the least and the greatest number of moves as text, with a schedule that has the
+    /// greatest number.
+    pub fn moves_summary(&self) -> String {
         let mut text = self.head();
         let moves = self.moves_in_words();
         let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<24} {value}\n"));
@@ -116,7 +118,7 @@ impl StabilizationReport {
         row("maximum", &moves);
         row("minimum", "0 (from a legitimate state)");
         text.push_str(&self.search_size());
-        if let Some(worst) = &self.worst {
+        if let Some(worst) = &self.worst_run {
             text.push_str(&format!("\nmaximum {moves}, in {} steps\n{worst}", worst.length()));
         } else if let Some(found) = self.violations.iter().find(|it| it.is_of_convergence()) {
             text.push_str(&format!("\n{found}"));
@@ -124,7 +126,7 @@ impl StabilizationReport {
         text
     }
 
-    /// Returns the extremes of the moves, to be serialized.
+    /// Returns a value that serializes as the least and the greatest number of moves.
     pub fn extremes(&self) -> impl Serialize + '_ {
         Extremes(self)
     }
@@ -136,7 +138,7 @@ impl fmt::Display for StabilizationReport {
         for (property, judgement) in &self.properties {
             writeln!(f, "  {property:<24} {judgement}")?;
         }
-        let bound = if self.moves == Value::Unbounded { "" } else { "at most " };
+        let bound = if self.moves == MeasureValue::Unbounded { "" } else { "at most " };
         writeln!(f, "  {:<24} {bound}{}", "moves", self.moves_in_words())?;
         f.write_str(&self.search_size())?;
         for found in &self.violations {
@@ -192,14 +194,15 @@ impl Serialize for StabilizationReport {
     }
 }
 
-/// The extremes of the moves, with the keys of a measurement.
+/// The least and the greatest number of moves, serialized with the keys of a
+/// [`MeasureReport`](crate::MeasureReport).
 struct Extremes<'a>(&'a StabilizationReport);
 
 impl Serialize for Extremes<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Extremes(report) = self;
-        let maximum = Extreme { value: report.moves, run: report.worst.as_ref() };
-        let minimum = Extreme { value: Value::Exactly(0), run: None };
+        let maximum = Extreme { value: report.moves, run: report.worst_run.as_ref() };
+        let minimum = Extreme { value: MeasureValue::Exactly(0), run: None };
         let mut fields = to.serialize_struct("Extremes", 8)?;
         fields.serialize_field("algorithm", &report.algorithm)?;
         fields.serialize_field("n", &report.size)?;
@@ -214,7 +217,7 @@ impl Serialize for Extremes<'_> {
 }
 
 struct Extreme<'a> {
-    value: Value,
+    value: MeasureValue,
     run: Option<&'a SystemRun>,
 }
 

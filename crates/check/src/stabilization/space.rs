@@ -5,7 +5,8 @@ use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 use crate::components::StepGraph;
 use crate::stabilization::StabilizationError;
 
-/// All states of a system, numbered from 0: the values of the variables are the digits.
+/// All states of a system, numbered from 0. The values of the variables are the digits of the
+/// number of a state.
 pub(super) struct Space<'s> {
     pub(super) system: &'s dyn StabilizingSystem,
     domains: Vec<u8>,
@@ -21,7 +22,7 @@ pub(super) struct Successor {
 }
 
 impl<'s> Space<'s> {
-    /// Creates the space of a system with at most `max` states.
+    /// Creates the space of a system. Returns an error if the system has more than `max` states.
     pub(super) fn of(
         system: &'s dyn StabilizingSystem,
         max: u64,

@@ -8,22 +8,23 @@ use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 /// A run of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemRun {
-    /// States in order; each but the first follows from a step.
+    /// States in order, each with the step that led to it.
     rows: Vec<Row>,
-    /// True if the last state is the first one, so that the run repeats for ever.
+    /// True if the last state equals the first one, so that the run can repeat for ever.
     pub(super) repeats: bool,
-    /// Explanation of a cell.
+    /// Explanation of the text in a cell of the table.
     legend: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
-    /// Machine that took the step to this state, and the name of the rule; `None` in the first row.
+    /// Machine that took the step to this state, and the name of the rule that it applied; `None`
+    /// in the first row.
     step: Option<(ProcessId, &'static str)>,
     cells: Vec<Cell>,
 }
 
-/// State of one machine.
+/// State of one machine in one row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     text: String,
@@ -31,7 +32,7 @@ struct Cell {
 }
 
 impl SystemRun {
-    /// Begins a run in a state.
+    /// Begins a run of the system in this state.
     pub(super) fn from(system: &dyn StabilizingSystem, state: &[u8]) -> Self {
         let row = Row { step: None, cells: cells(system, state) };
         SystemRun { rows: vec![row], repeats: false, legend: system.legend() }
@@ -59,7 +60,7 @@ impl SystemRun {
         pairs.filter_map(words).collect()
     }
 
-    /// Returns the states of all machines in the first state, as text.
+    /// Returns the text of each machine's state in the first row.
     pub fn start(&self) -> Vec<&str> {
         self.rows[0].cells.iter().map(|cell| cell.text.trim_end()).collect()
     }
@@ -74,7 +75,7 @@ fn cells(system: &dyn StabilizingSystem, state: &[u8]) -> Vec<Cell> {
     });
     let machines = (0..system.size()).map(ProcessId);
     let cell = |machine| Cell {
-        text: system.cell(state, machine),
+        text: system.format_machine(state, machine),
         is_privileged: privileged.contains(&machine),
     };
     machines.map(cell).collect()

@@ -22,13 +22,15 @@ const HASHES: u32 = 3;
 /// Configuration of one member of a swarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwarmConfig {
-    /// Number of this member, from 1. It selects the order of the steps and the hash functions.
+    /// Number of this member of the swarm, from 1. It selects the order of the steps and the hash
+    /// functions.
     pub member: u64,
-    /// Number of members, for reports.
+    /// Number of members of the swarm. It appears only in reports.
     pub members: u64,
     /// Size of the bit table, in bytes.
     pub bytes: u64,
-    /// Maximum number of steps of a run, including those in which only time passes.
+    /// Maximum number of steps of a run, including those in which only time passes. The search does
+    /// not continue a run beyond it.
     pub depth_max: u32,
 }
 

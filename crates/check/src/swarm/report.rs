@@ -7,38 +7,40 @@ use serde::Serialize;
 /// Coverage of one member of a swarm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SwarmCoverage {
-    /// Number of this member, from 1.
+    /// Number of this member of the swarm, from 1.
     pub member: u64,
-    /// Number of members.
+    /// Number of members of the swarm.
     pub members: u64,
-    /// Bits of the table.
+    /// Number of bits of the table.
     pub bits: u64,
-    /// Bits of the table that are set at the end.
+    /// Number of bits of the table that are set at the end of the search.
     pub bits_set: u64,
     /// Number of hash functions.
     pub hashes: u32,
-    /// Expected number of reached states that the table mistook for visited ones.
+    /// Expected number of reached states that the search omitted, because the table mistook them
+    /// for visited ones.
     pub expected_omissions: f64,
-    /// Probability that a reached state was omitted. The states behind it may be missing, too.
+    /// Probability that a reached state was omitted. States that can be reached only through
+    /// omitted states may be missing in addition.
     pub omission_probability: f64,
-    /// Number of states at the greatest depth, whose successors were not explored.
+    /// Number of states at the maximum depth. Their successors were not explored.
     pub cut_states: u64,
     /// Maximum number of steps of a run.
     pub depth_max: u32,
-    /// True if the successors of every state found were explored. Otherwise the size of the rest
-    /// is not known.
+    /// True if the successors of every state that the search found were explored. Otherwise the
+    /// number of unexplored states is unknown.
     pub is_exhausted: bool,
 }
 
 impl SwarmCoverage {
-    /// Returns an estimated upper bound on the share of the reachable states that this member
-    /// explored, from 0 to 1. `None` if it is not known, because the search ended early.
+    /// Returns an estimated upper bound on the fraction of the reachable states that this member
+    /// explored, from 0 to 1. `None` if there is no estimate, because the search ended early.
     pub fn explored_share(&self) -> Option<f64> {
         self.is_exhausted.then_some(1.0 - self.omission_probability)
     }
 }
 
-/// Writes the coverage in lines for a report.
+/// Writes the coverage as lines of a report.
 impl fmt::Display for SwarmCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SwarmCoverage { bits, bits_set, hashes, .. } = self;
@@ -70,7 +72,7 @@ impl fmt::Display for SwarmCoverage {
     }
 }
 
-/// Formats a share. A share above 0 is never written as 0.
+/// Formats a fraction as a percentage. A fraction above 0 never becomes 0 %.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 0.01 => "less than 0.01 %".to_owned(),

@@ -24,13 +24,13 @@ use crate::report::{Counterexample, Report};
 use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
-/// Maximum number of searches for a shorter run to the same violation.
+/// Maximum number of searches for a shorter run that violates the same property.
 const SHORTENINGS: u64 = 40;
 
-/// Bytes of the table for each state of a search for a shorter run.
+/// Size of the table in a search for a shorter run, in bytes per state that the search may visit.
 const BYTES_PER_STATE: u64 = 8;
 
-/// Least number of states of a search for a shorter run.
+/// Least limit on the number of states in a search for a shorter run.
 const LEAST_STATES: u64 = 20_000;
 
 impl<P: Checkable> Check<P> {
@@ -38,13 +38,13 @@ impl<P: Checkable> Check<P> {
     ///
     /// Safety is judged in every state, and liveness only where a run can end: where no step is
     /// possible that must be taken. No property is ever reported to hold.
-    pub(crate) fn swarmed(
+    pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
         processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
-        let (first, rules) = self.begin(processes, rules)?;
+        let (first, rules) = self.initial_worlds_and_rules(processes, rules)?;
         let flag = self.config.search.stop_flag.clone();
         self.stop = self.stop.reset(flag);
         let limits = self.config.search.limits;
@@ -76,7 +76,7 @@ impl<P: Checkable> Check<P> {
         Ok(report)
     }
 
-    /// Returns a search for violations of all properties, or of one.
+    /// Returns a search for violations of all selected properties, or of `only` one.
     fn swarm_search(
         &self,
         swarm: SwarmConfig,
@@ -100,8 +100,9 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Returns a shorter run that violates the first property that `found` violates, if short
-    /// searches find one. Each of them visits at most a quarter of the states of the first search.
+    /// Returns a shorter run that violates the first property that `found` violates. If short
+    /// searches find none, returns `found`. A short search visits at most a quarter of the states
+    /// of the first search, or [`LEAST_STATES`] if that is more.
     fn shortened(
         &self,
         mut found: SwarmViolation,
@@ -179,7 +180,7 @@ impl<P: Checkable> Check<P> {
             bounds: self.bounds(&finished.explored),
             has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
             limit: result.limit,
-            missed: missed_state_probability(result.states),
+            missed_state_probability: missed_state_probability(result.states),
             bytes: result.bytes_peak,
             swarm: Some(coverage),
             ..Report::default()
@@ -187,19 +188,20 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// Returns the id of an initial world.
+/// Returns the id of the initial world with this index.
 fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
 }
 
-/// Returns the marks that violate this property at the end of a run.
+/// Returns the marks that a world must not have if a run can end in it, according to this kind of
+/// property.
 fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     let layout = rules.layout;
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mark(at));
     let uninformed = || (0..layout.size).fold(0, |marks, at| marks | layout.uninformed_mark(at));
     match kind {
         CheckKind::Always(_) | CheckKind::OwnSafety(_) => 0,
-        CheckKind::InTheEnd(index) => layout.end_mark(index),
+        CheckKind::AlwaysAndAtEnd(index) => layout.end_mark(index),
         CheckKind::Progress => waiting() | uninformed(),
         CheckKind::DeadlockFreedom | CheckKind::StarvationFreedom => waiting(),
         CheckKind::OwnLiveness(index) => rules.own.as_ref().map_or(0, |own| {
@@ -209,7 +211,7 @@ fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     }
 }
 
-/// Replays the run and returns it as a counterexample to the property.
+/// Replays the run that `found` contains, and returns it as a counterexample to the property.
 fn counterexample<P: Checkable>(
     finished: &FinishedSearch<'_, P>,
     selected: &SelectedProperty,
@@ -220,10 +222,10 @@ fn counterexample<P: Checkable>(
         (ViolatedBits::Step(_), CheckKind::OwnSafety(index)) => {
             finished.own_step_violation(selected.property, index, &path)
         }
-        (ViolatedBits::Step(_), CheckKind::Always(index) | CheckKind::InTheEnd(index)) => {
+        (ViolatedBits::Step(_), CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index)) => {
             finished.step_violation(selected.property, index, &path)
         }
-        (ViolatedBits::End(_), CheckKind::InTheEnd(index)) => {
+        (ViolatedBits::End(_), CheckKind::AlwaysAndAtEnd(index)) => {
             finished.end_violation(selected.property, index, &path)
         }
         (ViolatedBits::End(marks), kind) => {

@@ -1,4 +1,4 @@
-//! Depth-first search with a table of bits.
+//! Depth-first search that marks visited worlds in a table of bits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,7 +14,7 @@ use crate::limits::{Limit, Progress, StopSignal};
 use crate::model::processes::NOT_FAIR;
 use crate::world::action::{Action, Cause};
 
-/// Number of expanded worlds between two checks of the limits that cost time.
+/// Number of expanded worlds between two checks of the limits on time and memory.
 const CHECK_INTERVAL: u64 = 1 << 12;
 
 /// Parameters of one search.
@@ -28,22 +28,22 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) depth_max: u32,
     /// Number of states after which the search ends, besides the limit of the configuration.
     pub(super) states_max: u64,
-    /// Bits of the monitors and of the expressions that steps must not violate.
+    /// Bits of the monitors and of the expressions that the search judges in each step.
     pub(super) wanted: u32,
-    /// Marks that a world in which a run can end must not have.
+    /// Marks that violate a property if a world has any of them and a run can end in it.
     pub(super) wanted_at_end: u32,
 }
 
-/// Violation that a search has found, and the run to it.
+/// Violation that a search has found, with the run that leads to it.
 #[derive(Clone, Debug)]
 pub(super) struct SwarmViolation {
-    /// Index of the initial world.
+    /// Index of the initial world of the run.
     pub(super) first: usize,
     pub(super) actions: Vec<Action>,
     pub(super) kind: ViolatedBits,
 }
 
-/// Violated properties, as bits.
+/// Violated properties, as bits, and whether a step or the end of the run violates them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ViolatedBits {
     /// The last step violates these monitors and expressions.
@@ -52,7 +52,7 @@ pub(super) enum ViolatedBits {
     End(u32),
 }
 
-/// Panic of a handler in the world at the end of a run.
+/// Panic of a handler after the last step of a run.
 #[derive(Clone, Debug)]
 pub(super) struct SwarmPanic {
     pub(super) first: usize,
@@ -68,12 +68,12 @@ pub(super) struct SwarmResult {
     pub(super) transitions: u64,
     /// Greatest number of steps of a run.
     pub(super) depth: u32,
-    /// Number of worlds that were not expanded because of their depth.
+    /// Number of worlds that were not expanded because they are at the maximum depth.
     pub(super) cut_states: u64,
-    /// True if a link was full, and true if a term exceeded its bound.
+    /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(super) exceeded: [bool; 2],
     pub(super) limit: Option<Limit>,
-    /// True if the search ended at [`SwarmSearch::states_max`].
+    /// True if the search ended because it reached [`SwarmSearch::states_max`].
     pub(super) is_short: bool,
     pub(super) violation: Option<SwarmViolation>,
     pub(super) panicked: Option<SwarmPanic>,
@@ -81,13 +81,13 @@ pub(super) struct SwarmResult {
     pub(super) bytes_peak: usize,
 }
 
-/// A world on the current run.
+/// A world on the current run, with the steps that are still to be explored from it.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     /// Step that led to the world.
     action: Action,
     fingerprint: u64,
-    /// Index of its first unexplored step in the list of steps.
+    /// Index in `steps` of the first unexplored step of this world.
     first_step: usize,
 }
 
@@ -97,9 +97,9 @@ struct SwarmRun<'a> {
     worker: &'a mut Worker,
     random: u64,
     frames: Vec<Frame>,
-    /// Worlds of the frames.
+    /// Worlds of the frames, one after the other.
     worlds: Vec<u32>,
-    /// Unexplored steps of the frames.
+    /// Unexplored steps of all frames, one frame after the other.
     steps: Vec<Action>,
     /// Index of the initial world of the current run.
     first: usize,
@@ -170,7 +170,8 @@ impl SwarmRun<'_> {
         is_new
     }
 
-    /// Explores the steps of the frames, the last frame first.
+    /// Explores the steps of the frames, beginning with the last frame, until no step is left or
+    /// the search must end.
     fn descend(&mut self) {
         let stride = self.worker.rules.layout.stride();
         while let Some(frame) = self.frames.last().copied() {
@@ -203,7 +204,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Adds a frame for the last world, with its steps in random order.
+    /// Adds a frame for the last of `worlds`, with its steps in random order. `action` led to this
+    /// world.
     fn expand(&mut self, action: Action, fingerprint: u64) {
         let first_step = self.steps.len();
         self.frames.push(Frame { action, fingerprint, first_step });
@@ -255,7 +257,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Records a violation: by this step after the current run, or at the end of the run.
+    /// Records a violation at the end of the current run. If there is a step `last`, the run
+    /// includes it and the step causes the violation.
     fn found(&mut self, last: Option<Action>, kind: ViolatedBits) {
         let mut actions = self.actions();
         actions.extend(last);
@@ -294,7 +297,7 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Returns the memory of the table, the current run and the caches, in bytes.
+    /// Returns the memory of the table, the current run and the caches together, in bytes.
     fn bytes(&self) -> usize {
         let rules = &self.worker.rules;
         let run = self.frames.capacity() * size_of::<Frame>()

@@ -1,7 +1,7 @@
 //! Table of visited worlds with a few bits for each: bitstate hashing, a Bloom filter.
 
-/// A bit array with several hash functions. A world counts as visited if all its bits are set, so
-/// it can be mistaken for a visited one, and the search then omits it.
+/// A bit array with several hash functions. A world counts as visited if all its bits are set. So
+/// the table can mistake a new world for a visited one, and the search then omits that world.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitTable {
     words: Vec<u64>,
@@ -9,12 +9,13 @@ pub(super) struct BitTable {
     /// Seed of the hash functions, so that different members of a swarm omit different worlds.
     seed: u64,
     bits_set: u64,
-    /// Expected number of new worlds that were mistaken for visited ones.
+    /// Expected number of new worlds that the table has mistaken for visited ones.
     omissions: f64,
 }
 
 impl BitTable {
-    /// Creates an empty table of `bytes` bytes, rounded down to words, at least one.
+    /// Creates an empty table of at most `bytes` bytes: a whole number of 64-bit words, at least
+    /// one.
     pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Self {
         let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
         BitTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
@@ -32,16 +33,17 @@ impl BitTable {
         self.omissions
     }
 
-    /// Returns the probability that a new world is mistaken for a visited one now.
+    /// Returns the probability that the table, as it is now, mistakes a new world for a visited
+    /// one.
     fn match_probability(&self) -> f64 {
         let fill = self.bits_set as f64 / self.bits() as f64;
         fill.powi(self.hashes as i32)
     }
 
-    /// Inserts the world with this key. Returns true if it was new.
+    /// Inserts the world with this key. Returns false if it counts as visited already.
     ///
-    /// Each insertion of a new world stands for 1 / (1 − p) new worlds that reached the table,
-    /// where p is the probability of a match at that moment.
+    /// Adds to the expected number of omissions: an insertion that succeeds stands for 1 / (1 − p)
+    /// new worlds, where p is the probability of a mistake at that moment.
     pub(super) fn insert(&mut self, key: u64) -> bool {
         let matched = self.match_probability();
         let mut is_new = false;
@@ -65,7 +67,8 @@ impl BitTable {
     }
 }
 
-/// Returns the word and the mask of each bit of a key: double hashing.
+/// Returns, for each hash function, the index of a word and the mask of the bit in it. The hash
+/// functions are derived from two (double hashing).
 fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (usize, u64)> {
     let first = mix(key ^ mix(seed));
     let step = mix(first ^ key) | 1;
@@ -98,7 +101,8 @@ mod tests {
         assert!(table.bits_set() > 29_000 && table.bits_set() <= 30_000, "{}", table.bits_set());
     }
 
-    /// The estimate is compared with the true number of omissions, in tables that are too small.
+    /// Compares the estimated number of omissions with the true number, in tables that are too
+    /// small.
     #[test]
     fn estimate_agrees_with_true_omissions() {
         for (bytes, seed) in [(8 << 10, 1), (8 << 10, 2), (16 << 10, 3), (4 << 10, 4)] {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tenure_core::ProcessId;
-use tenure_core::service::agreement::{ServiceUser, UserConfig};
+use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
     resources, shares, snapshot, spanning_tree, termination, wave,
@@ -17,19 +17,21 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,
-    /// Commands of the schedule that this user has not issued. `None` without a schedule.
+    /// Commands of the schedule that this user has not issued yet. `None` if the check follows no
+    /// schedule.
     #[expect(clippy::box_collection, reason = "searches store millions of users with no schedule")]
     schedule: Option<Box<VecDeque<agreement::Command>>>,
 }
 
-/// Returns the parameters of a user. A process issues no commands unless it is an initiator.
-fn user_config(at: ProcessId, workload: &Workload) -> UserConfig {
+/// Returns the parameters of the user of process `at`. A user issues no commands unless its process
+/// is an initiator.
+fn user_config(at: ProcessId, workload: &Workload) -> UserModelConfig {
     let times = match workload.entries(at) {
         _ if !workload.initiates(at) => 0,
         Entries::AtMost(times) => times,
         Entries::Unbounded => u32::MAX,
     };
-    UserConfig { service: workload.service(), at, size: workload.size(), times }
+    UserModelConfig { service: workload.service(), at, size: workload.size(), command_count: times }
 }
 
 fn enabled<C>(next: Option<C>, is_obligatory: bool) -> Vec<EnabledCommand<C>> {

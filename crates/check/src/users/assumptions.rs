@@ -6,7 +6,8 @@ use crate::config::CheckConfig;
 use crate::error::CheckError;
 
 impl CheckConfig {
-    /// Returns an error if the check allows more than the assumed card, if any.
+    /// Returns an error if the check allows more than the assumed card does. Returns no error if
+    /// the configuration has no assumed card.
     pub(crate) fn check_assumptions(&self) -> Result<(), CheckError> {
         let Some(card) = &self.model.assumed_card else { return Ok(()) };
         match card.unmet_assumptions(&self.system_model(card)).next() {
@@ -17,8 +18,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if full links may drop more messages than the budget of losses permits. A card
-    /// that tolerates only a bounded number of losses excludes such runs.
+    /// Returns true if a full link may drop messages beyond the budget of losses. A card that
+    /// tolerates only a bounded number of losses excludes such runs.
     pub(crate) fn drops_when_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links
@@ -28,7 +29,7 @@ impl CheckConfig {
         let (model, faults) = (&self.model, &self.faults);
         SystemModel {
             timing: match &model.latency {
-                Some(_) if model.rounds => Timing::Rounds,
+                Some(_) if model.has_rounds => Timing::Rounds,
                 Some(_) => Timing::Synchronous,
                 // Timers that may fire at any moment include those of partial synchrony.
                 None => Timing::Partial,

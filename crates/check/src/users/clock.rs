@@ -7,7 +7,8 @@ use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
 /// User of clock synchronisation. It requests as many synchronisations as the workload has entries.
-/// Once any clock has been adjusted, every user waits until its own clock is adjusted.
+/// Once the clock of any process has been adjusted, every user waits until the clock of its own
+/// process is adjusted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: Entries,

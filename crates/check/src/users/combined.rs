@@ -6,7 +6,7 @@ use tenure_core::service::{election, led, mutex, office};
 use super::ElectionUser;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a protocol with two services: an election, and a lock or an application.
+/// User of a protocol that provides an election and a second service: a lock or an application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CombinedUser<U> {
     other: U,

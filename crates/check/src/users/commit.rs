@@ -6,8 +6,9 @@ use tenure_core::service::commit::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of transactions. It begins as many transactions as the workload has entries. It may veto
-/// all later transactions at any moment, and waits while its process does not know the decision.
+/// User of transactions. It begins as many transactions as the workload has entries. At any moment
+/// it may decide to veto all later transactions. It waits while its process does not know the
+/// decision on a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommitUser {
     left: Entries,

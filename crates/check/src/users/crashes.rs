@@ -11,7 +11,7 @@ pub enum UserPhase {
     Idle,
     /// Waits to be served.
     Waiting,
-    /// Holds a resource that it must release, for instance a lock.
+    /// Holds a resource that it must release, such as a lock.
     Inside,
 }
 
@@ -27,23 +27,23 @@ impl UserPhase {
     }
 }
 
-/// Crashes that a check explores around a save, for processes that save their state.
+/// Points around a save at which a check explores crashes, for processes that save their state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Saving {
     /// A step, its save and the release of its effects are atomic.
     ///
-    /// This option covers every crash *before* a save, even if several steps share the save. To
-    /// other processes, such a process crashed before the first of these steps. The inputs of these
-    /// steps are lost, like messages to a process that is down. A half-written save needs no
+    /// This option covers every crash *before* a save, even if several steps share the save: the
+    /// other processes cannot tell it from a crash before the first of these steps. The inputs of
+    /// these steps are lost, like messages to a process that is down. A half-written save needs no
     /// further case, because recovery removes it.
     #[default]
     Atomic,
     /// A crash may occur after the save and before the release of the effects. If several steps
     /// share a save, all their changes are saved, and none of their effects is released.
     BeforeRelease,
-    /// A process releases the effects of a step before it saves the step, which is a mistake of the
-    /// runner. After a crash, the saved state may lack the last step, although its effects were
-    /// released.
+    /// A process releases the effects of a step before it saves the step, which is a known mistake
+    /// of a runner. After a crash, the saved state may lack the last step, although its effects
+    /// were released.
     AfterRelease,
 }
 

@@ -5,8 +5,8 @@ use tenure_core::service::election::{Command, Event};
 
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an election. The user of an initiator starts an election once, at any moment. Once any
-/// process knows a leader, every user waits until it is informed.
+/// User of an election. If its process is an initiator, the user starts an election once, at any
+/// moment. Once any process knows a leader, every user waits until its process knows the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionUser {
     is_initiator: bool,
@@ -17,13 +17,13 @@ pub struct ElectionUser {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Knowledge {
-    /// Has received no event since the first boot.
+    /// Has received no event since the first boot of its process.
     None,
     /// Has started an election, or has learned that the leader was deposed.
     Awaited,
     /// Knows the leader.
     Leader,
-    /// Has recovered from a crash, and has started no election since.
+    /// Has recovered from a crash of its process, and has started no election since.
     Lost,
 }
 

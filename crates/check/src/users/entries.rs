@@ -1,6 +1,7 @@
-//! Numbers of requests that users make.
+//! How often users request to enter.
 
-/// Number of times that the user of a process requests to enter.
+/// Number of times that the user of a process requests to enter. For services other than locks:
+/// number of times that it uses the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entries {
     /// The user enters at most this many times.
@@ -15,11 +16,11 @@ impl Entries {
         self != Entries::AtMost(0)
     }
 
-    /// Returns the number of requests that are left after one more.
+    /// Returns the number of requests that remain after one more request.
     ///
     /// # Panics
     ///
-    /// Panics if none is left.
+    /// Panics if none remains.
     #[must_use]
     pub fn decrement(self) -> Self {
         match self {

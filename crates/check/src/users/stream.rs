@@ -8,10 +8,11 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
 /// User of a channel. It sends as many items to each peer as the workload has entries.
 ///
-/// At the end of a run, the monitor `NoLoss` checks that the items have arrived.
+/// The user never waits. At the end of a run, the monitor `NoLoss` checks that the items have
+/// arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamUser {
-    /// For each peer, the number of the next item to send, and that of the last item.
+    /// For each peer: the number of the next item to send, and the number of the last item to send.
     next: Vec<(ProcessId, u64, u64)>,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use tenure_core::service::agreement;
-pub use tenure_core::service::agreement::UserState;
+pub use tenure_core::service::user::UserState;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
 
@@ -20,15 +20,15 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     /// Model of the user of one process.
     type User: User<Self>;
 
-    /// Returns true if the user may receive this event later than its process emits it, and every
-    /// run in which it does is as safe and as live as a run in which it does not. An entry may be
-    /// postponed: it then lasts less long.
+    /// Returns true if the user may receive this event later than its process emits it. Every run
+    /// in which it does must be as safe and as live as the run in which it does not. For instance,
+    /// an entry may be postponed, because the user then stays inside for a shorter time.
     fn may_postpone(event: &Self::Event) -> bool {
         let _ = event;
         false
     }
 
-    /// Creates the user of the process `at`, who issues commands according to the workload.
+    /// Creates the user of the process `at`. The user issues commands according to the workload.
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
 }
 
@@ -40,7 +40,7 @@ pub trait Checkable:
 
 impl<P: Recorded + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable for P {}
 
-/// Commands that users issue: how many, and which users start elections.
+/// Commands that the users issue: how many commands, and which users start elections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     pub(crate) entries: Vec<Entries>,
@@ -48,8 +48,8 @@ pub struct Workload {
     pub(crate) single_election: bool,
     pub(crate) size: u32,
     pub(crate) service: tenure_core::Service,
-    /// Commands of the users of an agreement service, each with its process, if a schedule contains
-    /// them.
+    /// Commands of the schedule that the check follows, each with the process whose user issues it.
+    /// `None` unless the check follows a schedule of an agreement service.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
@@ -67,7 +67,7 @@ impl Workload {
         self.entries[at.index()]
     }
 
-    /// Returns true if the user of `at` starts an election.
+    /// Returns true if the user of `at` may start an election.
     pub fn initiates(&self, at: ProcessId) -> bool {
         self.initiators.contains(&at)
     }
@@ -82,7 +82,8 @@ impl Workload {
         self.size
     }
 
-    /// Returns the service, which distinguishes services that have the same command type.
+    /// Returns the service that the users use. It distinguishes services that have the same command
+    /// type.
     pub fn service(&self) -> tenure_core::Service {
         self.service
     }
@@ -99,15 +100,15 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Updates the user after it received an event.
     fn on_event(&mut self, event: &C::Event);
 
-    /// Returns true if the user certainly issues no further request. It may still exit.
+    /// Returns true if the user will issue no further request. It may still exit.
     fn has_finished(&self) -> bool {
         false
     }
 
-    /// Updates the user after a crash of its process.
+    /// Updates the user after a crash of its process. Does nothing by default.
     fn on_crash(&mut self) {}
 
-    /// Updates the user after its process recovered from a crash.
+    /// Updates the user after its process has recovered from a crash. Does nothing by default.
     fn on_recovery(&mut self) {}
 
     /// Returns the state of the user: whether it waits, and for what.
@@ -119,18 +120,19 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 pub struct EnabledCommand<C> {
     /// Command that the user may issue.
     pub command: C,
-    /// True if the user must eventually issue the command, for instance to exit. False if it may
-    /// choose never to, for instance to request.
+    /// True if the user must eventually issue the command, for instance to exit. False if the user
+    /// may never issue it, for instance to request.
     pub is_obligatory: bool,
 }
 
 impl<C> EnabledCommand<C> {
-    /// Creates a command that the user may choose never to issue.
+    /// Creates an enabled command that the user need not issue.
     pub(crate) const fn optional(command: C) -> Self {
         EnabledCommand { command, is_obligatory: false }
     }
 
-    /// Converts the command to the command of a protocol that combines two services.
+    /// Converts the command to the command type of a protocol that combines two services. `whole`
+    /// converts the command itself.
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }

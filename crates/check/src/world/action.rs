@@ -1,13 +1,14 @@
 //! Steps of a world, encoded in 32 bits.
 
-/// One step of a run, as the visited set stores it.
+/// One step of a run, encoded as the visited set stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action(pub(crate) u32);
 
 /// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
-    /// A command of the user, or a timer. Both are items in the menu of the process.
+    /// A command of the user, or a timer. Both are items in the menu of the process: the list of
+    /// the commands and timers that may occur now.
     Internal,
     /// Delivery of a message.
     Deliver,
@@ -27,17 +28,17 @@ pub(crate) enum ActionKind {
     Send,
     /// A unit of time passes.
     Tick,
-    /// The step in progress of a process ends, and its effects leave.
+    /// The step in progress of a process ends, and its messages leave.
     StepEnd,
-    /// A partition of the network.
+    /// The network is partitioned.
     Partition,
     /// The process suspects a peer because it has detected a new session of that peer. The earlier
     /// session must have crashed.
     SessionSuspect,
-    /// The process trusts a peer again that it suspected because of a new session. It receives no
-    /// other input between the two steps.
+    /// The process trusts a peer again that it suspected because of a new session. The process
+    /// receives no other input between the suspicion and the trust.
     SessionTrust,
-    /// The process becomes mute: none of its further effects is released, and it crashes later.
+    /// The process becomes mute: its later effects are not released, and it will crash.
     Mute,
 }
 
@@ -63,15 +64,15 @@ pub(crate) const ACTION_KINDS: [ActionKind; 15] = [
 pub(crate) const MAX_OUTCOMES: usize = 1 << 9;
 
 impl Action {
-    /// Encodes a step: its kind, its slot in the world, the item in that slot, and the index of the
-    /// outcome.
+    /// Encodes a step: its kind, the slot of the world that it concerns, the index of the item in
+    /// that slot, and the index of the outcome.
     pub(crate) fn new(kind: ActionKind, slot: usize, item: usize, outcome: usize) -> Self {
         debug_assert!(slot < 1 << 11 && item < 1 << 8 && outcome < MAX_OUTCOMES);
         let code = (kind as usize) << 28 | slot << 17 | item << 9 | outcome;
         Action(code as u32)
     }
 
-    /// Returns the step with another outcome.
+    /// Returns the same step with another outcome.
     pub(crate) fn with_outcome(self, outcome: usize) -> Self {
         Action(self.0 & !(MAX_OUTCOMES as u32 - 1) | outcome as u32)
     }
@@ -96,9 +97,10 @@ impl Action {
 /// Input that a process receives. Its outcomes depend on the local state of the process alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
-    /// The user issues the command at this index of those that it may issue.
+    /// The user issues a command. The number is an index in the list of commands that the user may
+    /// issue now.
     Command(u32),
-    /// The armed timer at this index fires.
+    /// An armed timer fires. The number is its index among the armed timers of the process.
     Timer(u32),
     /// The process receives the message with this id.
     Deliver(u32),
@@ -110,14 +112,14 @@ pub(crate) enum Cause {
     Crash,
     /// The process recovers.
     Recover,
-    /// The application of the process sends a message to this peer.
+    /// The application of the process sends a message to the application of this peer.
     Send(u32),
     /// The process suspects this peer because of its new session, whatever the failure detector
     /// reports.
     SessionSuspect(u32),
     /// The process trusts this peer again, directly after [`Cause::SessionSuspect`].
     SessionTrust(u32),
-    /// The process becomes mute: none of its further effects is released.
+    /// The process becomes mute: its later effects are not released.
     Mute,
     /// The step in progress ends.
     StepEnd,
@@ -126,7 +128,7 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    /// Returns a unique number of the cause.
+    /// Returns a number that no other cause has.
     pub(crate) fn code(self) -> u32 {
         let (kind, of) = match self {
             Cause::Command(slot) => (1, slot),

@@ -3,8 +3,8 @@
 use tenure_core::{Environment, LocalTime};
 use tenure_trace::Choice;
 
-/// An environment that enumerates all combinations of a handler's choices. Each run of the handler
-/// has one combination.
+/// An environment that enumerates all combinations of a handler's choices. The handler runs once
+/// for each combination.
 ///
 /// In the first run every choice is 0. [`ChoiceEnumerator::advance`] increments the last choice
 /// that is below its bound. A handler without choices runs once.
@@ -29,7 +29,7 @@ impl ChoiceEnumerator {
         ChoiceEnumerator { points: Vec::new(), index: 0, clock_readings: clock_readings.max(1) }
     }
 
-    /// Returns the choices of this run. Readings of the clock are not among them.
+    /// Returns the choices of the current run, without the readings of the clock.
     pub(crate) fn choices_made(&self) -> Vec<Choice> {
         let choices = self.points[..self.index].iter().filter(|point| !point.is_clock);
         choices.map(|point| Choice { value: point.value, bound: point.bound }).collect()
@@ -45,7 +45,7 @@ impl ChoiceEnumerator {
         point.value
     }
 
-    /// Advances to the next combination. Returns false after the last one.
+    /// Advances to the next combination of choices. Returns false after the last one.
     pub(crate) fn advance(&mut self) -> bool {
         self.points.truncate(self.index);
         self.index = 0;

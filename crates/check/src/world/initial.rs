@@ -1,4 +1,5 @@
-//! Initial worlds of a search, one for each combination of the outcomes of all boots.
+//! Initial worlds of a search. There is one for each combination of the outcomes of the boots of
+//! all processes.
 
 use tenure_core::ProcessId;
 

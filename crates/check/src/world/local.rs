@@ -16,7 +16,7 @@ pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;
 pub(crate) struct LocalState<P: Checkable> {
     pub(crate) at: ProcessId,
     pub(crate) lifecycle: Lifecycle<P>,
-    /// Armed timers, sorted by name.
+    /// Armed timers, in the order of [`Ord`] for timers.
     pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
     pub(crate) user: UserOf<P>,
     /// Causal past, as [`Causality`](crate::model::causality::Causality) defines it: the number of
@@ -34,9 +34,9 @@ pub(crate) struct LocalState<P: Checkable> {
 pub(crate) enum Lifecycle<P: Protocol> {
     /// Up, in this state.
     Up(P),
-    /// Up, but mute: it will crash before any further effect is released.
+    /// Up, but mute: it will crash before it releases any further effect.
     Mute {
-        /// State of the process, which is saved.
+        /// State of the process, which is also its saved state.
         process: P,
         /// Kind of the steps that the process has taken since it became mute.
         since: MuteState,
@@ -45,17 +45,17 @@ pub(crate) enum Lifecycle<P: Protocol> {
     SaveBehind {
         /// State of the process.
         process: P,
-        /// Its saved state.
+        /// Saved state of the process.
         saved: P::Stable,
     },
     /// Down, with this saved state.
     Down(P::Stable),
-    /// Up, with events that its user has not received yet. Only a search that takes commuting
-    /// deliveries alone postpones events.
+    /// Up, with events that its user has not received yet. Only a search that uses commuting
+    /// deliveries postpones events.
     Postponed {
         /// State of the process.
         process: P,
-        /// Events in order.
+        /// Events that the user has not received, in order.
         events: Vec<P::Event>,
     },
 }
@@ -64,9 +64,9 @@ pub(crate) enum Lifecycle<P: Protocol> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArmedTimer<T> {
     pub(crate) timer: T,
-    /// Number of units of synchronous time until the timer may fire.
+    /// Number of units of synchronous time after which the timer may fire.
     pub(crate) min_delay: u32,
-    /// Number of units of synchronous time until the timer must fire.
+    /// Number of units of synchronous time after which the timer must have fired.
     pub(crate) max_delay: u32,
 }
 
@@ -104,7 +104,7 @@ impl<P: Protocol> Lifecycle<P> {
 }
 
 impl<P: Checkable> LocalState<P> {
-    /// Arms a timer. It replaces an armed timer of the same name.
+    /// Arms a timer. If a timer of the same name is armed, replaces it.
     pub(crate) fn arm(&mut self, armed: ArmedTimer<P::Timer>) {
         match self.timers.binary_search_by(|other| other.timer.cmp(&armed.timer)) {
             Ok(index) => self.timers[index] = armed,
@@ -112,7 +112,7 @@ impl<P: Checkable> LocalState<P> {
         }
     }
 
-    /// Disarms a timer, if it is armed or starts at the end of a step.
+    /// Disarms a timer. If the timer is to start at the end of a step, it then does not start.
     pub(crate) fn disarm(&mut self, timer: &P::Timer) {
         self.timers.retain(|other| other.timer != *timer);
         self.steps.disarm(timer);
@@ -142,7 +142,7 @@ impl<P: Checkable> LocalState<P> {
         self.steps.shift(shifts, config, by);
     }
 
-    /// Returns the state under other names.
+    /// Returns the local state with all process names renamed.
     pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
         let mut lifecycle = self.lifecycle.clone();
         if let Some(process) = lifecycle.process_mut() {

@@ -14,7 +14,8 @@ use crate::model::fingerprint::{Role, fingerprint};
 /// Greatest number of processes in a search.
 pub(crate) const MAX_PROCESSES: u32 = 31;
 
-/// State of a violated monitor. The search does not check this monitor any more.
+/// Value in the slot of a monitor that is violated. The search does not check this monitor any
+/// more.
 pub(crate) const VIOLATED: u32 = u32::MAX;
 
 /// Positions of the parts of a world in its row, and of the marks in its annotations. A mark is a
@@ -22,35 +23,37 @@ pub(crate) const VIOLATED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) size: usize,
-    /// True if there are links between applications, besides those of the protocol.
+    /// True if there are links between the applications of processes, besides the links of the
+    /// protocol.
     pub(crate) application: bool,
     pub(crate) monitors: usize,
     /// Number of properties that are written as expressions.
     pub(crate) own: usize,
     /// True if processes detect new sessions of their peers.
-    pub(crate) sessions: bool,
-    /// True if the protocol combines a lock and an election, so that each process has two marks.
+    pub(crate) detects_restarts: bool,
+    /// True if the protocol combines a lock with an election. Each process then has two marks: one
+    /// for waiting to be served, one for waiting to be informed.
     pub(crate) has_election: bool,
 }
 
 impl Layout {
-    /// Returns the mark of a process that waits to be served.
+    /// Returns the mark of a world in which this process waits to be served.
     pub(crate) fn waiting_mark(self, process: usize) -> u32 {
         1 << process
     }
 
-    /// Returns the mark of a process that has not been informed of a result that another process
-    /// knows.
+    /// Returns the mark of a world in which this process has not been informed of a result that
+    /// another process knows.
     pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the mark of a world that the monitor at `index` rejects as the end of a run.
+    /// Returns the mark of a world in which no run may end, according to the monitor at `index`.
     pub(crate) fn end_mark(self, index: usize) -> u32 {
         1 << (self.marks_of_processes() + index)
     }
 
-    /// Returns the number of marks that processes use. Marks are bits of one `u32`.
+    /// Returns the number of marks that belong to processes. Marks are bits of one `u32`.
     pub(crate) fn marks_of_processes(self) -> usize {
         if self.has_election { 2 * self.size } else { self.size }
     }
@@ -88,35 +91,37 @@ impl Layout {
         self.size..self.size + self.links()
     }
 
-    /// Returns the slot of the spent budgets of faults.
+    /// Returns the slot that contains how often each fault has occurred.
     pub(crate) fn spent(self) -> usize {
         self.size + self.links()
     }
 
-    /// Returns the slot of a monitor.
+    /// Returns the slot that contains the state of the monitor at `index`.
     pub(crate) fn monitor(self, index: usize) -> usize {
         self.spent() + 1 + index
     }
 
-    /// Returns the slot of the events that are still due for a property written as an expression.
+    /// Returns the slot that contains, for the property written as an expression at `index`, the
+    /// events that are still due.
     pub(crate) fn own(self, index: usize) -> usize {
         self.monitor(self.monitors) + index
     }
 
-    /// Returns the slot of the new sessions that a process has not detected yet, as bits by peer.
+    /// Returns the slot that contains, as bits, the peers whose new session this process has not
+    /// detected yet.
     pub(crate) fn unseen_sessions(self, process: usize) -> usize {
         self.own(self.own) + process
     }
 
-    /// Returns the slot of the peer that a process has suspected because of a new session and must
-    /// trust next, as a bit.
+    /// Returns the slot that contains, as a bit, the peer that this process has suspected because
+    /// of a new session and must trust next.
     pub(crate) fn pending_trust(self, process: usize) -> usize {
         self.unseen_sessions(self.size) + process
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of slots of a world.
     pub(crate) fn stride(self) -> usize {
-        self.own(self.own) + if self.sessions { 2 * self.size } else { 0 }
+        self.own(self.own) + if self.detects_restarts { 2 * self.size } else { 0 }
     }
 }
 
@@ -155,11 +160,11 @@ impl Faults {
     }
 
     #[must_use]
-    pub(crate) fn and_one(self, fault: Fault) -> Self {
+    pub(crate) fn incremented(self, fault: Fault) -> Self {
         self.with(fault, self.of(fault) + 1)
     }
 
-    /// Returns the fingerprint of the spent faults.
+    /// Returns the part that these faults contribute to the fingerprint of a world.
     pub(crate) fn fingerprint(self) -> u64 {
         fingerprint(Role::Spent, &self.0)
     }
@@ -171,8 +176,9 @@ mod tests {
 
     #[test]
     fn slots_do_not_overlap() {
-        let (application, sessions, has_election) = (true, true, false);
-        let layout = Layout { size: 3, application, monitors: 2, own: 1, sessions, has_election };
+        let (application, detects_restarts, has_election) = (true, true, false);
+        let layout =
+            Layout { size: 3, application, monitors: 2, own: 1, detects_restarts, has_election };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
@@ -189,13 +195,13 @@ mod tests {
 
     #[test]
     fn budgets_are_counted_apart() {
-        let spent = Faults::default().and_one(Fault::Crash).and_one(Fault::Crash);
-        let spent = spent.with(Fault::ApplicationMessage, 31).and_one(Fault::Loss);
+        let spent = Faults::default().incremented(Fault::Crash).incremented(Fault::Crash);
+        let spent = spent.with(Fault::ApplicationMessage, 31).incremented(Fault::Loss);
         assert_eq!(spent.of(Fault::Crash), 2);
         assert_eq!(spent.of(Fault::Recovery), 0);
         assert_eq!(spent.of(Fault::ApplicationMessage), 31);
         assert_eq!(spent.of(Fault::Loss), 1);
-        let spent = spent.and_one(Fault::Partition);
+        let spent = spent.incremented(Fault::Partition);
         assert_eq!((spent.of(Fault::Partition), spent.of(Fault::ApplicationMessage)), (1, 31));
     }
 }

@@ -18,9 +18,9 @@ pub(crate) struct InFlightMessage {
     pub(crate) message: u32,
     /// Id of the causal history of the sender; 0 if the search does not track causality.
     pub(crate) past: u32,
-    /// Number of units of synchronous time until the message may arrive.
+    /// Number of units of synchronous time after which the message may arrive.
     pub(crate) min_delay: u32,
-    /// Number of units of synchronous time until the message must arrive.
+    /// Number of units of synchronous time after which the message must have arrived.
     pub(crate) max_delay: u32,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Item {
     pub(crate) is_ready: bool,
     /// Fairness label of the delivery of this message.
     pub(crate) label: u32,
-    /// The queue without the message.
+    /// Replacement of the queue by the queue without the message.
     pub(crate) rest: Change,
 }
 
@@ -98,13 +98,13 @@ impl Network {
         self.pasts.get(id)
     }
 
-    /// Returns the fairness label for a kind of step and a number within that kind. Labels start at
-    /// 1.
+    /// Returns the fairness label of the step with the number `of` among the steps of this kind.
+    /// Labels start at 1.
     pub(crate) fn label(&self, kind: u64, of: u64) -> u32 {
         self.labels.intern((kind, of), |label| fingerprint(Role::Label, label)).id
     }
 
-    /// Returns the memory of the interned contents, in bytes.
+    /// Returns the memory of all interned messages, queues, histories and labels, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.packets.len() * 96 + self.queues.len() * 96 + self.pasts.len() * 80
     }
@@ -123,8 +123,8 @@ impl Network {
         Some(self.queue(content))
     }
 
-    /// Returns a message that arrives no earlier than the message ahead of it. FIFO links keep the
-    /// order in time, too.
+    /// Returns the message `packet`, with delays such that it arrives no earlier than the message
+    /// `ahead`. So FIFO links keep the order of messages in synchronous time.
     fn not_before(&self, packet: u32, ahead: u32) -> u32 {
         let (ahead, _) = *self.packets.get(ahead);
         let (mut packet, message) = *self.packets.get(packet);
@@ -133,8 +133,8 @@ impl Network {
         self.packet(packet, message)
     }
 
-    /// Returns the queue with one of its messages duplicated. Returns `None` if the link is full or
-    /// does not hold the message.
+    /// Returns the queue with a second copy of the message `packet`. Returns `None` if the link is
+    /// full or the queue does not contain the message.
     pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.content(queue);
         if content.len() >= self.in_flight {
@@ -155,7 +155,7 @@ impl Network {
         })
     }
 
-    /// Returns the queue with every message replaced.
+    /// Returns the queue with every message replaced by the result of `change`.
     pub(crate) fn mapped(
         &self,
         queue: u32,
@@ -171,7 +171,12 @@ impl Network {
 
     /// Returns the fingerprint of a queue after a renaming. The caller provides the fingerprints of
     /// its messages.
-    pub(crate) fn renamed(&self, queue: u32, names: &Renaming, print: impl Fn(u32) -> u64) -> u64 {
+    pub(crate) fn renamed_fingerprint(
+        &self,
+        queue: u32,
+        names: &Renaming,
+        print: impl Fn(u32) -> u64,
+    ) -> u64 {
         let content = self.content(queue);
         let mut prints: Vec<u64> = content
             .into_iter()

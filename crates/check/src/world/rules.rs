@@ -1,4 +1,4 @@
-//! Rules of a search: the layout of its worlds, its budgets, its protocol.
+//! Rules of a search: the layout of its worlds, its budgets, and the properties of its protocol.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ pub(crate) struct Rules {
     /// True if all processes step together in rounds.
     pub(crate) rounds: bool,
     pub(crate) budget: Faults,
-    /// True if a process may crash after a save and before the release of its effects.
+    /// True if the check explores crashes of a process after a save and before the release of its
+    /// effects.
     pub(crate) has_mute_crashes: bool,
     /// True if processes have failure detectors.
     pub(crate) has_detectors: bool,
@@ -34,18 +35,19 @@ pub(crate) struct Rules {
     pub(crate) can_shift_timestamps: bool,
     /// True if the ample-set reduction is in effect.
     pub(crate) ample: bool,
-    /// Deliveries that the search must not take alone, if it takes commuting deliveries alone.
-    /// `None` without that reduction.
+    /// Deliveries that the search must not explore alone, because they do not commute with all
+    /// later steps. `None` if the search does not use commuting deliveries.
     pub(crate) commuting: Option<Arc<IdSet<Delivery>>>,
-    /// Number of renamings whose worlds the search merges. 1 without symmetry reduction.
+    /// Number of renamings by which the search merges worlds, the identity included. 1 without
+    /// symmetry reduction.
     pub(crate) renamings: usize,
     /// True if the check has a declared bound on terms.
     pub(crate) has_term_bound: bool,
-    /// True if a step may change more than its process, its links and the monitors. This is so if a
-    /// process can be down, or if there is a bound on terms.
+    /// True if a step may change more than its process, its links and the monitors. This is the
+    /// case if a process can be down, or if there is a bound on terms.
     pub(crate) has_consequences: bool,
-    /// True if the check has functions that shift the protocol's timestamps.
-    pub(crate) stamped: bool,
+    /// True if the check can shift the timestamps of the protocol.
+    pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise worlds with a full link are pruned.
     pub(crate) drops_when_full: bool,
     /// Steps to take before the search. The key is the fingerprint of the world in which the step
@@ -60,33 +62,35 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns the part of the budget of a fault that is not spent in this world.
+    /// Returns how often this fault may still occur after this world.
     pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
         let spent = Faults(world[self.layout.spent()]);
         self.budget.of(fault).saturating_sub(spent.of(fault))
     }
 
-    /// Returns the fairness label of the steps to take before the search.
+    /// Returns the fairness label of the steps that the configuration prescribes before the search.
     pub(crate) fn forced_label(&self) -> u32 {
         self.network.label(6 << 40, 0)
     }
 
-    /// Returns true if a partition has occurred that separates these processes.
+    /// Returns true if a partition has occurred, and these two processes are on different sides of
+    /// it.
     pub(crate) fn is_cut(&self, world: &[u32], from: usize, to: usize) -> bool {
         let sides = (self.partition_side >> from ^ self.partition_side >> to) & 1;
         sides != 0 && Faults(world[self.layout.spent()]).of(Fault::Partition) > 0
     }
 
-    /// Returns true if this process must trust a peer before it receives any other input.
+    /// Returns true if this process has suspected a peer because of a new session and must trust it
+    /// before it receives any other input.
     #[inline]
     pub(crate) fn has_pending_trust(&self, world: &[u32], process: usize) -> bool {
-        self.layout.sessions && world[self.layout.pending_trust(process)] != 0
+        self.layout.detects_restarts && world[self.layout.pending_trust(process)] != 0
     }
 
-    /// Returns true if no message of a link can be delivered now: its receiver must trust a peer
-    /// first.
+    /// Returns true if no message of the link at `slot` can be delivered now, because its receiver
+    /// must trust a peer first.
     #[inline]
     pub(crate) fn is_link_blocked(&self, world: &[u32], slot: usize) -> bool {
-        self.layout.sessions && self.has_pending_trust(world, self.layout.receiver(slot))
+        self.layout.detects_restarts && self.has_pending_trust(world, self.layout.receiver(slot))
     }
 }

@@ -1,4 +1,4 @@
-//! Steps that take time: their effects leave the process when they end.
+//! Steps that take time: the messages of a step leave its process when the step ends.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -9,18 +9,20 @@ use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::world::local::ArmedTimer;
 
-/// A step that has not ended. The process has handled the input, but the effects have not left.
+/// A step that has not ended. The process has handled the input, but the messages have not left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnfinishedStep<P: Protocol> {
-    /// Number of units of synchronous time until the step may end, once it is the first one.
+    /// Number of units of synchronous time until the step may end, counted from when it becomes the
+    /// first step of the queue.
     pub(crate) min_duration: u32,
-    /// Number of units of synchronous time until the step must end, once it is the first one.
+    /// Number of units of synchronous time until the step must end, counted from when it becomes
+    /// the first step of the queue.
     pub(crate) max_duration: u32,
-    /// Messages that leave at the end, in order.
+    /// Messages that leave at the end of the step, in order.
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
-    /// Timers that start at the end, sorted by name.
+    /// Timers that start at the end of the step, in the order of [`Ord`] for timers.
     pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
-    /// Causal past of the process when it handled the input. The messages carry it.
+    /// Causal past of the process when it handled the input. The messages carry this past.
     pub(crate) past: Vec<u32>,
 }
 
@@ -35,8 +37,8 @@ impl<P: Protocol> Default for StepQueue<P> {
 }
 
 impl<P: Protocol> Hash for StepQueue<P> {
-    /// Adds nothing for an empty queue. So a search in which steps take no time has the same
-    /// fingerprints as one without this queue.
+    /// Hashes nothing if the queue is empty. So fingerprints in a search whose steps take no time
+    /// do not depend on this queue.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.iter().for_each(|step| step.hash(state));
     }
@@ -52,7 +54,7 @@ impl<P: Protocol> StepQueue<P> {
         self.0.push_back(step);
     }
 
-    /// Removes the step in progress and returns it. The next one begins.
+    /// Removes the step in progress and returns it. The next step is then in progress.
     pub(crate) fn pop(&mut self) -> Option<UnfinishedStep<P>> {
         self.0.pop_front()
     }
@@ -61,14 +63,14 @@ impl<P: Protocol> StepQueue<P> {
         self.0.clear();
     }
 
-    /// Prevents a timer from starting at the end of a step.
+    /// Prevents this timer from starting at the end of any unfinished step.
     pub(crate) fn disarm(&mut self, timer: &P::Timer) {
         for step in &mut self.0 {
             step.timers.retain(|other| other.timer != *timer);
         }
     }
 
-    /// Lets a unit of time pass.
+    /// Lets one unit of synchronous time pass for the step in progress.
     pub(crate) fn age(&mut self) {
         let Some(first) = self.0.front_mut() else { return };
         first.min_duration = first.min_duration.saturating_sub(1);
@@ -76,19 +78,19 @@ impl<P: Protocol> StepQueue<P> {
             first.max_duration.checked_sub(1).expect("time does not pass while a step must end");
     }
 
-    /// Returns the smallest timestamp in the messages, if any.
+    /// Returns the smallest timestamp in the messages of unfinished steps, if any.
     pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
         let messages = self.0.iter().flat_map(|step| &step.messages);
         messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
     }
 
-    /// Decreases all timestamps in the messages by `by`.
+    /// Decreases all timestamps in the messages of unfinished steps by `by`.
     pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
         let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
         messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
     }
 
-    /// Returns the steps under other names.
+    /// Returns the unfinished steps with all process names renamed.
     pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
         let renamed = self.0.iter().map(|step| {
             let mut timers: Vec<ArmedTimer<P::Timer>> = step.timers.clone();

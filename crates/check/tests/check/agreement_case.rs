@@ -8,8 +8,8 @@ use tenure_core::{Agreement, Algorithm, Election, Monitor, Mutex, Order, Propert
 
 use crate::verdicts::Explored;
 
-/// An agreement algorithm. Its users issue this many commands, or perform this many rounds, by
-/// process.
+/// An agreement algorithm, its workload and its network. `times` contains, for each user, the
+/// number of commands that it issues, or of rounds that it performs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AgreementCase<'a> {
     pub(crate) name: &'a str,
@@ -19,31 +19,31 @@ pub(crate) struct AgreementCase<'a> {
     pub(crate) duplicates: u32,
 }
 
-/// Bound on the messages of a link, which no case reaches.
+/// Bound on the messages in flight per link. No case reaches it.
 const MAX_IN_FLIGHT: usize = 16;
 
 /// Purpose of an exploration.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
-    /// Counts states, with progress as the only property.
+    /// Counts states. Progress is the only property that the check judges.
     States,
-    /// Judges what the card promises, and progress.
+    /// Judges progress and the properties that the card promises.
     Promises,
-    /// Judges one property, up to the first violation.
+    /// Judges one property. The search ends at the first violation.
     Property(Property),
-    /// Measures the least and the greatest number of messages.
+    /// Measures the least and the greatest number of messages of a run.
     Messages,
 }
 
 impl AgreementCase<'_> {
-    /// Returns the numbers of states and of steps. Asserts progress.
+    /// Returns the number of states and the number of steps. Asserts progress.
     pub(crate) fn states(&self) -> (u64, u64) {
         let report = self.explore(Purpose::States).report();
         report.assert_holds();
         (report.states, report.transitions)
     }
 
-    /// Judges what the card promises.
+    /// Judges progress and the properties that the card promises.
     pub(crate) fn judged(&self) -> Report {
         self.explore(Purpose::Promises).report()
     }
@@ -55,7 +55,7 @@ impl AgreementCase<'_> {
         found.unwrap_or_else(|| panic!("{self:?}: {report}")).length()
     }
 
-    /// Returns the least and the greatest number of messages.
+    /// Returns the least and the greatest number of messages of a run.
     pub(crate) fn messages(&self) -> (u64, u64) {
         self.explore(Purpose::Messages).messages()
     }

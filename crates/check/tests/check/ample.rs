@@ -27,7 +27,8 @@ use crate::catalogue::safe_and_live;
 use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
-/// Sums over many searches: cases, violated cases, and states without and with the reduction.
+/// Sums over many searches: the numbers of cases and of violated cases, and the numbers of states
+/// without and with the reduction.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,
@@ -64,8 +65,8 @@ impl Tally {
         }
     }
 
-    /// Searches with every unidirectional ring algorithm and variant, with and without the
-    /// reduction, and compares the results.
+    /// Searches with every unidirectional ring algorithm and every variant, without and with the
+    /// reduction, and asserts equal results.
     fn compare_all(&mut self, ids: &[u32], starting: u32) {
         let ranks: Arc<[Rank]> = ranks(ids);
         for variants in
@@ -83,8 +84,8 @@ impl Tally {
     }
 }
 
-/// Returns all assignments of `size` ranks to `size` processes. Some of them assign equal ranks,
-/// with which elections fail in many ways.
+/// Returns all assignments of ranks to `size` processes, with ranks from 1 to `size`. Some of them
+/// assign equal ranks, with which elections fail in many ways.
 fn all_ranks(size: u32) -> impl Iterator<Item = Vec<u32>> {
     let digit = move |number: u32, place: u32| number / size.pow(place) % size + 1;
     (0..size.pow(size)).map(move |number| (0..size).map(|place| digit(number, place)).collect())
@@ -140,13 +141,13 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum TokenUse {
     Enters,
-    /// All processes enter except the last.
+    /// All processes but the last one enter.
     LastNeverEnters,
     /// The last process decides at random whether to enter.
     LastDrawsLots,
-    /// Enters and creates a second token.
+    /// A process enters, and creates a second token.
     Doubles,
-    /// Enters and returns the token to its sender.
+    /// A process enters, and returns the token to the process that sent it.
     TurnsBack,
 }
 
@@ -209,7 +210,8 @@ fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<Circ
     safe_and_live(Check::with(size, token_use).fifo().entries(entries))
 }
 
-/// A token that circulates forever must not postpone the steps of any process.
+/// While a token circulates forever, the reduction must not postpone the steps of any process
+/// forever.
 #[test]
 fn reduction_keeps_judgements_with_endless_circulation() {
     use TokenUse::{Doubles, Enters, LastDrawsLots, LastNeverEnters, TurnsBack};
@@ -306,8 +308,8 @@ fn reduction_keeps_judgements_within_link_bound() {
     assert!(violated > 0, "something is wrong within a bound");
 }
 
-/// Monitor: rejects events of processes that are not in ascending order, or not in descending
-/// order.
+/// Monitor that rejects events of processes that are not in ascending order or, in the other mode,
+/// not in descending order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventOrder {
     ascending: bool,

@@ -94,8 +94,8 @@ fn states(report: Report) -> u64 {
     report.states
 }
 
-/// Returns the length and the kind of a violation. Asserts that the trace of the counterexample
-/// violates the same property.
+/// Returns the length and the kind of the counterexample to a property. Asserts that verification
+/// of its trace finds a violation of the same property.
 fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     let mut judge = TraceVerifier::new(&found.trace.header);
@@ -281,7 +281,7 @@ fn synchronising(size: u32, clock_readings: u32) -> Check<Synchronising> {
     check.configure(|config| config.model.clock_readings = clock_readings)
 }
 
-/// Monitor: the clock adjustments of one round sum to zero.
+/// Monitor that requires that the clock adjustments of one round sum to zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ZeroSum(i64);
 
@@ -325,8 +325,8 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }
 
-/// Links lose, duplicate and reorder messages. They hold only one message each, and therefore lose
-/// further ones.
+/// Links lose, duplicate and reorder messages. A link holds only one message, and therefore loses
+/// every further one.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(inner: A::Config) -> Check<Fifo<Led<A, DetectorElection>>> {

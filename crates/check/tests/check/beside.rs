@@ -1,6 +1,6 @@
 //! A lock and an election side by side, as in a node, in every schedule of the pair.
 
-use tenure_algorithms::compose::{Side, side};
+use tenure_algorithms::compose::{SideBySide, side_by_side};
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala, ricart_agrawala};
 use tenure_check::{Check, Report};
@@ -19,11 +19,11 @@ fn lock(switches: &[ricart_agrawala::Switch]) -> ricart_agrawala::Config {
     variants(switches)
 }
 
-fn pair<M: Mutex, E: Election>(mutex: M::Config, election: E::Config) -> Check<Side<M, E>> {
-    Check::with(2, side::Config { mutex, election }).initiators([ProcessId(0)])
+fn pair<M: Mutex, E: Election>(mutex: M::Config, election: E::Config) -> Check<SideBySide<M, E>> {
+    Check::with(2, side_by_side::Config { mutex, election }).initiators([ProcessId(0)])
 }
 
-fn with_properties<M: Mutex, E: Election>(check: Check<Side<M, E>>) -> Report {
+fn with_properties<M: Mutex, E: Election>(check: Check<SideBySide<M, E>>) -> Report {
     let check = check.always(OnMutex(MutualExclusion::new()));
     check.always_and_at_end(OnElection(Agreement::new())).run()
 }
@@ -48,7 +48,7 @@ fn pair_survives_crash_if_both_parts_do() {
     with_properties(check).assert_holds();
 }
 
-/// Negative control: the search finds a mistake in one part after the same number of steps as
+/// Negative control: the search finds a known mistake in one part after the same number of steps as
 /// without the other part.
 #[test]
 fn mistake_in_one_part_is_found_equally_early() {

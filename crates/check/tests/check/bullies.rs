@@ -14,7 +14,8 @@ use crate::catalogue::violated;
 use crate::elections::{bully, with_properties};
 use crate::verdicts::states;
 
-/// Returns a check in which P1 starts the election, and one process may crash and recover.
+/// Returns a check in which P1 starts the election, and one process may crash and recover, at any
+/// moment.
 fn restarted(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
     bully(size, switches).initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
@@ -28,7 +29,7 @@ fn race(rule: &[Switch]) -> Report {
     check.always_and_at_end(Agreement::new()).run()
 }
 
-/// P3 recovers and announces itself. P2's earlier announcement arrives after that.
+/// P3 recovers and announces itself. After that, an announcement arrives that P2 has sent earlier.
 #[test]
 fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[]), "agreement", 11);
@@ -39,7 +40,7 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     assert_eq!(states(two.always_and_at_end(Agreement::new())), 892);
 }
 
-/// The five steps are a crash, a timeout and a recovery, with their consequences.
+/// The run has five steps: a crash, a timeout and a recovery, with their consequences.
 #[test]
 fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);

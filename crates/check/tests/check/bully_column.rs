@@ -1,6 +1,6 @@
-//! Bully column of the checklist's election fault matrix (5.7). P1, the lowest process, starts.
-//! Timeouts are perfect unless the row says otherwise. `bullies` contains the restarts of three
-//! processes.
+//! Bully column of the election fault matrix (section 5.7 of the checklist). P1, the lowest
+//! process, starts. Timeouts are perfect unless the row says otherwise. `bullies` contains the
+//! restarts of three processes.
 
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::Switch;
@@ -13,22 +13,22 @@ use crate::elections::{bully, with_properties};
 use crate::rings::Outcome::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
-/// Variants of the algorithm, one for each column. The first two have no terms. In the first, a
-/// lower process's announcement starts an election. The second accepts such an announcement. The
-/// third is the default.
+/// Variants of the algorithm. The first two have no terms: with the first, a process that receives
+/// an announcement of a lower process starts an election; with the second, it accepts the
+/// announcement. The third is the default.
 const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
 
 type Fault = fn(ServiceCheck<Bully>) -> ServiceCheck<Bully>;
 
-/// For each variant in `RULES`, returns the outcome of an election, and true if two processes can
-/// lead at the same time. `ids` are the ranks, 0 for a process that is down.
+/// Returns, for each variant in `RULES`, the outcome of an election, and true if two processes can
+/// lead at the same time. `ids` contains the ranks, and 0 for a process that is down.
 fn cells(ids: &[u32], fault: Fault) -> [(Outcome, bool); 3] {
     RULES.map(|switches| {
         // Timeouts assume that messages take at most one unit of time.
         let timed = || bully(ids.len() as u32, switches).synchronous(0..=1);
         let check = || fault(timed().initiators([ProcessId(0)]));
         let one = check().always(OneLeader::new(Scope::Overall)).run();
-        let two_lead = one.of("one-leader-at-a-time") == Judgement::Violated;
+        let two_lead = one.judgement_of("one-leader-at-a-time") == Judgement::Violated;
         (classified(with_properties(check(), ids)), two_lead)
     })
 }
@@ -78,16 +78,17 @@ fn tolerates_crash_at_any_moment() {
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
 }
 
-/// The recovered process and its successor lead at the same time. This lasts if a process accepts a
-/// lower leader. Without terms, a leader that is elected again causes no event, so the initiator is
-/// not informed.
+/// The recovered process and its successor lead at the same time. If processes accept lower
+/// leaders, this lasts forever. Without terms, a leader that is elected again causes no event, so
+/// the initiator is not informed.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.crashing(1).recovering(1).term_max(4)), expected);
 }
 
-/// Two processes lead for a while under every rule. This lasts if a process accepts a lower leader.
+/// Two processes lead for a while with every variant. If processes accept lower leaders, this lasts
+/// forever.
 #[test]
 fn slow_messages_make_two_leaders() {
     let expected = [(Fine, true), (Unsafe, true), (Fine, true)];

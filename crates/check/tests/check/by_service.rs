@@ -1,5 +1,5 @@
-//! Checks of catalogue algorithms. Each algorithm runs as a member of one type for its service. So
-//! the checker is compiled once per service instead of once per algorithm.
+//! Checks of catalogue algorithms. Each algorithm runs as a member of one type per service. So the
+//! checker is compiled once per service instead of once per algorithm.
 
 use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -24,11 +24,11 @@ where
     P: Member<All: Checkable>,
 {
     let card = P::card(&config, size);
-    Check::with(size, P::among_all(config)).configure(|config| config.name = card.name)
+    Check::with(size, P::config_of_all(config)).configure(|config| config.name = card.name)
 }
 
-/// Creates a check of two processes over the reliable channel. Its window and the links hold two
-/// messages.
+/// Creates a check of two processes over the reliable channel. Its window has two messages, and so
+/// has each link.
 pub(crate) fn over_channel<P: Protocol>(config: P::Config) -> ServiceCheck<Fifo<P>>
 where
     Fifo<P>: Member<All: Checkable, Config = fifo::Config<P::Config>>,
@@ -37,7 +37,7 @@ where
     with::<Fifo<P>>(2, config).in_flight(2)
 }
 
-/// Makes a check begin after these steps, which are separated by `; `.
+/// Makes a check begin after the steps in `steps`, which are separated by `; `.
 pub(crate) fn after<P: Checkable>(check: Check<P>, steps: &str) -> Check<P> {
     let steps = steps.split("; ").filter(|step| !step.is_empty());
     let steps = steps.map(|step| step.parse().expect("an action")).collect();

@@ -15,7 +15,7 @@ fn check(size: u32, liars: u32, variant: Option<Switch>) -> Report {
 }
 
 fn judged(report: &Report) -> Verdicts {
-    let holds = |property| report.of(property) == Judgement::Holds;
+    let holds = |property| report.judgement_of(property) == Judgement::Holds;
     Verdicts { agreement: holds("agreement"), validity: holds("validity") }
 }
 
@@ -30,7 +30,7 @@ fn judgements_agree_with_the_independent_model() {
     {
         let ours = judged(&check(4, 1, Some(variant)));
         assert_eq!(ours, verdicts(4, 1, rule), "{variant:?}");
-        // Negative control: the right rule has other verdicts.
+        // Negative control: the correct rule has other verdicts.
         assert_ne!(ours, judged(&check(4, 1, None)), "{variant:?}");
     }
 }
@@ -38,7 +38,8 @@ fn judgements_agree_with_the_independent_model() {
 #[test]
 fn more_than_three_generals_for_each_liar_are_needed() {
     let both = Verdicts { agreement: true, validity: true };
-    // By sets of outcomes: two liars send too many combinations to enumerate them.
+    // The model computes sets of outcomes, because two liars send too many combinations to
+    // enumerate.
     let by_sets = |n, m| verdicts(n, m, Rule::Majority) == both;
     assert_eq!([3, 4].map(|n| by_sets(n, 1)), [false, true]);
     assert_eq!([5, 6, 7].map(|n| by_sets(n, 2)), [false, false, true]);
@@ -80,10 +81,10 @@ fn lying_commander_divides_lieutenants_that_obey_directly() {
 fn runs_have_as_many_messages_as_the_card_states() {
     for (size, liars) in [(3, 0), (3, 1), (4, 1), (5, 1), (7, 2), (10, 3)] {
         let card = OralMessages::card(size, liars);
-        assert_eq!(card.count, messages(size.into(), liars.into()), "{size}, {liars}");
+        assert_eq!(card.message_count, messages(size.into(), liars.into()), "{size}, {liars}");
     }
     // A run has one step for each message, and one for the order.
-    assert_eq!(u64::from(check(4, 1, None).depth), OralMessages::card(4, 1).count + 1);
+    assert_eq!(u64::from(check(4, 1, None).depth), OralMessages::card(4, 1).message_count + 1);
 }
 
 #[test]
@@ -92,5 +93,5 @@ fn searches_stop_at_their_limits() {
     config.limits = Limits { states: Some(20), ..config.limits };
     let right = Config { liars: 1, variants: Variants::none() };
     let report = check_generals::<OralMessages>(&config, &right);
-    assert_eq!(report.of("agreement"), Judgement::Incomplete);
+    assert_eq!(report.judgement_of("agreement"), Judgement::Incomplete);
 }

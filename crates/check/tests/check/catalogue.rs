@@ -49,11 +49,11 @@ pub(crate) fn violated(report: &Report, property: &str, steps: usize) -> Violati
 }
 
 pub(crate) fn violates(report: &Report, property: &str) {
-    assert_eq!(report.of(property), Judgement::Violated, "{property}: {report}");
+    assert_eq!(report.judgement_of(property), Judgement::Violated, "{property}: {report}");
 }
 
 pub(crate) fn holds(report: &Report, property: &str) {
-    assert_eq!(report.of(property), Judgement::Holds, "{report}");
+    assert_eq!(report.judgement_of(property), Judgement::Holds, "{report}");
 }
 
 fn central_with(size: u32) -> ServiceCheck<Central> {

@@ -13,7 +13,7 @@ fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
     AgreementCase { name: "central-detection", times, variants, order: Order::Fifo, duplicates: 0 }
 }
 
-/// Compares states and steps with the model.
+/// Compares the numbers of states and steps with those of the independent model.
 fn compare(rounds: &[u32]) {
     assert_eq!(case(rounds, &[]).states(), count(sites(rounds), Fifo), "{rounds:?}");
 }
@@ -48,7 +48,7 @@ fn numbered_tables_show_no_phantom() {
     case(&[1, 1, 0], &[]).judged().assert_holds();
 }
 
-/// The lengths are those of the shortest runs, which `tenure check` draws.
+/// The lengths are those of the shortest runs. `tenure check` draws these runs.
 #[test]
 fn late_reports_show_a_phantom() {
     let reports = case(&[1, 1, 0], &["reports"]);

@@ -11,14 +11,15 @@ use tenure_core::{Agreement, Algorithm, Detection, Election, Mutex, Order, Timin
 
 use crate::verdicts::verdicts;
 
-/// Largest plain search of one variant that is compared.
+/// Maximum number of states of a search without the reduction that the tests compare.
 const MAX_STATES: u64 = 5_000;
 
-/// Results without and with the reduction.
+/// Results of a check without and with the reduction.
 type Pair = [Result<Report, CheckError>; 2];
 
-/// A lock with its workload. The output is the plain report and the reduced one. `None` if the
-/// card requires an environment without the reduction, or the plain search is large.
+/// Scope in which a lock is checked. The output is the report without and that with the reduction.
+/// `None` if the card requires an environment in which the reduction does not apply, or if the
+/// search without it is too large.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     size: u32,
@@ -60,7 +61,7 @@ impl Case {
         let mut reports = Vec::new();
         for variants in std::iter::once(Vec::new()).chain(variants) {
             let parameters = Parameters { variants, ..plain.clone() };
-            // Some variants need others, and some are other algorithms.
+            // Some variants require other variants, and some select another algorithm.
             if let Ok(Some(pair)) = catalogue::visit(name, &parameters, self) {
                 reports.push(pair);
             }
@@ -90,7 +91,7 @@ impl Visitor for Case {
     }
 }
 
-/// Compares the judgements on one in `share` locks.
+/// Compares the judgements on every `share`-th lock of the catalogue.
 fn assert_judgements_kept(share: usize) {
     let two = Case { size: 2, entries: 2, order: None, max_states: MAX_STATES };
     let three = Case { size: 3, entries: 1, ..two };

@@ -4,7 +4,7 @@
 
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::EntryTimes;
+use tenure_algorithms::mutex::EntryDurations;
 use tenure_check::Report;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
@@ -17,19 +17,19 @@ type Lock = MutexOnly<Coordinated<Raft>>;
 /// Returns the shortest durations that suffice if messages take no time. The election timeout
 /// exceeds heartbeat interval and lease, the lease exceeds the renewal interval, and the
 /// reservation exceeds the lease.
-fn times() -> EntryTimes {
+fn times() -> EntryDurations {
     let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
-    EntryTimes { lease, expiry, renewal, rounds: 1 }
+    EntryDurations { lease, expiry, renewal, request_modulus: 1 }
 }
 
 /// Checks three processes with a partition that separates P1 from the others, at any moment and
 /// forever. Each side then suspects the other.
-fn partitioned(times: Option<EntryTimes>, entries: [u32; 3]) -> Report {
+fn partitioned(times: Option<EntryDurations>, entries: [u32; 3]) -> Report {
     let election = raft::Config {
         election: Delay::between_units(3, 4),
         heartbeat: Delay::units(1),
         lease: Delay::units(1),
-        rounds: 1,
+        heartbeat_modulus: 1,
         ..raft::Config::plain(3, TICKS_PER_UNIT)
     };
     let config = coordinated::Config { election, times };
@@ -48,7 +48,7 @@ fn partition_keeps_mutual_exclusion_with_accurate_clocks() {
 /// too early.
 #[test]
 fn missing_entry_expiry_is_unsafe() {
-    let at_once = EntryTimes { expiry: Delay::units(0), ..times() };
+    let at_once = EntryDurations { expiry: Delay::units(0), ..times() };
     for times in [None, Some(at_once)] {
         violates(&partitioned(times, [1, 1, 0]), "mutual-exclusion");
     }

@@ -1,5 +1,6 @@
-//! Crash rows of the checklist's fault matrix (5.6). The crashed process is one that never
-//! requests, any waiting process, any holder, or the process on which all others depend.
+//! Crash rows of the fault matrix (section 5.6 of the checklist). The crashed process is one that
+//! never requests, any waiting process, any process inside, or the process on which all others
+//! depend.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
@@ -25,8 +26,8 @@ fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
 
-/// Returns the outcomes of crashes of an idle P3, a waiting process, a process inside, and an idle
-/// P1. P1 is the coordinator, the first holder of a token, or an ordinary process.
+/// Returns the outcomes of four crashes: of an idle P3, of a waiting process, of a process inside,
+/// and of an idle P1. P1 is the coordinator, the first holder of a token, or an ordinary process.
 fn outcomes<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Outcome; 4] {
     [
         crashing_idle(of([1, 1, 0]), 2),

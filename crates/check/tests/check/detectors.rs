@@ -1,10 +1,10 @@
-//! Heartbeat failure detector, and protocols that use it as a node does, instead of an oracle. In
-//! tests of sufficient timeouts, time is synchronous. Otherwise timers fire at any time. A local
-//! clock reads any value below a bound.
+//! Heartbeat failure detector, and protocols that use it as a node does, in place of an oracle. In
+//! tests of sufficient timeouts, time is synchronous; in the others, timers fire at any time. A
+//! local clock reads any value below a bound.
 
 use std::ops::RangeInclusive;
 
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::{Config, Message, Timer};
 use tenure_algorithms::election::{Bully, bully};
@@ -22,15 +22,15 @@ use crate::by_service::variants;
 use crate::catalogue::{violated, violates};
 
 /// A message takes up to one unit, so two heartbeats arrive at most three units apart. A timeout of
-/// four units is sufficient. A timeout of three units may fire at the moment when the heartbeat
-/// arrives.
+/// four units is sufficient. A timeout of three units may fire at the very moment at which the
+/// second heartbeat arrives.
 const LATENCY: RangeInclusive<u32> = 0..=1;
 const SUFFICIENT_TIMEOUT: u32 = 4;
 const SHORT_TIMEOUT: u32 = 3;
 
 fn config(timeout: u32) -> Config {
     let timeout = Delay::units(timeout.into()).max;
-    Config { period: Delay::units(2), timeout, increment: TICKS_PER_UNIT, longest: timeout }
+    Config { period: Delay::units(2), timeout, increment: TICKS_PER_UNIT, max_timeout: timeout }
 }
 
 fn complete<P>(check: Check<P>, size: u32) -> Report
@@ -64,7 +64,7 @@ fn sufficient_timeout_makes_detector_perfect() {
     accurate(with_four_readings()).assert_holds();
 }
 
-/// Negative control for the sufficient timeout.
+/// Negative control: a timeout of three units is too short.
 #[test]
 fn short_timeout_suspects_live_process() {
     violates(&accurate(heartbeats(2, SHORT_TIMEOUT)), "accuracy");
@@ -86,15 +86,16 @@ fn unbounded_timers_keep_completeness() {
     violated(&accurate(anytime()), "accuracy", 1);
 }
 
-fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, Bully>> {
+fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<WithDetector<Heartbeat, Bully>> {
     let plain = bully::Config::plain(2, TICKS_PER_UNIT);
     let inner = bully::Config { variants: variants(switches), ..plain };
-    let config = detected::Config { detector: config(timeout), inner };
+    let config = with_detector::Config { detector: config(timeout), inner };
     let check = Check::with(2, config).synchronous(LATENCY).initiators([ProcessId(0)]);
     check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
 }
 
-/// The test of the elections whose name starts with `b2_perfect_timeouts` uses an oracle instead.
+/// The test of elections whose name starts with `b2_perfect_timeouts` uses an oracle in place of
+/// the heartbeats.
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
     let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
@@ -118,8 +119,8 @@ fn bully_without_terms_disagrees_with_heartbeats() {
     violates(&check.always_and_at_end(Agreement::new()).run(), "agreement");
 }
 
-fn ring(timeout: u32) -> Check<Detected<Heartbeat, RepairedRing>> {
-    let config = detected::Config { detector: config(timeout), inner: Default::default() };
+fn ring(timeout: u32) -> Check<WithDetector<Heartbeat, RepairedRing>> {
+    let config = with_detector::Config { detector: config(timeout), inner: Default::default() };
     Check::with(2, config).synchronous(LATENCY)
 }
 
@@ -206,13 +207,13 @@ where
     complete(check.configure(|config| config.model.detects_restarts = true), 2)
 }
 
-fn echo_config() -> detected::Config<Config, ()> {
-    detected::Config { detector: config(SUFFICIENT_TIMEOUT), inner: () }
+fn echo_config() -> with_detector::Config<Config, ()> {
+    with_detector::Config { detector: config(SUFFICIENT_TIMEOUT), inner: () }
 }
 
 #[test]
 fn second_crash_after_new_session_is_suspected() {
-    crash_after_recovery(Check::<Detected<Heartbeat, SuspicionEcho>>::with(2, echo_config()))
+    crash_after_recovery(Check::<WithDetector<Heartbeat, SuspicionEcho>>::with(2, echo_config()))
         .assert_holds();
 }
 
@@ -220,7 +221,7 @@ fn second_crash_after_new_session_is_suspected() {
 #[test]
 fn detector_ignoring_sessions_trusts_crashed_process() {
     let report = crash_after_recovery(
-        Check::<Detected<SessionBlindHeartbeat, SuspicionEcho>>::with(2, echo_config()),
+        Check::<WithDetector<SessionBlindHeartbeat, SuspicionEcho>>::with(2, echo_config()),
     );
     violates(&report, "completeness");
 }

@@ -26,12 +26,15 @@ pub(crate) fn graph(lists: &graphs::Graph) -> Graph {
     Graph::new(lists.len() as u32, lists.iter().enumerate().flat_map(of)).expect("a graph")
 }
 
-/// Returns a check of the philosophers on a graph, whose users enter this often.
+/// Returns a check of the philosophers on a graph. `entries` contains, for each user, the number of
+/// its entries.
 fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosophers> {
     with::<DiningPhilosophers>(lists.len() as u32, Config::of(graph(lists))).entries(entries)
 }
 
-/// Checks the promises in every schedule, and compares states, steps and messages with the model.
+/// Checks the promises of the card in every schedule. Compares the numbers of states, steps and
+/// messages with those of the independent model. Returns the least and the greatest number of
+/// messages.
 fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     let context = format!("{lists:?}, entries {entries:?}");
     let local = LocalMutualExclusion::of(Arc::new(graph(lists)));
@@ -43,8 +46,9 @@ fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     found
 }
 
-/// Returns the upper bound: twice the degree for each entry.
-fn most(lists: &graphs::Graph, entries: &[u32]) -> u64 {
+/// Returns the upper bound on the number of messages: for each entry of a process, twice the number
+/// of its neighbours.
+fn max_messages(lists: &graphs::Graph, entries: &[u32]) -> u64 {
     let each = lists.iter().zip(entries);
     each.map(|(neighbours, times)| 2 * neighbours.len() as u64 * u64::from(*times)).sum()
 }
@@ -56,12 +60,12 @@ fn matches_independent_model() {
     let one_each = one_each.map(|graph| (vec![1; graph.len()], graph)).map(|(it, of)| (of, it));
     for (graph, entries) in two_each.chain(one_each) {
         let (least, greatest) = compare(&graph, &entries);
-        assert!(least <= greatest && greatest <= most(&graph, &entries), "{graph:?}");
+        assert!(least <= greatest && greatest <= max_messages(&graph, &entries), "{graph:?}");
     }
 }
 
-/// All 28 classes of graphs of two to five vertices and of one vertex alone, with the first and the
-/// last process hungry: of each pair of neighbours only these compete.
+/// All 28 classes of graphs of two to five vertices, and the graph with one vertex. Only the first
+/// and the last process are hungry: no other process requests a fork.
 #[test]
 fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
     for graph in (1..=5).flat_map(classes) {
@@ -69,7 +73,7 @@ fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
         entries[0] = 1;
         entries[graph.len() - 1] = 1;
         let (_, greatest) = compare(&graph, &entries);
-        assert!(greatest <= most(&graph, &entries), "{graph:?}");
+        assert!(greatest <= max_messages(&graph, &entries), "{graph:?}");
     }
 }
 
@@ -79,7 +83,7 @@ fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
 fn all_hungry_match_independent_model_on_all_graphs_of_four() {
     for graph in classes(4) {
         let (_, greatest) = compare(&graph, &[1; 4]);
-        assert!(greatest <= most(&graph, &[1; 4]), "{graph:?}");
+        assert!(greatest <= max_messages(&graph, &[1; 4]), "{graph:?}");
     }
 }
 
@@ -87,12 +91,12 @@ fn all_hungry_match_independent_model_on_all_graphs_of_four() {
 fn processes_at_a_distance_are_inside_together() {
     let line = vec![vec![1], vec![0, 2], vec![1]];
     violates(&check(&line, &[1, 0, 1]).always(MutualExclusion::new()).run(), "mutual-exclusion");
-    // On a triangle all are neighbours.
+    // On a triangle, all processes are neighbours.
     let triangle = vec![vec![1, 2], vec![0, 2], vec![0, 1]];
     check(&triangle, &[1; 3]).always(MutualExclusion::new()).run().assert_holds();
 }
 
-/// Explores a ring with one mistake.
+/// Explores a ring of philosophers with one known mistake.
 fn mistaken(size: u32, switch: Switch) -> Report {
     let ring = Graph::ring(size);
     let local = LocalMutualExclusion::of(Arc::new(ring.clone()));
@@ -115,8 +119,8 @@ fn detects_mistakes() {
         (Switch::DropsRequest, 2, starved),
     ] {
         let report = mistaken(size, switch);
-        assert_eq!(report.of(property), Judgement::Violated, "{switch:?}: {report}");
-        let is_safe = report.of(unsafe_) == Judgement::Holds;
+        assert_eq!(report.judgement_of(property), Judgement::Violated, "{switch:?}: {report}");
+        let is_safe = report.judgement_of(unsafe_) == Judgement::Holds;
         assert_eq!(is_safe, property != unsafe_, "{switch:?}: {report}");
     }
 }

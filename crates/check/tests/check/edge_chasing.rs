@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{InTurn, in_turn};
+use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::edge_chasing::{Config, Switch};
 use tenure_algorithms::mutex::{
     Central, EdgeChasing, RicartAgrawala, SuzukiKasami, central, ricart_agrawala,
@@ -63,8 +63,8 @@ fn separate_fence_counters_can_decrease() {
     violated(&report, "fencing", 12);
 }
 
-/// A process that enters once can be in at most one deadlock. It then makes at most two attempts.
-/// An aborted attempt that was not in a deadlock adds one more.
+/// A process that enters once can be in at most one deadlock, so it makes at most two attempts. An
+/// attempt that is aborted although it was not in a deadlock adds a third one.
 #[test]
 fn unnumbered_aborts_need_fifo_links() {
     let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempts, 2);
@@ -102,9 +102,13 @@ fn lock_names(names: [&str; 2]) -> Vec<LockName> {
 
 /// Returns a check in which two processes acquire two locks. Each process has its own order of the
 /// locks.
-fn two_named<P: Mutex>(inner: P::Config, first: [&str; 2], second: [&str; 2]) -> Check<InTurn<P>> {
+fn two_named<P: Mutex>(
+    inner: P::Config,
+    first: [&str; 2],
+    second: [&str; 2],
+) -> Check<OrderedLocks<P>> {
     let names = Arc::new([first, second].map(lock_names));
-    Check::with(2, in_turn::Config { names, inner })
+    Check::with(2, ordered_locks::Config { names, inner })
 }
 
 /// Each named lock is an instance of a permission lock or a token lock, which boots when its name
@@ -132,9 +136,9 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
 
 /// Returns a check in which P2 and P3 acquire two locks at one coordinator. Each has its own order
 /// of the locks.
-fn named(second: [&str; 2], third: [&str; 2]) -> Check<InTurn<Central>> {
+fn named(second: [&str; 2], third: [&str; 2]) -> Check<OrderedLocks<Central>> {
     let names = Arc::new([second, second, third].map(lock_names));
-    let config = in_turn::Config { names, inner: central::Config::default() };
+    let config = ordered_locks::Config { names, inner: central::Config::default() };
     Check::with(3, config).entries([0, 1, 1])
 }
 

@@ -23,14 +23,14 @@ use tenure_core::{
 };
 
 /// Maximum number of states of a search over the channel. If a token circulates forever, the
-/// numbers of the channel grow without end.
+/// sequence numbers of the channel grow without end.
 const MAX_STATES: u64 = 100_000;
 
-/// Scope of a search; the file `states` of an algorithm has one line for each.
+/// Scope of a search. The file `states` of an algorithm has one line for each scope.
 ///
-/// The scopes are: two processes that both enter twice, or both start an election; three processes
-/// that all enter once, or all start; two processes over the reliable channel that both enter once,
-/// or of which one starts.
+/// In the first scope, two processes both enter twice, or both start an election. In the second,
+/// three processes all enter once, or all start an election. In the third, two processes over the
+/// reliable channel both enter once, or one of them starts an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Two,
@@ -53,7 +53,7 @@ struct Case {
 impl Case {
     fn run(self) -> Report {
         let channel = if self.scope == OverTheChannel { "fifo:" } else { "" };
-        let parameters = Parameters { rounds: 1, ..Parameters::plain(self.size()) };
+        let parameters = Parameters { number_modulus: 1, ..Parameters::plain(self.size()) };
         catalogue::visit(&format!("{channel}{}", self.name), &parameters, self)
             .unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
@@ -64,7 +64,7 @@ impl Case {
 
     /// Returns true if links must be FIFO, because a search with reordering links would take
     /// minutes.
-    fn in_order(self) -> bool {
+    fn needs_fifo(self) -> bool {
         match self.scope {
             Two => ["edge-chasing", "central-detection"].contains(&self.name),
             Three => {
@@ -93,7 +93,8 @@ impl Case {
         }
     }
 
-    /// Returns the bound on terms, if the terms or rounds of the algorithm grow without end.
+    /// Returns the bound on terms. `None` unless the terms or rounds of the algorithm grow without
+    /// end.
     fn term_max(self) -> Option<u64> {
         let whole = self.scope == Two || self.name == "chandra-toueg";
         match self.name {
@@ -108,9 +109,10 @@ impl Case {
         }
     }
 
-    /// Applies to a check what the card requires of the environment, and the faults of this case.
+    /// Configures a check with the environment that the card requires, and with the faults of this
+    /// case.
     fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
-        let mut check = check.channel(if self.in_order() { Order::Fifo } else { card.order });
+        let mut check = check.channel(if self.needs_fifo() { Order::Fifo } else { card.order });
         if card.detection != Detection::None {
             check = check.detecting();
         }
@@ -132,12 +134,13 @@ impl Case {
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
                 | "leased" | "raft-log" | "relayed-log" | "leased-shares",
             ) => check.in_flight(2).max_states(MAX_STATES),
-            // It retransmits by itself, faster than the channel does.
+            // These algorithms retransmit by themselves, faster than the channel does.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts" | "invitation") => {
                 check.in_flight(2).max_states(MAX_STATES)
             }
             (OverTheChannel, _) => check.in_flight(2),
-            // Their own tests are exhaustive; see `leased.rs` and `leased_shares.rs`.
+            // The tests in `leased.rs` and `leased_shares.rs` explore these algorithms
+            // exhaustively.
             (Two | Three, "leased" | "leased-shares") => check.in_flight(2).max_states(MAX_STATES),
             (_, "dijkstra-ring") | (Three, "raft") | (Two | Three, "raft-log" | "relayed-log") => {
                 check.in_flight(1)
@@ -161,7 +164,7 @@ impl Visitor for Case {
             None => check.always(MutualExclusion::at_most(card.most_inside())),
         };
         let check = check.starvation_free();
-        if card.fenced() { check.always(Fencing::new()).run() } else { check.run() }
+        if card.is_fenced() { check.always(Fencing::new()).run() } else { check.run() }
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Report {
@@ -195,7 +198,7 @@ impl Visitor for Case {
         }
         let mut check = check.configure(|config| config.service = card.service).progress();
         let is_synchronous = card.timing == Timing::Synchronous;
-        let clocked = card.clocked.into_iter().filter(|_| is_synchronous);
+        let clocked = card.timed_promises.into_iter().filter(|_| is_synchronous);
         for property in card.promises.into_iter().chain(clocked) {
             let Some(monitor) = AgreementMonitor::of(card.service, property, self.size(), &[])
             else {
@@ -219,8 +222,8 @@ impl Scope {
     }
 }
 
-/// Searches with these algorithms. Asserts that no property is violated, and that the numbers of
-/// states match the files.
+/// Searches with these algorithms in one scope. Asserts that no property is violated, and that the
+/// numbers of states equal those in the files.
 fn explore(names: &[&'static str], scope: Scope) {
     let mut wrong = String::new();
     for name in names {
@@ -238,13 +241,15 @@ fn explore(names: &[&'static str], scope: Scope) {
     assert!(wrong.is_empty(), "\n{wrong}TENURE_GOLDEN=rewrite updates the files.");
 }
 
-/// Returns true if an algorithm needs rounds, for which the repeats of the channel come too late.
+/// Returns true if an algorithm needs synchronous rounds. The channel sends a lost message again,
+/// but too late for the round.
 fn is_in_rounds(name: &str) -> bool {
     let card = catalogue::card(name, &Parameters::plain(2)).unwrap();
     card.timing == Timing::Rounds
 }
 
-/// Compares one line of an algorithm's file `states` with the result, or updates the file.
+/// Compares the result with the line of this case in the file `states` of the algorithm, or updates
+/// the line. Adds a difference to `wrong`.
 fn compare_with_golden(case: Case, found: &str, wrong: &mut String) {
     let path = format!("../algorithms/tests/golden/{}/states", case.name.replace('-', "_"));
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -286,11 +291,11 @@ fn agreements_hold_over_reliable_channel_with_faults() {
     explore(AGREEMENTS, OverTheChannel);
 }
 
-/// Agreements with hundreds of thousands of states if all of three processes take part.
+/// Agreements with hundreds of thousands of states if all three processes take part.
 const LARGE_AGREEMENTS: [&str; 3] = ["atomic-broadcast", "echo", "central-detection"];
 
-/// Locks with hundreds of thousands of states over the channel. Their own tests use one user or a
-/// smaller window.
+/// Locks with hundreds of thousands of states over the channel. Other tests explore them with one
+/// user or with a smaller window.
 const LARGE_LOCKS: [&str; 5] = ["lamport", "maekawa", "k-mutex", "majority", "edge-chasing"];
 
 #[test]
@@ -312,15 +317,19 @@ fn elections_hold_over_reliable_channel_with_faults() {
     explore(ELECTIONS, OverTheChannel);
 }
 
-/// Negative control: without the channel, these faults violate properties.
+/// Negative control: without the reliable channel, these faults violate properties.
 #[test]
 fn faults_violate_properties_without_reliable_channel() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "raymond"] {
         let report = Case { name, scope: Two, faulty: true }.run();
-        assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{name}: {report}");
+        assert_eq!(
+            report.judgement_of("starvation-freedom"),
+            Judgement::Violated,
+            "{name}: {report}"
+        );
     }
     for name in ["lelann", "chang-roberts", "hirschberg-sinclair", "franklin"] {
         let report = Case { name, scope: Two, faulty: true }.run();
-        assert_eq!(report.of("progress"), Judgement::Violated, "{name}: {report}");
+        assert_eq!(report.judgement_of("progress"), Judgement::Violated, "{name}: {report}");
     }
 }

@@ -9,12 +9,12 @@ use tenure_core::{
     Agreement, Algorithm, Card, Detection, Election, Mutex, Order, Property, SystemModel, Timing,
 };
 
-/// Maximum number of states of a search. All violations of the locks without a lease are found
-/// within a tenth of it.
+/// Maximum number of states of a search. The searches find all violations of the locks without a
+/// lease within a tenth of it.
 const MAX_STATES: u64 = 20_000;
 
-/// Search of two processes, with one wrong suspicion. It returns the judgement of the safety
-/// property if the card promises one.
+/// Search of two processes with one wrong suspicion. The output is the judgement of the safety
+/// property; `None` if the card does not promise it.
 struct Suspect;
 
 impl Suspect {
@@ -33,7 +33,7 @@ impl Visitor for Suspect {
         let exclusion = Property::MutualExclusion;
         card.promises.contains(&exclusion).then(|| {
             let check = Suspect::check::<P>(config, &card).entries(1);
-            check.always(MutualExclusion::new()).run().of(exclusion.name())
+            check.always(MutualExclusion::new()).run().judgement_of(exclusion.name())
         })
     }
 
@@ -42,7 +42,7 @@ impl Visitor for Suspect {
         let one = Property::OneLeaderAtATime;
         card.promises.contains(&one).then(|| {
             let check = Suspect::check::<P>(config, &card);
-            check.always(OneLeader::new(Scope::Overall)).run().of(one.name())
+            check.always(OneLeader::new(Scope::Overall)).run().judgement_of(one.name())
         })
     }
 
@@ -58,14 +58,15 @@ fn permits_wrong_suspicions(card: &Card) -> bool {
 }
 
 fn parameters() -> Parameters {
-    Parameters { rounds: 1, ..Parameters::plain(2) }
+    Parameters { number_modulus: 1, ..Parameters::plain(2) }
 }
 
 fn judge(name: &str) -> Option<Judgement> {
     catalogue::visit(name, &parameters(), Suspect).expect("a name of the catalogue")
 }
 
-/// Compositions over the reliable channel are the same algorithms with more states.
+/// Returns the compositions that are not over the reliable channel. Those over the channel are the
+/// same algorithms with more states.
 fn compositions() -> impl Iterator<Item = (&'static str, Card)> {
     let names = catalogue::compositions().filter(|name| !name.starts_with("fifo:"));
     let cards = names.filter_map(|name| Some((name, catalogue::card(name, &parameters()).ok()?)));
@@ -89,7 +90,7 @@ fn compositions_keep_promises_despite_permitted_suspicion() {
 fn wrong_suspicion_breaks_lock_at_leader_without_lease() {
     let mut broken = 0;
     for (name, card) in compositions() {
-        let is_without_lease = name.starts_with("coordinated:") && card.clocked.is_empty();
+        let is_without_lease = name.starts_with("coordinated:") && card.timed_promises.is_empty();
         assert!(!is_without_lease || card.detection == Detection::Perfect, "{name}");
         if is_without_lease {
             broken += u32::from(judge(name) == Some(Judgement::Violated));

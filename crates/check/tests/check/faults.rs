@@ -1,4 +1,4 @@
-//! Fault matrix of the checklist's section 5.6: the effect of one fault on a lock that does not
+//! Fault matrix of section 5.6 of the checklist: the effect of one fault on a lock that does not
 //! tolerate it.
 
 use tenure_algorithms::Variants;
@@ -30,7 +30,7 @@ use Outcome::{Blocked, Fine, Unsafe};
 
 pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Outcome {
     let report = safe_and_live(check).run();
-    match (report.of("mutual-exclusion"), report.of("starvation-freedom")) {
+    match (report.judgement_of("mutual-exclusion"), report.judgement_of("starvation-freedom")) {
         (Judgement::Violated, _) => Unsafe,
         (Judgement::Holds, Judgement::Violated) => Blocked,
         (Judgement::Holds, Judgement::Holds) => Fine,
@@ -101,7 +101,7 @@ fn blocked_duplicate_is_reported_as_bound() {
     let one = within(1);
     // The token fills its link, so it is never duplicated, and the report must list the bound.
     assert_eq!(one.bounds.in_flight, Some(1), "{one}");
-    assert_eq!(within(2).of("mutual-exclusion"), Judgement::Violated);
+    assert_eq!(within(2).judgement_of("mutual-exclusion"), Judgement::Violated);
     let none = ring().in_flight(1).always(MutualExclusion::new()).run();
     assert_eq!(none.bounds.in_flight, None, "the link is never full without duplicates: {none}");
 }
@@ -117,8 +117,8 @@ fn duplicates_break_coordinator_without_request_numbers() {
     assert_eq!(cell(coordinator(&[0, 1, 1, 1])), Unsafe);
 }
 
-/// Fault matrix of Ricart–Agrawala with a counter of replies. It differs from that of the default
-/// only in the row of duplicates.
+/// Fault matrix of Ricart–Agrawala with a counter of replies. It differs from the matrix of the
+/// default variant only in the row of duplicates.
 #[test]
 fn bare_counter_matches_fault_matrix() {
     let variants = Variants::none().with(ricart_agrawala::Switch::BareCounter);
@@ -191,8 +191,8 @@ fn partition_blocks_sides_lacking_permissions() {
     assert_eq!(cell(maekawa(3, [0, 1, 0]).partitioning(cut(2))), Blocked);
 }
 
-/// In the first case P1 and P2 request, and P3 is separated. In the other cases P1 is separated,
-/// which has the token: first only P1 requests, then P2 and P3.
+/// In the first case, P1 and P2 request, and the partition separates P3. In the other cases, it
+/// separates P1, which has the token: first only P1 requests, then only P2 and P3.
 #[test]
 fn partition_keeps_token_on_its_side() {
     fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Outcome; 3] {
@@ -232,9 +232,9 @@ fn reliable_channel_hides_loss_and_duplication() {
     assert_sound(over().entries([1, 0]).losing(1).duplicating(1));
 }
 
-/// Links lose, duplicate and reorder messages. They hold only one message each, and therefore lose
-/// further ones. No token lock is among these, because the numbers of the channel would grow
-/// without end.
+/// Links lose, duplicate and reorder messages. A link holds only one message, and therefore loses
+/// every further one. The test contains no token lock, because the sequence numbers of the channel
+/// would grow without end.
 #[test]
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]

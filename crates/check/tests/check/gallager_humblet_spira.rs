@@ -18,7 +18,7 @@ use crate::independent::searches::gallager_humblet_spira as theirs;
 use crate::independent::searches::search::{Delivery, count_with_ends};
 use crate::verdicts::counts;
 
-/// Edges of a graph: the indices of both ends, from 0, and the weight.
+/// Edges of a graph. An edge consists of the indices of its ends, from 0, and its weight.
 type Edges = [(usize, usize, u64)];
 
 const PAIR: &Edges = &[(0, 1, 1)];
@@ -73,7 +73,7 @@ fn message_bounds_hold_in_every_schedule() {
         for (most, expected) in [(sent, Judgement::Holds), (sent - 1, Judgement::Violated)] {
             let check = check(size, edges, Variants::none()).fifo().initiators([ProcessId(0)]);
             let report = check.always(MessageBudget::at_most(card.messages.per, most)).run();
-            assert_eq!(report.of("cost"), expected, "{edges:?}: {report}");
+            assert_eq!(report.judgement_of("cost"), expected, "{edges:?}: {report}");
         }
     }
 }
@@ -120,8 +120,8 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
     all.filter(|edges| theirs::minimum_tree(size, edges).len() + 1 == size).collect()
 }
 
-/// Runs one schedule. At each step, `pick` chooses one of the links in use, which are in ascending
-/// order.
+/// Runs one schedule, and returns the cluster at its end. At each step, `pick` receives the number
+/// of links in use and returns the index of one of them in ascending order.
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
     let size = config.graph.vertices();
     let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
@@ -132,7 +132,7 @@ fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<Gall
             return cluster;
         }
         links.sort_unstable();
-        cluster.pass(links[pick(links.len())], 0);
+        cluster.deliver_at(links[pick(links.len())], 0);
     }
 }
 
@@ -149,7 +149,7 @@ fn tree(cluster: &TestCluster<GallagerHumbletSpira>) -> Vec<(usize, usize)> {
 
 /// Compares all 772 connected graphs of up to five processes. Kruskal's algorithm, the independent
 /// implementation and Tenure's find the same tree. In the same schedule, both implementations send
-/// the same number of messages, at most 2E + 5N log₂N.
+/// the same number of messages. It is at most 2E + 5N log₂N.
 #[test]
 fn all_small_graphs_match_independent_implementation() {
     let seed = 1983;

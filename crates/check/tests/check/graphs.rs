@@ -30,11 +30,11 @@ struct Case<'a> {
 /// Purpose of an exploration.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Checks the promises of the card.
+    /// Judges the properties that the card promises.
     Promises,
     /// Counts states without monitors. An initiator that knows the leader starts no election.
     States,
-    /// Measures the least and the greatest number of messages.
+    /// Measures the least and the greatest number of messages of a run.
     Messages,
 }
 
@@ -63,13 +63,13 @@ impl<'a> Case<'a> {
         self.explore(Kind::Promises).report()
     }
 
-    /// Returns the numbers of states and of steps.
+    /// Returns the number of states and the number of steps.
     fn states(&self) -> (u64, u64) {
         let report = self.explore(Kind::States).report();
         (report.states, report.transitions)
     }
 
-    /// Returns the least and the greatest number of messages.
+    /// Returns the least and the greatest number of messages of a run.
     fn messages(&self) -> (u64, u64) {
         self.explore(Kind::Messages).messages()
     }
@@ -147,8 +147,8 @@ const EXTINCTION: &str = "echo-election";
 const SATURATION: &str = "tree-election";
 const FLOODING: &str = "flooding-election";
 
-/// Compares the checker with the independent model: states, steps, and extreme numbers of messages.
-/// Returns the extremes.
+/// Compares the checker with the independent model: the numbers of states and steps, and the least
+/// and the greatest number of messages. Returns the latter two.
 fn compare<S: Process>(case: &Case<'_>, sites: &[S]) -> (u64, u64) {
     assert_eq!(case.states(), count(sites.to_vec(), Unordered), "{case:?}");
     let found = case.messages();
@@ -347,6 +347,6 @@ fn each_mistake_is_found() {
     ] {
         let case = Case { variant: Some(variant), ..Case::new(name, graph, starters) };
         let report = case.report();
-        assert_eq!(report.of(property), Judgement::Violated, "{case:?}: {report}");
+        assert_eq!(report.judgement_of(property), Judgement::Violated, "{case:?}: {report}");
     }
 }

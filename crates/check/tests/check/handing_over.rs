@@ -100,8 +100,8 @@ impl<E: Election + Algorithm> Algorithm for ResigningElection<E> {
         E::card(config, size)
     }
 
-    fn ranked((config, fakes_resignation): &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
-        (E::ranked(config, ranks), *fakes_resignation)
+    fn with_ranks((config, fakes_resignation): &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
+        (E::with_ranks(config, ranks), *fakes_resignation)
     }
 
     fn highest_term(&self) -> u64 {
@@ -120,7 +120,7 @@ fn timed(fakes_resignation: bool) -> Check<ResigningElection<Raft>> {
         election: Delay::between_units(3, 4),
         heartbeat: Delay::units(1),
         lease: Delay::units(1),
-        rounds: 1,
+        heartbeat_modulus: 1,
         variants: Variants::none(),
     };
     let check = Check::with(3, (config, fakes_resignation)).term_max(2).in_flight(2);
@@ -131,16 +131,16 @@ fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// A process that votes for the successor breaks its promise not to vote, but the old leader has
-/// already stepped down.
+/// A process that votes for the successor breaks its promise not to vote. But by then, the old
+/// leader has stepped down.
 #[test]
 fn leadership_transfer_never_creates_two_leaders() {
     one_leader_at_a_time(timed(false)).assert_holds();
     violates(&one_leader_at_a_time(timed(true)), "one-leader-at-a-time");
 }
 
-/// One process starts an election. If it leads when its user does so again, it transfers its
-/// leadership.
+/// One process starts an election. If its user starts another election while the process leads, the
+/// process transfers its leadership.
 #[test]
 fn leadership_transfer_tolerates_faults_and_any_timers() {
     for (lost, doubled) in [(1, 0), (0, 1)] {
@@ -150,7 +150,7 @@ fn leadership_transfer_tolerates_faults_and_any_timers() {
         one_leader_at_a_time(faulty(false)).assert_holds();
         violates(&one_leader_at_a_time(faulty(true)), "one-leader-at-a-time");
     }
-    let config = raft::Config { rounds: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
+    let config = raft::Config { heartbeat_modulus: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
     let anytime = Check::<ResigningElection<Raft>>::with(3, (config, false))
         .term_max(2)
         .in_flight(1)
@@ -182,13 +182,13 @@ fn bully_transfers_leadership_and_all_agree() {
     let one = |check: Check<ResigningElection<Bully>>| check.always(OneLeader::new(Scope::Overall));
     eventually_agrees(one(bullies(false))).assert_holds();
     eventually_agrees(one(bullies(false).term_max(2).crashing(1))).assert_holds();
-    // Negative control: a leader that stays has created a second one.
+    // Negative control: a leader that continues to lead has created a second leader.
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
 }
 
-/// If the successor crashes as well, two processes may lead. One did not learn of the successor,
-/// the other had transferred its leadership to it. This ends when the lower process learns of the
-/// higher one.
+/// If the successor crashes in addition, two processes may lead: one that did not learn of the
+/// successor, and the one that transferred its leadership to the successor. This ends when the
+/// lower of the two learns of the higher one.
 #[test]
 #[ignore = "takes some seconds on two cores"]
 fn bully_leads_again_if_its_successor_crashes() {

@@ -1,5 +1,5 @@
-//! Comparison with independent searches that share no code with the checker: equal numbers of
-//! states and steps. `tests/independent/README.md` defines the counts.
+//! Comparison with independent searches that share no code with the checker. The numbers of states
+//! and steps are equal. `tests/independent/README.md` defines these numbers.
 
 #[path = "../../../../tests/independent/mod.rs"]
 pub(crate) mod searches;
@@ -26,7 +26,7 @@ use searches::{
     token_ring,
 };
 
-/// Numbers of entries of the users in each search.
+/// Workloads: for each user, by index, the number of its entries.
 const ENTRIES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
 
 fn checked<P: Mutex>(check: Check<P>, entries: &[u32]) -> (u64, u64) {
@@ -37,7 +37,8 @@ fn size(entries: &[u32]) -> u32 {
     entries.len() as u32
 }
 
-/// Compares one lock on reordering links with its independent model, for all numbers of entries.
+/// Compares the states and steps of one lock on reordering links with those of its independent
+/// model, for all workloads.
 fn compare<P: Mutex, S: Process>(
     name: &str,
     check: impl Fn(u32) -> Check<P>,
@@ -97,8 +98,8 @@ fn chang_roberts_matches_independent_state_counts() {
     }
 }
 
-/// Returns a check of Maekawa's lock with quorums of one kind, and the same quorums as lists for
-/// the independent model.
+/// Returns a check of Maekawa's lock with quorums of this kind, and the quorums as lists for the
+/// independent model.
 fn maekawa_with_lists(
     kind: Kind,
     size: u32,
@@ -110,7 +111,7 @@ fn maekawa_with_lists(
     (with::<Maekawa>(size, votes::Config { variants, ..plain }).fifo(), lists)
 }
 
-/// Quorum of each process, as a list of process indices.
+/// For each process, by index: its quorum, as a list of process indices.
 type QuorumLists = Vec<Vec<usize>>;
 
 #[test]

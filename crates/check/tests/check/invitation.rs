@@ -17,22 +17,23 @@ fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
     with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting()
 }
 
-/// Adds the properties that the card promises.
+/// Adds the properties that the card promises to a check.
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
     let check = check.always_and_at_end(Agreement::new()).progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(FreshTerms::new())
 }
 
-/// Returns a check of two processes, of which the first starts.
+/// Returns a check of two processes, of which only the first starts an election.
 fn two(mistakes: &[Switch]) -> ServiceCheck<Invitation> {
     promised(invitation(2, mistakes).initiators([ProcessId(0)]).in_flight(1))
 }
 
-/// A scope: the size of the group, the number of processes that start, the highest number of a
-/// group, the maximum of messages on a link, and the order of delivery.
+/// A scope. It consists of the size of the group, the number of processes that start an election,
+/// the highest number that a group may have, the maximum number of messages on a link, and the
+/// order of delivery.
 type Case = (u32, usize, u64, usize, Delivery);
 
-/// Compares the states and the steps of the checker with the independent model.
+/// Compares the numbers of states and steps of the checker with those of the independent model.
 fn compare((size, starters, most, in_flight, order): Case) {
     let starters: Vec<usize> = (0..starters).collect();
     let check = invitation(size, &[]).in_flight(in_flight).term_max(most).progress();
@@ -71,13 +72,14 @@ fn restarted_leader_is_found_in_every_schedule() {
     two(&[]).term_max(3).crashing(1).recovering(1).run().assert_holds();
 }
 
-/// A wrong suspicion parts the group, and it merges again.
+/// A wrong suspicion splits the group, and the parts merge again.
 #[test]
 fn wrong_suspicion_does_no_harm() {
     two(&[]).term_max(3).suspecting_falsely(1).run().assert_holds();
 }
 
-/// Each side has a leader, for ever: no agreement, but one leader per group.
+/// Each side of a partition has its own leader forever. So the processes do not agree, but each
+/// group has one leader.
 #[test]
 fn sides_of_a_partition_have_one_leader_each() {
     let check = || invitation(2, &[]).initiators([ProcessId(0)]).in_flight(2).term_max(2);

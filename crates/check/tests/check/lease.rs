@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use tenure_algorithms::mutex::lease::{Config, Switch};
-use tenure_algorithms::mutex::{EntryTimes, Lease};
+use tenure_algorithms::mutex::{EntryDurations, Lease};
 use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_check::{Check, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
@@ -15,11 +15,11 @@ use crate::catalogue::violates;
 
 fn config(switches: &[Switch]) -> Config {
     let plain = Config::plain(TICKS_PER_UNIT);
-    let times = EntryTimes { rounds: 1, ..plain.times };
+    let times = EntryDurations { request_modulus: 1, ..plain.times };
     Config { times, variants: variants(switches), ..plain }
 }
 
-/// Returns a check in synchronous time. A message takes between the ends of `latency`, in units.
+/// Returns a check in synchronous time. The latency of a message is within `latency`, in units.
 fn timed(size: u32, config: Config, latency: RangeInclusive<u32>) -> ServiceCheck<Lease> {
     with::<Lease>(size, config).synchronous(latency)
 }
@@ -72,8 +72,8 @@ fn every_rule_is_needed_for_safety() {
     assert_eq!(lengths, [9, 9, 8, 5, 8]);
 }
 
-/// If timers fire at any time, a holder may be paused. It then continues inside after its lease has
-/// expired.
+/// If timers fire at any time, a holder may be paused. It then continues inside although its lease
+/// has expired.
 #[test]
 fn paused_holder_wakes_up_beside_another_holder() {
     let check = with::<Lease>(2, config(&[])).always(MutualExclusion::new());
@@ -88,5 +88,8 @@ fn leader_lease_ends_before_next_election() {
         check.always(OneLeader::new(Scope::Overall)).partitioning(P2).run()
     };
     office(&[]).assert_holds();
-    assert_eq!(office(&[Switch::NoMargin]).of("one-leader-at-a-time"), Judgement::Violated);
+    assert_eq!(
+        office(&[Switch::NoMargin]).judgement_of("one-leader-at-a-time"),
+        Judgement::Violated
+    );
 }

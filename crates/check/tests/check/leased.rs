@@ -20,13 +20,13 @@ fn two(switches: &[Switch]) -> ServiceCheck<Leased> {
     exclusive(switches).always(Fencing::new())
 }
 
-/// Returns the check of [`two`], which judges only mutual exclusion.
+/// Returns the check of [`two`] with mutual exclusion as its only property.
 fn exclusive(switches: &[Switch]) -> ServiceCheck<Leased> {
     with::<Leased>(2, config(switches)).synchronous(0..=1).always(MutualExclusion::new())
 }
 
 fn config(switches: &[Switch]) -> Config {
-    Config { rounds: 1, variants: variants(switches), ..Config::plain(TICKS_PER_UNIT) }
+    Config { renewal_modulus: 1, variants: variants(switches), ..Config::plain(TICKS_PER_UNIT) }
 }
 
 const P2: [ProcessId; 1] = [ProcessId(1)];
@@ -44,8 +44,8 @@ fn lease_ends_crashed_holder_across_leader_changes() {
     violates(&full, "starvation-freedom");
 }
 
-/// The command on the algorithm's card. Before the search begins, P2 has entered and crashed, and
-/// no time has passed.
+/// The command is the one on the algorithm's card. Before the search begins, P2 has entered and
+/// crashed, and no time has passed.
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
@@ -55,8 +55,8 @@ fn steps_before_the_search_precede_time() {
     violates(&check(&[Switch::TtlJumpsBack]), "starvation-freedom");
 }
 
-/// A new leader may lack an expiry that its predecessor had not logged. The lease of the holder
-/// then ends by itself.
+/// The log of a new leader may lack an expiry that its predecessor had not logged. The lease of the
+/// holder then expires all the same.
 #[test]
 fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[Switch::EarlyRelease]);
@@ -86,8 +86,8 @@ fn every_rule_is_needed() {
 }
 
 /// A random choice decides whether a renewal reaches the leader or its predecessor. A schedule
-/// repeats this choice in the checker and in the simulator. With another choice, its next step
-/// would not be possible.
+/// repeats this choice in the checker and in the simulator. If the choice were different, the next
+/// step of the schedule would not be possible.
 #[test]
 fn counterexample_with_choices_replays_in_every_engine() {
     let mistake = [Switch::DeadlineFromAnswer];

@@ -1,6 +1,6 @@
-//! Read and write locks, semaphores and several locks of a lock service with clients. While clocks
-//! are accurate, no two shares that exclude each other are held together, fences grow, and every
-//! client is served. The controls omit a rule.
+//! Read and write locks, semaphores and several locks of a lock service with clients. Clients never
+//! hold two shares that exclude each other at the same time while clocks are accurate. Fences grow,
+//! and every client is served. The controls omit a rule.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Judgement, Report};
@@ -16,10 +16,10 @@ const MAX_STATES: u64 = 30_000;
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
     variants: &'a [&'a str],
-    /// Number of entries, by process.
+    /// For each process, by index: the number of its entries.
     entries: &'a [u32],
     properties: &'a [Property],
-    /// Actions before the search begins, without time.
+    /// Actions before the search begins. No time passes between them.
     before: &'a str,
     /// True if the link of P2 may break.
     partition: bool,
@@ -48,7 +48,7 @@ impl Case<'_> {
     fn run(&self) -> Report {
         let variants = self.variants.iter().map(ToString::to_string).collect();
         let size = self.entries.len() as u32;
-        let parameters = Parameters { rounds: 1, variants, ..Parameters::plain(size) };
+        let parameters = Parameters { number_modulus: 1, variants, ..Parameters::plain(size) };
         let report = catalogue::visit("leased-shares", &parameters, *self);
         report.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
@@ -90,7 +90,7 @@ impl Visitor for Case<'_> {
     }
 }
 
-/// A reader and a writer.
+/// One client reads and another writes.
 #[test]
 fn safe_and_live_with_accurate_clocks() {
     for variants in [&[][..], &["semaphore"], &["two-locks"], &["early-release"]] {
@@ -110,17 +110,18 @@ fn lease_ends_crashed_holder() {
     Case { crash: true, ..TWO }.run().assert_holds();
 }
 
-/// P1 and P2 hold a part each, and P3 waits for the whole lock.
+/// P1 and P2 hold a part each, such as a read lock. P3 waits for the whole lock, such as a write
+/// lock.
 const TWO_READERS: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver p1→p2; \
     deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
     deliver p1→p3; deliver p3→p1";
 
-/// As [`TWO_READERS`], and P1 has left.
+/// The same as [`TWO_READERS`], after which P1 has released its part.
 const ONE_READER: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver p1→p2; \
     deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
     deliver p1→p3; deliver p3→p1; unlock p1";
 
-/// P1 holds a part, P3 waits for the whole lock, and P2 has requested a part after that.
+/// P1 holds a part, and P3 waits for the whole lock. After P3, P2 has requested a part.
 const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver p1→p3; \
     deliver p3→p1; deliver p1→p3; deliver p3→p1; lock p2 part; deliver p2→p1; deliver p1→p2; \
     deliver p2→p1; deliver p1→p2";
@@ -129,7 +130,7 @@ const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver
 const TWO_CLAIMS: &str =
     "lock p2 whole; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 part";
 
-/// As [`TWO_CLAIMS`], and P1 requests the whole lock, after an entry with a part.
+/// The same as [`TWO_CLAIMS`], but P1 requests the whole lock after an entry with a part.
 const TWO_UPGRADES: &str = "lock p1 part; unlock p1; lock p2 whole; deliver p2→p1; \
     deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 whole";
 
@@ -137,7 +138,8 @@ const LIVE: Case<'_> = Case { properties: &[Property::Progress], ..TWO };
 const FENCED: Case<'_> = Case { entries: &[1; 3], properties: &[Property::Fencing], ..TWO };
 const EXCLUSIVE: Case<'_> = Case { properties: &[Property::SessionExclusion], ..FENCED };
 
-/// Mistakes, each with a variant that avoids it in the same situation.
+/// Known mistakes. Each consists of variants without the mistake, variants with it, and the case
+/// that distinguishes them.
 const MISTAKES: [(&[&str], &[&str], Case<'_>); 5] = [
     (
         &["early-release"],
@@ -159,8 +161,16 @@ fn every_rule_is_needed() {
     for (right, wrong, case) in MISTAKES {
         let report = Case { variants: wrong, ..case }.run();
         let [property] = case.properties else { panic!("one property each: {case:?}") };
-        assert_eq!(report.of(property.name()), Judgement::Violated, "{wrong:?}: {report}");
+        assert_eq!(
+            report.judgement_of(property.name()),
+            Judgement::Violated,
+            "{wrong:?}: {report}"
+        );
         let report = Case { variants: right, max_states: MAX_STATES, ..case }.run();
-        assert_ne!(report.of(property.name()), Judgement::Violated, "{right:?}: {report}");
+        assert_ne!(
+            report.judgement_of(property.name()),
+            Judgement::Violated,
+            "{right:?}: {report}"
+        );
     }
 }

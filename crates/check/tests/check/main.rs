@@ -1,4 +1,4 @@
-//! Tests of the checker: known figures, known judgements, and mistakes that it must find.
+//! Tests of the checker: known figures, known judgements, and known mistakes that it must find.
 
 mod agreement_case;
 mod ample;

@@ -58,7 +58,8 @@ fn reordered_withdrawal_cancels_next_request() {
     violated(&report, "starvation-freedom", 8);
 }
 
-/// Two of the three pairs lack each process. Without P2 none of the other quorums is left.
+/// With three pairs, one quorum is left whichever process crashes. With the two pairs that contain
+/// P2, none is left if P2 crashes.
 #[test]
 fn listed_quorums_survive_while_one_is_left() {
     let listed = |text: &str| {

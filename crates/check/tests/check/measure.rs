@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, bully, chang_roberts};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, TokenRing, ricart_agrawala};
-use tenure_check::{Check, Checkable, Ends, Measure, MeasureConfig, MeasureReport, Value};
+use tenure_check::{Check, Checkable, Measure, MeasureConfig, MeasureReport, MeasureValue, RunEnd};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_trace::{Kind, Trace};
 
@@ -97,7 +97,7 @@ fn mistake_raises_the_maximum() {
 fn idle_token_has_no_bound() {
     let report = measured(of::<TokenRing>(2), Measure::Messages);
     assert!(report.is_unbounded(), "{report}");
-    assert_eq!(report.ends, Some(Ends::Served));
+    assert_eq!(report.ends, Some(RunEnd::Served));
     let maximum = report.maximum.as_ref().expect("there is a run");
     let from = maximum.run.repeats_from.expect("the end of the run repeats");
     assert!(from < maximum.run.steps.len());
@@ -120,10 +120,10 @@ fn time_is_the_longest_chain() {
     assert_eq!(extremes(alone, Measure::Time), (2, 2));
     let both = measured(ricart_agrawala(2, Variants::none()), Measure::Time);
     let maximum = both.maximum.as_ref().expect("there is a run");
-    assert_eq!(maximum.value, Value::Exactly(chain(&maximum.trace)));
+    assert_eq!(maximum.value, MeasureValue::Exactly(chain(&maximum.trace)));
     let election = measured(chang_roberts(&[3, 2, 1], Variants::none()), Measure::Time);
     let maximum = election.maximum.as_ref().expect("there is a run");
-    assert_eq!(maximum.value, Value::Exactly(chain(&maximum.trace)));
+    assert_eq!(maximum.value, MeasureValue::Exactly(chain(&maximum.trace)));
 }
 
 /// Returns the longest causal chain of messages in a trace without crashes.
@@ -156,7 +156,7 @@ fn schedules_attain_the_extremes() {
         let report = measured(chang_roberts(ids, Variants::none()), Measure::Messages);
         for extreme in [&report.maximum, &report.minimum] {
             let extreme = extreme.as_ref().expect("there is a run");
-            assert_eq!(extreme.value, Value::Exactly(sent(&extreme.trace)), "{report}");
+            assert_eq!(extreme.value, MeasureValue::Exactly(sent(&extreme.trace)), "{report}");
         }
     }
 }

@@ -70,13 +70,13 @@ impl<P: Protocol<Command = election::Command, Event = election::Event>> Driver<P
     }
 }
 
-/// A prefix of a run: the processes, the users and the messages in flight.
+/// A prefix of a run, given by the processes, users and messages in flight after it.
 #[derive(Clone)]
 struct Prefix<P: Protocol, U> {
     processes: Vec<P>,
     users: Vec<U>,
-    /// Messages in flight: sender, receiver, content, and length of the causal chain that ends with
-    /// the message.
+    /// Messages in flight. Each consists of its sender, receiver and content, and the length of the
+    /// causal chain that ends with it.
     in_flight: Vec<(ProcessId, ProcessId, P::Message, u32)>,
     chains: Vec<u32>,
     totals: Totals,

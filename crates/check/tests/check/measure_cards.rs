@@ -1,12 +1,12 @@
-//! The costs on the cards beside the extremes of all schedules.
+//! The costs on the cards of algorithms, compared with the extremes over all schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Parameters, Visitor};
-use tenure_check::{Check, Checkable, Ends, Entries, Measure, MeasureReport};
+use tenure_check::{Check, Checkable, Entries, Measure, MeasureReport, RunEnd};
 use tenure_core::{
-    Agreement, Algorithm, Card, Detection, Election, Mutex, Per, ProcessId, Rank, Timing,
+    Agreement, Algorithm, Card, CostUnit, Detection, Election, Mutex, ProcessId, Rank, Timing,
 };
 
 use crate::independent::searches::graphs::permutations;
@@ -56,7 +56,7 @@ impl Visitor for Case {
     }
 }
 
-/// Returns the rank orders of a group up to rotation.
+/// Returns the orders of the ranks in a group. Orders that are rotations of each other count once.
 fn rings(size: u32) -> Vec<Vec<u32>> {
     let ring = |others: &Vec<usize>| {
         std::iter::once(size).chain(others.iter().map(|other| *other as u32 + 1)).collect()
@@ -64,8 +64,9 @@ fn rings(size: u32) -> Vec<Vec<u32>> {
     permutations(size as usize - 1).iter().map(ring).collect()
 }
 
-/// Measures an algorithm in several workloads. Asserts that no run exceeds the card, and returns
-/// whether a run attains its upper bound. `None` if the card has no bound.
+/// Measures the messages of an algorithm in several workloads. Asserts that no run exceeds the
+/// bounds of the card. Returns true if a run attains the upper bound, and `None` if the card has no
+/// upper bound.
 fn attains(name: &str, size: u32) -> Option<bool> {
     let all: Vec<ProcessId> = (0..size).map(ProcessId).collect();
     let workloads = std::iter::once(all.clone()).chain(all.iter().map(|one| vec![*one]));
@@ -74,11 +75,11 @@ fn attains(name: &str, size: u32) -> Option<bool> {
         workloads.flat_map(|active| rings(size).into_iter().map(move |ring| (active.clone(), ring)))
     {
         let ranks = ring.iter().map(|id| Rank::of_id(*id)).collect();
-        let parameters = Parameters { rounds: 1, ranks, ..Parameters::plain(size) };
+        let parameters = Parameters { number_modulus: 1, ranks, ..Parameters::plain(size) };
         let case = Case { size, active };
         let measured = catalogue::visit(name, &parameters, case.clone());
         let (card, report) = measured.unwrap_or_else(|error| panic!("{name}: {error}"))?;
-        let is_lock = card.messages.per == Per::Entry;
+        let is_lock = card.messages.per == CostUnit::Entry;
         let times = if is_lock { case.active.len() as u64 } else { 1 };
         let most = card.messages.most.map(|most| most * times);
         let (least, context) = (card.messages.least * times, format!("{case:?}: {report}"));
@@ -87,13 +88,13 @@ fn attains(name: &str, size: u32) -> Option<bool> {
             assert!(!report.is_unbounded() && maximum <= most, "{context}");
             *attained.get_or_insert(false) |= maximum == most;
             let minimum = report.exact_minimum().map_or(u64::MAX, u64::from);
-            assert!(report.ends == Some(Ends::Served) || minimum >= least, "{context}");
+            assert!(report.ends == Some(RunEnd::Served) || minimum >= least, "{context}");
         }
     }
     attained
 }
 
-/// Returns the algorithms whose upper bound no run attains.
+/// Returns the algorithms of which no run attains the upper bound on the card.
 fn not_attained(size: u32) -> BTreeSet<&'static str> {
     let names = MUTEXES.iter().chain(ELECTIONS.iter()).copied();
     let found: BTreeMap<&str, bool> =
@@ -102,16 +103,16 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
     found.into_iter().filter(|(_, attained)| !attained).map(|(name, _)| name).collect()
 }
 
-/// Two entries of two processes with quorums take 7 of at most 12 messages: 6(K − 1) needs more
-/// competitors.
+/// With quorums, two entries of two processes take at most 7 messages, and the card permits 12
+/// messages. Only with more competitors, a run attains 6(K − 1) messages for an entry.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));
 }
 
-/// With three processes that enter once, a tree or a path of pointers is never as long as the bound
-/// for all entries together. Takes ten seconds:
-/// `cargo test -p tenure-check --test check -- --ignored cards_of_three`.
+/// With three processes that enter once each, a tree or a path of pointers is never long enough to
+/// attain the bound for all entries together. Takes ten seconds: `cargo test -p tenure-check --test
+/// check -- --ignored cards_of_three`.
 #[test]
 #[ignore = "takes ten seconds"]
 fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {

@@ -34,8 +34,8 @@ fn one_lost_token_is_regenerated_but_not_both() {
     violates(&both, "starvation-freedom");
 }
 
-/// N + 1 numbers are sufficient, and N are not. The bound that the algorithm's file states is exact
-/// for two and three processes.
+/// N + 1 numbers are sufficient, and N numbers are not. So the bound in the documentation of the
+/// algorithm is exact for two and three processes.
 #[test]
 fn needs_n_plus_one_numbers() {
     let variants = Variants::none().with(misra_ring::Switch::FewNumbers);
@@ -43,7 +43,11 @@ fn needs_n_plus_one_numbers() {
     for size in 2..=3 {
         let wrong = with::<MisraRing>(size, few()).fifo();
         let report = wrong.always(MutualExclusion::new()).run();
-        assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "n = {size}: {report}");
+        assert_eq!(
+            report.judgement_of("mutual-exclusion"),
+            Judgement::Violated,
+            "n = {size}: {report}"
+        );
     }
 }
 
@@ -62,8 +66,8 @@ fn duplicate_is_unsafe_and_crash_blocks() {
     violates(&crash, "starvation-freedom");
 }
 
-/// In contrast to the ring with one token, the pong can carry causality past the ping. So entries
-/// do not follow the order of requests.
+/// In contrast to the ring with one token, the second token (the pong) can carry causality past the
+/// first one (the ping). So entries may violate the order of requests.
 #[test]
 fn does_not_keep_request_order() {
     violates(&check(3).always(Order::new()).run(), "order");

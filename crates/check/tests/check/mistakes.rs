@@ -1,4 +1,4 @@
-//! Deliberate mistakes in algorithms. The checker must find each by a shortest run.
+//! Known mistakes in algorithms. The checker must find each mistake by a shortest run.
 
 use tenure_check::{Check, Report, ViolationKind};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};

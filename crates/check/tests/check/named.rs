@@ -1,8 +1,8 @@
 //! Named locks at one leader. Each of them behaves like a single lock at a leader, in every
 //! schedule with crashes and recoveries. Requests with equal names concern the same lock.
 
-use tenure_algorithms::compose::coordinated::named;
-use tenure_algorithms::compose::{Named, coordinated};
+use tenure_algorithms::compose::coordinated::named_locks;
+use tenure_algorithms::compose::{NamedLocks, coordinated};
 use tenure_algorithms::election::{RepairedChangRoberts, repaired_chang_roberts};
 use tenure_check::{Check, Checkable};
 use tenure_core::monitors::{Fencing, MutualExclusion};
@@ -19,7 +19,7 @@ use crate::verdicts::states;
 /// A process with many named locks, whose user knows one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SingleNameUser<E: Election> {
-    locks: Named<E>,
+    locks: NamedLocks<E>,
     name: LockName,
 }
 
@@ -34,9 +34,9 @@ impl<E: Election> Protocol for SingleNameUser<E> {
     type Config = Config<E::Config>;
     type Command = mutex::Command;
     type Event = mutex::Event;
-    type Message = named::Message<E::Message>;
-    type Timer = named::Timer<E::Timer>;
-    type Stable = <Named<E> as Protocol>::Stable;
+    type Message = named_locks::Message<E::Message>;
+    type Timer = named_locks::Timer<E::Timer>;
+    type Stable = <NamedLocks<E> as Protocol>::Stable;
 
     fn boot(
         group: Group,
@@ -44,7 +44,7 @@ impl<E: Election> Protocol for SingleNameUser<E> {
         stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let locks = Named::boot(group, &config.locks, stable, &mut inside(fx));
+        let locks = NamedLocks::boot(group, &config.locks, stable, &mut inside(fx));
         SingleNameUser { locks, name: config.names[group.me().index()].clone() }
     }
 
@@ -66,7 +66,7 @@ impl<E: Election> Protocol for SingleNameUser<E> {
     }
 
     fn timer_role(timer: &Self::Timer) -> TimerRole {
-        Named::<E>::timer_role(timer)
+        NamedLocks::<E>::timer_role(timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
@@ -74,7 +74,7 @@ impl<E: Election> Protocol for SingleNameUser<E> {
     }
 }
 
-fn inside<E: Election>(fx: &mut impl Effects<SingleNameUser<E>>) -> impl Effects<Named<E>> {
+fn inside<E: Election>(fx: &mut impl Effects<SingleNameUser<E>>) -> impl Effects<NamedLocks<E>> {
     fx.wrap(
         |message| message,
         |timer| timer,
@@ -87,7 +87,7 @@ fn inside<E: Election>(fx: &mut impl Effects<SingleNameUser<E>>) -> impl Effects
 
 impl<E: Election + Algorithm> Algorithm for SingleNameUser<E> {
     fn card(config: &Self::Config, size: u32) -> Card {
-        Named::<E>::card(&config.locks, size)
+        NamedLocks::<E>::card(&config.locks, size)
     }
 
     fn highest_term(&self) -> u64 {
@@ -111,8 +111,8 @@ fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-/// A lock that exists from the first request with its name, although a new leader may not know it.
-/// Safe and live in all states, whose number is pinned.
+/// A named lock exists from the first request with its name, although a new leader may not know the
+/// name. It is safe and live in all states. The test pins their number.
 #[test]
 fn named_lock_is_safe_and_live_with_recovery() {
     let same = || named(["a", "a"]).starvation_free();

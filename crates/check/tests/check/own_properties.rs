@@ -1,5 +1,5 @@
-//! Properties written as expressions: they have the same judgements and shortest lengths as the
-//! built-in monitors. Reductions that would hide a violation are off.
+//! Properties written as expressions. They have the same judgements and shortest counterexamples as
+//! the built-in monitors. Reductions that would hide a violation are off.
 
 use std::num::NonZeroU32;
 
@@ -32,7 +32,8 @@ fn election(form: Form, text: &str, size: u32) -> OwnProperty {
     own(form, text, size, Service::Election)
 }
 
-/// Returns the judgement of the only property, and the length of its counterexample.
+/// Returns the judgement of the only property of a report, and the length of its counterexample, if
+/// any.
 fn result(report: &Report) -> (Judgement, Option<usize>) {
     assert_eq!(report.properties.len(), 1, "{report}");
     (report.properties[0].1, report.shortest().map(|found| found.length()))
@@ -199,8 +200,8 @@ fn fairness_decides_liveness() {
     judged(Fairness::Strong).assert_holds();
 }
 
-/// A process that enters when its second timer fires. The first timer arms the second one and
-/// cancels it, in turn, for ever.
+/// A process that enters when its second timer fires. When the first timer fires, it arms the
+/// second one or, the next time, cancels it, and so on for ever.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Toggling {
     is_armed: bool,
@@ -255,7 +256,7 @@ impl Protocol for Toggling {
     }
 }
 
-/// The second timer is possible again and again, but never for ever.
+/// The second timer is possible again and again, but never stays possible for ever.
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {

@@ -36,7 +36,8 @@ enum Timer<T> {
     Inner(T),
 }
 
-/// Effects of the inner process. A due timer that it sets or cancels is no longer due.
+/// Effects of the paused process. If it sets or cancels a timer that was due, the timer is no
+/// longer due.
 struct InnerEffects<'a, F, T> {
     fx: &'a mut F,
     due: &'a mut Vec<T>,
@@ -131,7 +132,8 @@ impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
             }
             Timer::Continue => {
                 self.is_stopped = false;
-                let precedes = |role| matches!(role, TimerRole::EndsClaim | TimerRole::Paces);
+                let precedes =
+                    |role| matches!(role, TimerRole::EndsClaim | TimerRole::PacesHeartbeats);
                 self.fire_due(precedes, fx);
                 if self.fires_first {
                     self.fire_due(|_| true, fx);
@@ -149,7 +151,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
     }
 }
 
-/// Monitor: the paused process never suspects its peer, which is live.
+/// Monitor that requires that the paused process never suspects its peer, which is live.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Accuracy;
 
@@ -174,7 +176,7 @@ impl Monitor<Command, Event> for Accuracy {
 
 fn paused(fires_first: bool) -> Report {
     let (period, timeout) = (Delay::units(2), Delay::units(4).max);
-    let config = Config { period, timeout, increment: TICKS_PER_UNIT, longest: timeout };
+    let config = Config { period, timeout, increment: TICKS_PER_UNIT, max_timeout: timeout };
     let check = Check::<Pausable<Heartbeat>>::with(2, (config, fires_first));
     check.synchronous(0..=1).always(Accuracy).run()
 }

@@ -19,12 +19,12 @@ use crate::verdicts::Explored;
 const DRINKING: &str = "drinking-philosophers";
 const CONGENIAL: &str = "congenial-philosophers";
 
-/// An algorithm whose users request this many sessions.
+/// An algorithm. `sessions` contains, for each user, the number of sessions that it requests.
 #[derive(Clone, Debug)]
 struct Case<'a> {
     name: &'static str,
     sessions: &'a [u32],
-    /// Graph of the conflicts; `None` for a ring.
+    /// Graph whose edges are the conflicts; `None` for a ring.
     graph: Option<Graph>,
     variant: Option<&'static str>,
     duplicates: u32,
@@ -51,14 +51,16 @@ impl<'a> Case<'a> {
         self.explore(false).report()
     }
 
-    /// Checks the promises, and compares states and steps with the model.
+    /// Checks the promises of the card, and compares the numbers of states and steps with those of
+    /// the independent model.
     fn compare_states<S: Process>(&self, sites: Vec<S>) {
         let report = self.report();
         report.assert_holds();
         assert_eq!((report.states, report.transitions), count(sites, self.order), "{self:?}");
     }
 
-    /// Compares the extreme numbers of messages with the model, and returns them.
+    /// Compares the least and the greatest number of messages with those of the independent model,
+    /// and returns them.
     fn compare_messages<S: Process>(&self, sites: Vec<S>) -> (u64, u64) {
         let found = self.explore(true).messages();
         assert_eq!(found, extremes(sites, self.order), "{self:?}");
@@ -97,8 +99,8 @@ impl Visitor for Explore<'_> {
     }
 }
 
-/// Links that reorder: while a fork is in transit, a bottle can go to and fro any number of times.
-/// So the messages are compared on FIFO links.
+/// If links reorder messages, a bottle can go to and fro any number of times while a fork is in
+/// transit. So the messages are compared on FIFO links.
 fn compare_drinking(lists: &graphs::Graph, sessions: &[u32]) {
     let sites = || searches::drinking::sites(lists, sessions);
     let unordered = Case { graph: Some(graph(lists)), ..Case::new(DRINKING, sessions) };
@@ -155,7 +157,11 @@ fn detects_mistakes() {
         (CONGENIAL, "drops-deferred", &[1, 1, 1], stuck),
     ] {
         let report = Case { variant: Some(variant), ..Case::new(name, sessions) }.report();
-        assert_eq!(report.of(property), Judgement::Violated, "{name} {variant}: {report}");
+        assert_eq!(
+            report.judgement_of(property),
+            Judgement::Violated,
+            "{name} {variant}: {report}"
+        );
     }
     let plain = Case { variant: Some("one-at-a-time"), ..Case::new(CONGENIAL, &[1, 1, 1]) };
     plain.report().assert_holds();

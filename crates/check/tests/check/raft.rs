@@ -1,6 +1,6 @@
 //! Raft's election: one leader per term under all faults, and one leader at a time while clocks are
-//! accurate. In the controls, processes forget a vote or a promise, or a leader does not check for
-//! a majority.
+//! accurate. In the controls, a process forgets its vote or its promise, or a leader does not check
+//! whether a majority responds.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -18,7 +18,7 @@ use crate::catalogue::violated;
 
 fn config(size: u32, switches: &[Switch]) -> raft::Config {
     let plain = raft::Config::plain(size, TICKS_PER_UNIT);
-    raft::Config { rounds: 1, variants: variants(switches), ..plain }
+    raft::Config { heartbeat_modulus: 1, variants: variants(switches), ..plain }
 }
 
 /// Returns a check in which timers fire at any time and delays have no bound. The search prunes
@@ -36,9 +36,9 @@ fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// Returns a check in synchronous time. Clocks differ as far as the range of each delay. As in
-/// [`raft::Config::plain`], heartbeat interval and lease together are shorter than the election
-/// timeout.
+/// Returns a check in synchronous time. A timer fires at any unit within the range of its delay, as
+/// if clocks differed. As in [`raft::Config::plain`], heartbeat interval and lease together are
+/// shorter than the election timeout.
 fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
     // A heartbeat interval is longer than a message and its answer.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
@@ -67,8 +67,8 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
-/// Control for the searches above: their bounds suffice to find a forgotten vote. If no message may
-/// be lost, one message per link is not enough.
+/// Control for the searches above: with the same bounds, a search finds a forgotten vote. If no
+/// message may be lost, one message per link is not enough.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
@@ -124,11 +124,14 @@ fn three_agree_in_synchronous_time_with_recovery() {
 #[test]
 fn two_terms_may_have_concurrent_leaders() {
     let anytime = raft(3, 2, &[]).max_states(2_000_000);
-    assert_eq!(one_leader_at_a_time(anytime).of("one-leader-at-a-time"), Judgement::Violated);
+    assert_eq!(
+        one_leader_at_a_time(anytime).judgement_of("one-leader-at-a-time"),
+        Judgement::Violated
+    );
 }
 
-/// The lease of the thesis, with accurate timers. A partitioned leader steps down before the others
-/// elect, at whatever moment the partition occurs.
+/// With the lease of the thesis and accurate timers, a partitioned leader steps down before the
+/// other processes elect a leader, at whatever moment the partition occurs.
 #[test]
 fn partition_has_one_leader_with_accurate_clocks() {
     one_leader_at_a_time(timed(&[], 0..=0)).assert_holds();

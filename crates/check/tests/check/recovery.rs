@@ -1,5 +1,5 @@
-//! Recovery: its row in the checklist's fault matrix (5.6), and searches with recoveries that shift
-//! timestamps.
+//! Recovery: its row in the fault matrix (section 5.6 of the checklist), and searches in which
+//! processes recover and timestamps are shifted.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, MisraRing, NaimiTrehel, Raymond, RicartAgrawala,
@@ -32,7 +32,8 @@ fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
 }
 
-/// No process makes a new token. So there are never two tokens, and a lost one stays lost.
+/// No process makes a new token. So there are never two tokens, and a token that is lost in a crash
+/// stays lost.
 #[test]
 fn crashed_token_stays_lost() {
     for size in 2..=3 {

@@ -36,7 +36,7 @@ fn election_by_lock_elects_first_entrant() {
                 holds(&report, property);
             }
             // The first entrant leads, not the largest.
-            assert_eq!(report.of("validity"), Judgement::Violated);
+            assert_eq!(report.judgement_of("validity"), Judgement::Violated);
         }
     }
 }

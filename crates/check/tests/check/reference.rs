@@ -1,5 +1,6 @@
-//! Numbers of states of the textbook's Ricart–Agrawala on which independent tools agree. One of
-//! these tools is `tests/independent`, which also counts states of other algorithms.
+//! Numbers of states of the textbook's version of Ricart–Agrawala. Independent tools agree on these
+//! numbers. One of these tools is `tests/independent`, which also counts states of other
+//! algorithms.
 
 use crate::by_service::with;
 use crate::textbook::{Mistake, Textbook};

@@ -34,7 +34,8 @@ fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
     verdicts::states(with_properties(check, ids).always(OneLeader::new(Scope::PerTerm)))
 }
 
-/// Repeats the check for the ring of two and both rings of three, on FIFO and on reordering links.
+/// Returns the numbers of states for the ring of two and both rings of three: first on FIFO links,
+/// then on reordering links. `change` changes each check.
 fn on_all(
     change: impl Fn(ServiceCheck<RepairedChangRoberts>) -> ServiceCheck<RepairedChangRoberts>,
 ) -> [[u64; 3]; 2] {
@@ -53,7 +54,7 @@ fn largest_leads_without_crashes() {
     assert_eq!(twice, [[137, 1_356, 1_467], [319, 11_547, 12_909]]);
 }
 
-/// Checklist 3.14, 5.7 *crash during*, *crash before start*.
+/// Rows *crash during* and *crash before start* (sections 3.14 and 5.7 of the checklist).
 #[test]
 fn largest_survivor_leads_after_any_crash() {
     let during = on_all(|ring| ring.crashing(1));
@@ -73,7 +74,8 @@ fn third_leads_after_two_crashes() {
     assert_eq!([Order::Fifo, Order::Reordered].map(two), [15_636, 51_399]);
 }
 
-/// Checklist 5.7 *restart within election*. The search prunes terms above the third.
+/// Row *restart within election* (section 5.7 of the checklist). The search prunes terms above the
+/// third.
 #[test]
 fn recovered_largest_process_leads() {
     let back = |ring: ServiceCheck<RepairedChangRoberts>| {
@@ -94,7 +96,8 @@ fn recovered_largest_process_leads_with_reordering() {
     assert_eq!(found, [2_189_219, 1_273_302]);
 }
 
-/// Checklist 5.7 *wrong timeouts*: they cause additional elections and nothing else.
+/// Row *wrong timeouts* (section 5.7 of the checklist): wrong suspicions cause additional elections
+/// and nothing else.
 #[test]
 fn false_suspicion_costs_only_elections() {
     let wrong =
@@ -104,7 +107,8 @@ fn false_suspicion_costs_only_elections() {
     assert_eq!(beside, [[186, 10_022, 6_482], [249, 26_454, 20_018]]);
 }
 
-/// Checklist 5.7 *crash during*: the published Chang–Roberts, with the same schedules and detector.
+/// Row *crash during* (section 5.7 of the checklist) for the published Chang–Roberts, with the same
+/// schedules and detector.
 #[test]
 fn crash_breaks_election_without_repair() {
     let ids = [3, 2, 1];

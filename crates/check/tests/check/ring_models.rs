@@ -37,8 +37,8 @@ fn started<P: Member<All: Checkable>>(
     check.configure(|config| config.model.single_election = true).progress()
 }
 
-/// Compares one ring, with its states unless it is large. Returns the number of messages, which is
-/// the same in all schedules.
+/// Compares the checker with the independent model on one ring. Omits the number of states if the
+/// ring is large. Returns the number of messages, which is the same in all schedules.
 fn compare<P: Member<All: Checkable>, S: Process>(
     ids: &[u32],
     initiators: &[usize],
@@ -55,7 +55,8 @@ fn compare<P: Member<All: Checkable>, S: Process>(
     least
 }
 
-/// All users start on rings of two and three, and one on rings of four and five.
+/// Returns the processes whose users start an election: all on rings of two and three processes,
+/// and one on rings of four and five.
 fn initiators(size: usize) -> Vec<usize> {
     (0..if size < 4 { size } else { 1 }).collect()
 }
@@ -112,7 +113,8 @@ fn peterson_needs_fewer_messages_than_its_twin() {
     }
 }
 
-/// Judges whether the largest rank leads, and whether the smallest does.
+/// Returns two judgements: whether the process with the largest rank leads, and whether the one
+/// with the smallest does.
 fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
     let check = || {
         let config = lelann::Config::of(ranks(ids), variants);
@@ -121,7 +123,7 @@ fn choices(ids: &[u32], variants: Variants<lelann::Switch>) -> [Judgement; 2] {
     let validity = || Validity::new(ranks(ids).to_vec());
     let largest = check().always_and_at_end(validity()).run();
     let smallest = check().always_and_at_end(validity().of_smallest(true)).run();
-    [largest.of("validity"), smallest.of("smallest-leads")]
+    [largest.judgement_of("validity"), smallest.judgement_of("smallest-leads")]
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn franklin(ids: &[u32]) -> ServiceCheck<Franklin> {
 }
 
 /// Returns a check of a ring of `size` processes. The search prunes states in which a process has
-/// drawn a third lot.
+/// drawn a random rank for the third time.
 fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
     of::<ItaiRodeh>(size).term_max(2)
 }
@@ -159,7 +159,8 @@ fn tolerates_duplication() {
     assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
 }
 
-/// On reordering links, for any initiator. Two initiators make more than a million states.
+/// Links reorder messages, and any one process starts an election. Two initiators would make more
+/// than a million states.
 #[test]
 fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     let states = [0, 1, 2].map(|first| {
@@ -213,7 +214,7 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Returns the number of states of two processes that enter once each a lock at the elected leader.
+/// Returns the number of states of a lock at the elected leader that two processes enter once each.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     verdicts::states(safe.progress())

@@ -12,7 +12,7 @@ use crate::independent::searches::graphs::permutations;
 use crate::independent::searches::synchronous_rings::{self as rings, Elected};
 use crate::verdicts::Explored;
 
-/// An algorithm in rounds, with its configuration and the changes to the check.
+/// An algorithm in rounds, with its configuration. `change` changes the configuration of the check.
 #[derive(Clone)]
 struct Case {
     name: &'static str,
@@ -56,7 +56,7 @@ impl Case {
     }
 
     fn is(&self, property: &str) -> Judgement {
-        self.report().of(property)
+        self.report().judgement_of(property)
     }
 
     /// Returns the least and the greatest number of messages of a complete measurement.
@@ -116,7 +116,7 @@ impl Visitor for Explore<'_> {
 
 const FLOODSET: &str = "floodset";
 
-/// By default f is N − 2, in N − 1 rounds.
+/// By default, f is N − 2, and the algorithm takes f + 1 = N − 1 rounds.
 #[test]
 fn f_plus_one_rounds_agree_and_f_rounds_do_not() {
     for (size, crashes) in [(2, 1), (3, 1), (3, 2), (4, 2)] {
@@ -170,7 +170,7 @@ fn messages_match_independent_model() {
 #[test]
 fn asynchronous_time_violates_agreement_without_a_crash() {
     let asynchronous = Case::new(FLOODSET, 2).changed(|config| {
-        config.model.rounds = false;
+        config.model.has_rounds = false;
         config.model.latency = None;
     });
     assert_eq!(asynchronous.is("agreement"), Judgement::Violated);
@@ -181,7 +181,7 @@ fn asynchronous_time_violates_agreement_without_a_crash() {
 fn known_bounds_carry_rounds_that_are_long_enough() {
     let stretched = |units| {
         let mut case = Case::new(FLOODSET, 2).changed(|config| {
-            config.model.rounds = false;
+            config.model.has_rounds = false;
             config.model.latency = Some(0..=1);
             let propose = |at: u32| format!("propose p{at} {at}").parse::<Action>().unwrap();
             config.model.prefix = (1..=2).map(propose).collect();
@@ -239,7 +239,7 @@ fn mistakes_on_synchronous_rings_are_found() {
 #[test]
 fn time_slice_fails_in_asynchronous_time() {
     let asynchronous = Case::new("time-slice", 2).changed(|config| {
-        config.model.rounds = false;
+        config.model.has_rounds = false;
         config.model.latency = None;
         config.model.initiators = Some(vec![ProcessId(0), ProcessId(1)]);
     });
@@ -250,7 +250,7 @@ fn time_slice_fails_in_asynchronous_time() {
 #[test]
 fn asynchronous_election_holds_in_rounds() {
     let rounds = Case::new("chang-roberts", 4).changed(|config| {
-        config.model.rounds = true;
+        config.model.has_rounds = true;
         config.model.latency = Some(1..=1);
     });
     rounds.report().assert_holds();

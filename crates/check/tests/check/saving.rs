@@ -1,5 +1,5 @@
-//! Crashes between a save and the release of the effects. Also a runner that releases effects
-//! before it saves, which the checker must detect.
+//! Crashes between a save and the release of the effects. In addition, a runner that releases
+//! effects before it saves, which the checker must detect.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -61,7 +61,7 @@ impl Algorithm for FiringCounter {
     }
 }
 
-/// Monitor: at most `max` successive counts are never reported to the user.
+/// Monitor that permits at most `max` successive counts that are never reported to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct MaxSkipped {
     max: u64,
@@ -106,7 +106,7 @@ fn crash_after_save_suppresses_all_effects() {
 
 fn three() -> raft::Config {
     let plain = raft::Config::plain(3, TICKS_PER_UNIT);
-    raft::Config { rounds: 1, variants: Variants::none(), ..plain }
+    raft::Config { heartbeat_modulus: 1, variants: Variants::none(), ..plain }
 }
 
 fn raft(saving: Saving, in_flight: usize) -> Report {

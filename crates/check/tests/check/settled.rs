@@ -1,5 +1,5 @@
 //! The bully algorithm from a state in which the highest process already leads. Many descriptions
-//! of its failures begin there.
+//! of failures of the algorithm begin in this state.
 
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_algorithms::election::{Bully, bully};
@@ -14,8 +14,8 @@ use tenure_core::{
 use crate::by_service::variants;
 use crate::catalogue::violated;
 
-/// The bully algorithm whose processes start with the announcement of the highest process already
-/// received.
+/// The bully algorithm, with another start: each process has already received the announcement of
+/// the highest process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct BullyWithLeader(Bully);
 
@@ -96,7 +96,7 @@ fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
-/// The two steps are a false suspicion, and a timeout before the answer.
+/// The two steps are a wrong suspicion, and a timeout before the answer arrives.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {

@@ -1,5 +1,5 @@
 //! Locks in shared memory: every interleaving, compared with the independent model of
-//! `tests/independent/shared_memory.rs`, and the shortest run to each mistake.
+//! `tests/independent/shared_memory.rs`, and the shortest run that shows each known mistake.
 
 use tenure_algorithms::shared_memory::{
     Bakery, PetersonLock, TestAndSet, bakery, peterson_lock, test_and_set,
@@ -12,7 +12,9 @@ use tenure_check::{
 use tenure_core::Property;
 use tenure_core::shared_memory::SharedMemoryLock;
 
-use crate::independent::searches::shared_memory::{Findings, MOST, Program, Ties, findings};
+use crate::independent::searches::shared_memory::{
+    Findings, MAX_COUNTED_BYPASS, Program, Ties, findings,
+};
 
 const ALL: [Property; 5] = [
     Property::MutualExclusion,
@@ -22,7 +24,7 @@ const ALL: [Property; 5] = [
     Property::Bypass(Some(1)),
 ];
 
-/// Highest ticket in these tests.
+/// Highest ticket that the searches in these tests explore.
 const TICKETS: u32 = 3;
 
 const PETERSON: Program = Program::Peterson { turn_first: false, turn: true, flag: true };
@@ -46,11 +48,11 @@ where
     check_shared_memory::<L>(&config(size, &properties), &variants)
 }
 
-/// Compares a report with the findings of the independent model.
+/// Asserts that a report contains the findings of the independent model.
 fn assert_agrees(report: &Report, program: Program) {
     let theirs = findings(program, report.size as usize);
     let collision = report.counterexample("mutual-exclusion").map(|found| found.length());
-    let is_violated = |property| report.of(property) == Judgement::Violated;
+    let is_violated = |property| report.judgement_of(property) == Judgement::Violated;
     let bypass = report.bypass.as_ref().expect("it was measured").max;
     let ours = Findings {
         states: report.states,
@@ -58,7 +60,7 @@ fn assert_agrees(report: &Report, program: Program) {
         collision,
         deadlock: is_violated("deadlock-freedom"),
         starvation: is_violated("starvation-freedom"),
-        bypass: Some(bypass).filter(|most| *most <= MOST),
+        bypass: Some(bypass).filter(|most| *most <= MAX_COUNTED_BYPASS),
     };
     assert_eq!(ours, theirs, "{program:?}, {} processes", report.size);
 }
@@ -104,7 +106,7 @@ fn promises_of_the_cards_hold() {
     assert_eq!(report.bypass.expect("it was measured").max, 1);
     check::<Bakery, _>(2, None).assert_holds();
     let report = check::<TestAndSet, _>(2, None);
-    let verdicts = ALL.map(|property| report.of(property.name()));
+    let verdicts = ALL.map(|property| report.judgement_of(property.name()));
     use Judgement::{Holds, Violated};
     assert_eq!(verdicts, [Holds, Holds, Violated, Violated, Violated]);
 }
@@ -112,7 +114,7 @@ fn promises_of_the_cards_hold() {
 #[test]
 fn three_processes_bypass_each_other_without_bound_but_starve_none() {
     let report = check::<PetersonLock, _>(3, None);
-    let verdicts = ALL.map(|property| report.of(property.name()));
+    let verdicts = ALL.map(|property| report.judgement_of(property.name()));
     use Judgement::{Holds, Violated};
     assert_eq!(verdicts, [Holds, Holds, Holds, Violated, Violated]);
     let bypass = report.bypass.expect("it was measured");
@@ -209,5 +211,5 @@ fn bounds_and_limits_are_reported() {
     let mut short = config(2, &[Property::MutualExclusion]);
     short.limits = Limits { states: Some(50), ..short.limits };
     let report = check_shared_memory::<PetersonLock>(&short, &Variants::none());
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Incomplete);
+    assert_eq!(report.judgement_of("mutual-exclusion"), Judgement::Incomplete);
 }

@@ -1,10 +1,10 @@
 //! Self-stabilization of Dijkstra's three solutions: closure, convergence and the greatest number
 //! of moves, compared with an independent search of all states.
 
-use tenure_algorithms::stabilization::{SystemConfig, SystemError, system};
+use tenure_algorithms::stabilization::{SystemConfig, SystemError, create_system};
 use tenure_check::{
-    Judgement, StabilizationConfig, StabilizationError, StabilizationReport, SystemRun, Value,
-    check_stabilization,
+    Judgement, MeasureValue, StabilizationConfig, StabilizationError, StabilizationReport,
+    SystemRun, check_stabilization,
 };
 use tenure_core::Property;
 
@@ -26,13 +26,13 @@ fn of_states(size: usize, states: u8) -> SystemConfig {
 }
 
 fn checked(name: &str, config: &SystemConfig) -> StabilizationReport {
-    let system = system(name, config).expect("a valid configuration");
+    let system = create_system(name, config).expect("a valid configuration");
     let config = StabilizationConfig { name: name.to_owned(), max_states: 20_000_000 };
     check_stabilization(&*system, &config).expect("a small system")
 }
 
 fn converges(report: &StabilizationReport) -> bool {
-    report.of(Property::Convergence) == Judgement::Holds
+    report.judgement_of(Property::Convergence) == Judgement::Holds
 }
 
 fn figures(report: &StabilizationReport) -> Figures {
@@ -40,9 +40,9 @@ fn figures(report: &StabilizationReport) -> Figures {
         states: report.states as usize,
         legitimate: report.legitimate as usize,
         transitions: usize::try_from(report.transitions).expect("a small number"),
-        is_closed: report.of(Property::Closure) == Judgement::Holds,
+        is_closed: report.judgement_of(Property::Closure) == Judgement::Holds,
         moves: match report.moves {
-            Value::Exactly(moves) if converges(report) => Some(moves),
+            MeasureValue::Exactly(moves) if converges(report) => Some(moves),
             _ => None,
         },
     }
@@ -68,8 +68,8 @@ fn figures_match_independent_search() {
     }
 }
 
-/// The figures for the first solution hold for K = N and above. With K = N − 1 they differ for
-/// three machines only.
+/// The figures for the first solution hold if K is at least N, the number of machines. With K = N −
+/// 1 they differ only for three machines.
 #[test]
 fn moves_to_converge_at_most() {
     let default = |name: &'static str| move |size| moves(name, &plain(size)).expect("a bound");
@@ -91,7 +91,7 @@ fn ring_converges_from_n_minus_one_states_on() {
     }
 }
 
-/// Executes a run in the independent model, and returns its states.
+/// Executes a run in the independent model, and returns the states of the model.
 fn executed(model: &System, run: &SystemRun) -> Vec<Vec<Machine>> {
     let value = |text: &str| -> Machine {
         let mut letters = text.chars();
@@ -118,7 +118,7 @@ fn executed(model: &System, run: &SystemRun) -> Vec<Vec<Machine>> {
 fn worst_schedules_are_possible_and_as_long() {
     for (name, model) in [(RING, k_state(4, 4)), (FOUR, four_state(5)), (THREE, three_state(5))] {
         let report = checked(name, &plain(model.values.len()));
-        let worst = report.worst.as_ref().expect("a worst schedule");
+        let worst = report.worst_run.as_ref().expect("a worst schedule");
         let states = executed(&model, worst);
         let legitimate = |state: &Vec<Machine>| model.successors(state).len() == 1;
         assert_eq!(states.iter().position(legitimate), Some(worst.length()), "{name}");
@@ -129,12 +129,15 @@ fn worst_schedules_are_possible_and_as_long() {
 #[test]
 fn too_few_states_leave_a_cycle() {
     let report = checked(RING, &of_states(4, 2));
-    assert_eq!((report.of(Property::Closure), converges(&report)), (Judgement::Holds, false));
+    assert_eq!(
+        (report.judgement_of(Property::Closure), converges(&report)),
+        (Judgement::Holds, false)
+    );
     let found = report.violations.first().expect("a cycle");
     let states = executed(&k_state(4, 2), &found.run);
     assert_eq!(states.first(), states.last());
     assert!(states.iter().all(|state| k_state(4, 2).successors(state).len() > 1));
-    assert_eq!(report.moves, Value::Unbounded);
+    assert_eq!(report.moves, MeasureValue::Unbounded);
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn mistakes_are_found() {
         let config = SystemConfig { variants: vec![variant.to_owned()], ..plain(size) };
         let report = checked(name, &config);
         let found = [Property::Closure, Property::Convergence]
-            .map(|property| report.of(property) == Judgement::Violated);
+            .map(|property| report.judgement_of(property) == Judgement::Violated);
         assert_eq!(found, violated, "{name} with {variant}");
         assert_eq!(report.violations[0].run.length(), length, "{name} with {variant}");
     }
@@ -193,14 +196,14 @@ fn ring_of_three_processes_with_messages_needs_five_states() {
 
 #[test]
 fn rejects_impossible_systems() {
-    let rejected = |name: &str, config: &SystemConfig| system(name, config).err();
+    let rejected = |name: &str, config: &SystemConfig| create_system(name, config).err();
     assert_eq!(rejected("lamport", &plain(3)), Some(SystemError::Name));
     assert_eq!(rejected(RING, &plain(1)), Some(SystemError::Size { size: 1 }));
     assert_eq!(rejected(RING, &of_states(3, 1)), Some(SystemError::States { states: 1 }));
     assert_eq!(rejected(FOUR, &of_states(3, 4)), Some(SystemError::FixedStates { name: FOUR }));
     let with_messages = SystemConfig { has_messages: true, ..plain(3) };
     assert_eq!(rejected(THREE, &with_messages), Some(SystemError::NoMessages { name: THREE }));
-    let large = system(RING, &plain(10)).expect("a valid configuration");
+    let large = create_system(RING, &plain(10)).expect("a valid configuration");
     let config = StabilizationConfig { name: RING.to_owned(), max_states: 1000 };
     let error = StabilizationError::TooManyStates { states: 10_000_000_000, max: 1000 };
     assert_eq!(check_stabilization(&*large, &config).err(), Some(error));

@@ -25,7 +25,7 @@ pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
     explored(check).0
 }
 
-/// Monitor: no two entries have the same fence.
+/// Monitor that requires that no two entries have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct DifferentFences(Vec<Fence>);
 

@@ -1,6 +1,6 @@
-//! Swarm searches: they visit all states if the table has room, omit as many as they estimate if it
-//! has not, find the mistakes that an exhaustive search finds, and never report that a property
-//! holds.
+//! Swarm searches: they visit all states if the table has room, and otherwise omit about as many as
+//! they estimate. They find the known mistakes that an exhaustive search finds. They never report
+//! that a property holds.
 
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};
@@ -14,7 +14,7 @@ use crate::catalogue::{safe_and_live, violates};
 use crate::panics::PanicOnGreeting;
 use crate::textbook::{Mistake, Textbook};
 
-/// Returns a member with a table of this size.
+/// Returns the configuration of the member with this number. Its table has `bytes` bytes.
 fn member(number: u64, bytes: u64) -> SwarmConfig {
     SwarmConfig { bytes, ..SwarmConfig::of(number, 8) }
 }
@@ -52,8 +52,9 @@ fn crashes_timers_and_synchronous_time_lead_to_the_same_states() {
     assert_eq!((report.states, report.transitions), (exhaustive.states, exhaustive.transitions));
 }
 
-/// A table that is too small omits states. The states behind an omitted state are missing, too, so
-/// the estimate is a lower bound, and the coverage an upper bound.
+/// A table that is too small omits states. States that can be reached only through omitted states
+/// are missing in addition. So the estimate is a lower bound on the omissions, and the coverage is
+/// an upper bound.
 #[test]
 fn estimated_omissions_are_a_lower_bound() {
     let check = || of::<RicartAgrawala>(3).entries([2, 1, 1]).always(MutualExclusion::new());
@@ -73,7 +74,7 @@ fn estimated_omissions_are_a_lower_bound() {
     assert!(explored[2] > explored[0], "a larger table omits fewer states");
 }
 
-/// Each mistake, found by an exhaustive search and by every member of a swarm.
+/// An exhaustive search and every member of a swarm find each known mistake.
 #[test]
 fn every_member_finds_mistakes_of_locks() {
     let textbook = |mistake| safe_and_live(Check::<Textbook>::with(2, mistake).entries(2));
@@ -116,7 +117,7 @@ fn deadlock_is_found_where_a_run_ends() {
     assert_eq!(found.kind, ViolationKind::End);
     assert!(found.explanation.contains("wait, and the run can end here"), "{report}");
     let correct = check(&[]);
-    assert_eq!(correct.of("deadlock-freedom"), Judgement::Incomplete, "{correct}");
+    assert_eq!(correct.judgement_of("deadlock-freedom"), Judgement::Incomplete, "{correct}");
 }
 
 #[test]

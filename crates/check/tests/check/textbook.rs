@@ -1,6 +1,6 @@
-//! Ricart–Agrawala as in the textbook. The clock is the highest number that this process saw or
-//! sent in a request. Replies carry no content. Fields that have no meaning in a phase do not exist
-//! in it.
+//! Ricart–Agrawala as in the textbook. The clock of a process is the highest number that the
+//! process saw or sent in a request. Replies carry no content. A state has no fields that are
+//! meaningless in the phase of the process.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
@@ -24,7 +24,7 @@ enum Phase {
     Inside { request: u64 },
 }
 
-/// A mistaken rule, which the checker must find.
+/// A rule with a known mistake, which the checker must find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
     #[default]

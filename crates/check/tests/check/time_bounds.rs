@@ -17,7 +17,8 @@ use crate::independent::searches::timed::Bounds;
 use crate::independent::searches::timed_bully::two_leaders;
 use crate::independent::searches::timed_heartbeat::false_suspicion;
 
-/// Bounds with and without variation, steps and drift.
+/// Returns bounds in which the latency varies or not, steps take time or not, and clocks drift or
+/// not.
 fn all_bounds() -> impl Iterator<Item = Bounds> {
     let latencies = [(0, 1), (1, 1), (1, 2)];
     let steps = [(0, 0), (0, 1), (1, 1)];
@@ -34,15 +35,16 @@ fn within<P: Checkable>(check: Check<P>, bounds: Bounds) -> Check<P> {
     check.drifting(drift * 10_000)
 }
 
-/// Returns the length of the counterexample. `None` if the only property of the check holds.
+/// Returns the length of the counterexample to the only property of the check. `None` if the
+/// property holds.
 fn length(report: &Report) -> Option<usize> {
     let found = report.counterexamples.first().map(|found| found.length());
     assert!(found.is_some() || report.holds() && report.bounds.in_flight.is_none(), "{report}");
     found
 }
 
-/// Returns a check of the bully with these timeouts. The processes below `initiators` start an
-/// election, with numbers up to 1.
+/// Returns a check of the bully algorithm with this configuration. The users of the first
+/// `initiators` processes start an election. The search prunes terms above 1.
 fn bully_with(size: u32, config: bully::Config, initiators: u32) -> ServiceCheck<Bully> {
     let check = with::<Bully>(size, config).initiators((0..initiators).map(ProcessId));
     check.always(OneLeader::new(Scope::Overall)).term_max(1)
@@ -53,7 +55,8 @@ fn bully_timeouts(size: u32, [answer, coordinator]: [u32; 2]) -> bully::Config {
     bully::Config { answer, coordinator, ..bully::Config::plain(size, TICKS_PER_UNIT) }
 }
 
-/// Returns the least T at which two processes never lead at the same time. T1 is long.
+/// Returns the least answer timeout T at which two processes never lead at the same time. The
+/// coordinator timeout T1 is long.
 fn least_safe_answer(size: u32, initiators: u32, bounds: Bounds) -> u32 {
     let all: Vec<usize> = (0..initiators as usize).collect();
     for answer in 1.. {
@@ -72,8 +75,8 @@ fn least_safe_answer(size: u32, initiators: u32, bounds: Bounds) -> u32 {
     unreachable!("there is a safe timeout")
 }
 
-/// A question, a step and an answer take at most 2 L + S, and the fastest clock must show less than
-/// T then.
+/// Returns the least safe answer timeout T according to the theory. A question, a step and an
+/// answer take at most 2 L + S, and even the fastest clock must then show less than T.
 fn safe_answer(bounds: Bounds) -> u32 {
     let longest = 2 * bounds.latency.1 + bounds.step.1;
     let mut safe = (1..).filter(|answer| answer * 100 > longest * (100 + bounds.drift));
@@ -95,11 +98,11 @@ fn least_safe_answer_timeout_is_the_same_for_three() {
     }
 }
 
-/// Returns the configuration that follows from the bounds.
+/// Returns the configuration that the algorithm derives from the bounds.
 fn derived<C: Configured>(size: u32, bounds: Bounds) -> C {
     let Bounds { latency, step, drift } = bounds;
     let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
-    let parameters = Parameters { rounds: 1, ..Parameters::plain(size) };
+    let parameters = Parameters { number_modulus: 1, ..Parameters::plain(size) };
     C::configured(&parameters.bounded(latency, step, drift * 10_000)).expect("a configuration")
 }
 
@@ -115,7 +118,7 @@ fn derived_timeouts_of_bully_are_safe() {
     within(crashing, bounds).run().assert_holds();
 }
 
-/// Control: timeouts derived from smaller bounds are too short.
+/// Negative control: timeouts derived from smaller bounds are too short.
 #[test]
 fn timeouts_for_smaller_bounds_are_unsafe() {
     let [steady, slow] = [(0, 0), (1, 4)].map(|step| Bounds { latency: (0, 1), step, drift: 0 });
@@ -128,7 +131,7 @@ fn timeouts_for_smaller_bounds_are_unsafe() {
 fn heartbeats(period: u32, timeout: u32) -> Check<Heartbeat> {
     let timeout = Delay::units(timeout.into()).max;
     let period = Delay::units(period.into());
-    Check::with(2, HeartbeatConfig { period, timeout, increment: 0, longest: timeout })
+    Check::with(2, HeartbeatConfig { period, timeout, increment: 0, max_timeout: timeout })
 }
 
 /// Returns the least timeout at which a detector never suspects a live process.
@@ -144,8 +147,9 @@ fn least_accurate_timeout(period: u32, bounds: Bounds) -> u32 {
     unreachable!("there is an accurate timeout")
 }
 
-/// Without drift, two heartbeats arrive at most a period, the variation of the latency, and that of
-/// two steps apart: the heartbeat's own step, and one that delays it.
+/// Without drift, the time between two heartbeats is at most the sum of a period, the variation of
+/// the latency, and twice the variation of a step. One of these steps sends the heartbeat, and the
+/// other delays its receipt.
 #[test]
 fn least_accurate_timeout_matches_independent_search() {
     for bounds in all_bounds() {
@@ -157,7 +161,7 @@ fn least_accurate_timeout_matches_independent_search() {
     }
 }
 
-/// Without bounds, no timeout is safe.
+/// Without bounds on latency, no timeout is safe.
 #[test]
 fn no_timeout_is_safe_in_asynchronous_time() {
     for timeout in [4, 4_000] {
@@ -167,7 +171,7 @@ fn no_timeout_is_safe_in_asynchronous_time() {
     }
 }
 
-/// The timeouts of a lease follow from the bound on drift. The control ignores it.
+/// The timeouts of a lease follow from the bound on drift. The negative control ignores this bound.
 #[test]
 fn derived_timeouts_of_lease_are_safe() {
     let lease = |config: lease::Config, step, drift| {
@@ -182,7 +186,8 @@ fn derived_timeouts_of_lease_are_safe() {
     violates(&lease(derived(2, bounds), (0, 0), 20), "mutual-exclusion");
 }
 
-/// The end of a step sends its messages, so totals do not depend on the duration of steps.
+/// Messages are sent at the end of a step, so the number of messages does not depend on the
+/// duration of steps.
 #[test]
 fn measures_count_messages_at_the_end_of_steps() {
     let measured = |step| {

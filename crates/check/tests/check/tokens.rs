@@ -17,7 +17,7 @@ use crate::faults::Outcome::{Blocked, Fine, Unsafe};
 use crate::faults::{Outcome, cell};
 use crate::survival::explored;
 
-/// Explanation of a search that finds no violation.
+/// Message of an assertion that expects no violation.
 const SHORT: &str = "no violation in runs this short";
 
 fn suzuki_kasami(size: u32) -> ServiceCheck<SuzukiKasami> {
@@ -40,8 +40,9 @@ fn path(size: u32) -> ServiceCheck<Raymond> {
     raymond(Shape::Path, size)
 }
 
-/// Returns the numbers of states and steps of four searches, each of them on FIFO and on reordering
-/// links. Two processes enter twice each, and three processes enter `three` times each.
+/// Returns the numbers of states and steps of four searches. Two processes enter twice each, on
+/// FIFO links and on reordering links. Three processes enter `three` times each, on FIFO links and
+/// on reordering links.
 fn counts<P: Mutex + Debug>(of: impl Fn(u32) -> Check<P>, three: u32) -> [(u64, u64); 4] {
     let two = || of(2).entries(2);
     let three = || of(3).entries(three);
@@ -160,8 +161,8 @@ fn crashes_match_fault_matrix() {
     }
 }
 
-/// Checks three processes, of which `down` is down. Returns whether the others are served without
-/// it.
+/// Checks three processes, of which the process `down` is down. Returns whether the others are
+/// served without it.
 fn without<P: Mutex>(check: Check<P>, down: u32, entries: [u32; 3]) -> Outcome {
     cell(check.entries(entries).down([ProcessId(down)]))
 }

@@ -61,7 +61,7 @@ fn crash_blocks_without_detector() {
     assert_eq!(cell(blind), Blocked);
 }
 
-/// Checklist 3.15, 5.6: a recovery makes the plain algorithm unsafe.
+/// A recovery makes the plain algorithm unsafe (sections 3.15 and 5.6 of the checklist).
 #[test]
 fn recovered_process_enters_with_higher_fence() {
     let plain = of::<RicartAgrawala>(2).detecting().crashing(1).recovering(1);

@@ -1,5 +1,5 @@
-//! Reasons to trust a judgement. It does not depend on threads, fingerprints or reductions. A
-//! search that was pruned or stopped is never reported as `holds`.
+//! Reasons to trust a judgement. A judgement does not depend on threads, fingerprints or
+//! reductions. A property is never reported to hold if the search was pruned or stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,9 +55,9 @@ fn exact_mode_matches_fingerprints() {
             let check = Check::<Textbook>::with(3, mistake).losing(1).duplicating(1);
             check.entries([1, 1, 0]).always(MutualExclusion::new()).starvation_free()
         };
-        let exact = check().configure(|config| config.search.exact = true);
+        let exact = check().configure(|config| config.search.stores_whole_states = true);
         let (hashed, exact) = (check().run(), exact.run());
-        assert!(hashed.missed > 0.0 && exact.missed == 0.0);
+        assert!(hashed.missed_state_probability > 0.0 && exact.missed_state_probability == 0.0);
         assert_eq!(deterministic_content(&hashed), deterministic_content(&exact), "{mistake:?}");
     }
 }
@@ -105,8 +105,8 @@ fn limit_makes_judgement_incomplete() {
     assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
 }
 
-/// The flag is set at the last check of the limits, when the search has ended. The analysis, which
-/// takes half as long, has not begun.
+/// The flag is set at the last check of the limits. At this moment the search has ended, but the
+/// analysis has not begun.
 #[test]
 fn stopped_search_skips_liveness_analysis() {
     let raised = Arc::new(AtomicBool::new(false));

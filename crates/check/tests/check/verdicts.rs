@@ -9,7 +9,7 @@ pub(crate) fn verdicts(report: &Report) -> Vec<(Property, Judgement, Option<usiz
     report.properties.iter().map(|(it, judgement)| (*it, *judgement, length(it))).collect()
 }
 
-/// Asserts that every property holds. Returns the numbers of states and of steps.
+/// Asserts that every property holds. Returns the number of states and the number of steps.
 pub(crate) fn counts<P: Checkable>(check: Check<P>) -> (u64, u64) {
     let report = check.run();
     report.assert_holds();
@@ -21,7 +21,7 @@ pub(crate) fn states<P: Checkable>(check: Check<P>) -> u64 {
     counts(check).0
 }
 
-/// Returns the extremes of a measure, which must be exact.
+/// Returns the least and the greatest value of a measure, which must be exact.
 pub(crate) fn extremes<P: Checkable>(check: Check<P>, of: impl Into<MeasureConfig>) -> (u32, u32) {
     let report = check.measure(of).unwrap_or_else(|error| panic!("{error}"));
     let extremes = report.exact_minimum().zip(report.exact_maximum());
@@ -37,7 +37,7 @@ pub(crate) fn messages<P: Checkable>(check: Check<P>) -> (u64, u64) {
 /// Result of an exploration of an algorithm that is known by its name.
 pub(crate) enum Explored {
     Checked(Box<Report>),
-    /// The least and the greatest number of messages.
+    /// The least and the greatest number of messages of a run.
     Measured(u64, u64),
 }
 

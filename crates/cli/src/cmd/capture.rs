@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// Runs `act` and collects the texts that its thread prints through this module.
-pub(super) fn captured<T>(act: impl FnOnce() -> T) -> (T, Output) {
+pub(super) fn capture<T>(act: impl FnOnce() -> T) -> (T, Output) {
     let before = CAPTURED.replace(Some(Output::default()));
     let result = act();
     let output = CAPTURED.replace(before);
@@ -28,12 +28,14 @@ pub(super) fn is_active() -> bool {
     CAPTURED.with_borrow(Option::is_some)
 }
 
-/// Appends text to the captured standard output. Returns false if it is not captured.
+/// Appends `text` to the captured standard output. Returns false, and does nothing, if the output
+/// of this thread is not captured.
 pub(super) fn print(text: &str) -> bool {
     append(|output| output.stdout.push_str(text))
 }
 
-/// Prints a line of a warning or an error on standard error, or appends it to the captured texts.
+/// Prints a line of a warning or an error on standard error. If the output of this thread is
+/// captured, appends the line to the captured text instead.
 pub(crate) fn print_error(line: &str) {
     if !append(|output| output.stderr.extend([line, "\n"])) {
         eprintln!("{line}");
@@ -50,9 +52,9 @@ mod tests {
 
     #[test]
     fn nested_captures_are_separate() {
-        let (inner, outer) = captured(|| {
+        let (inner, outer) = capture(|| {
             assert!(print("a"));
-            let ((), inner) = captured(|| assert!(print("b")));
+            let ((), inner) = capture(|| assert!(print("b")));
             print_error("warned");
             inner
         });

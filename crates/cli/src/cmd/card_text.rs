@@ -2,7 +2,7 @@
 
 use tenure_core::Variant;
 
-use super::output::{width, wrapped};
+use super::output::{width, wrap};
 use super::rows::Rows;
 
 /// Column at which the text of a row begins, in characters.
@@ -10,17 +10,18 @@ const COLUMN: usize = 13;
 
 impl Rows {
     /// Begins a card with its name and title.
-    pub(crate) fn card(name: &str, title: &str) -> Self {
-        let heading = wrapped(&format!("{name}: {title}"), width() - 2);
+    pub(crate) fn of_card(name: &str, title: &str) -> Self {
+        let heading = wrap(&format!("{name}: {title}"), width() - 2);
         Rows { text: heading.join("\n  ") + "\n", column: COLUMN }
     }
 
     /// Adds the rows of a variant, with the command that demonstrates it.
-    pub(crate) fn variant(&mut self, variant: &Variant, command: Option<String>) {
-        let Variant { name, description, sound, verdict, .. } = variant;
+    pub(crate) fn add_variant(&mut self, variant: &Variant, command: Option<String>) {
+        let Variant { name, description, sound, known_result, .. } = variant;
         let warning = if *sound { "" } else { " (deliberate mistake)" };
-        let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };
-        self.row("variant", &format!("{name}{warning}{verdict}"));
+        let result =
+            if known_result.is_empty() { String::new() } else { format!(", {known_result}") };
+        self.row("variant", &format!("{name}{warning}{result}"));
         self.row("", &format!("  {description}"));
         if let Some(command) = command {
             self.row("", &format!("  tenure {command}"));

@@ -117,7 +117,7 @@ fn recommend(crashes: Answer, partitions: Answer) -> (&'static str, &'static str
 }
 
 fn recommendation(card: &Card, reason: &str) -> String {
-    let promises: Vec<_> = card.promised(Some(0)).map(|promise| promise.name()).collect();
+    let promises: Vec<_> = card.all_promises(Some(0)).map(|promise| promise.name()).collect();
     let (name, title) = (&card.name, &card.title);
     format!("{name}: {title}\n{reason}\nIt promises {}.", promises.join(", "))
 }

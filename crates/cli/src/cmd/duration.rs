@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 
 /// Formats a duration with its unit, and at most three digits after the decimal point.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn show(duration: Duration) -> String {
+pub(crate) fn format(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if duration < Duration::from_secs(1) {
         return format!("{}ms", (seconds * 1e6).round() / 1e3);
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn formats_durations_without_trailing_zeros() {
         for text in ["250ms", "0.5ms", "10s", "1.5s"] {
-            assert_eq!(show(parse(text).unwrap()), text);
+            assert_eq!(format(parse(text).unwrap()), text);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tenure_check::{OnProgress, Progress};
 use tenure_lab::Lab;
 
-use super::capture::captured;
+use super::capture::capture;
 use super::lab::RunFactory;
 use super::{interrupt, program, run_line};
 
@@ -22,8 +22,8 @@ pub struct PerformedCommand {
     pub stderr: String,
 }
 
-/// Function that is called after each slice of a search. Returns false to stop the search: its
-/// verdict is then incomplete.
+/// Function that a search calls after each slice of its work. It returns false to stop the search,
+/// whose verdict is then incomplete.
 pub type OnSlice = fn(&Progress) -> bool;
 
 static ON_SLICE: OnceLock<OnSlice> = OnceLock::new();
@@ -48,12 +48,12 @@ pub(super) fn progress_observer() -> Option<OnProgress> {
 /// The texts are those of a terminal of 100 columns without colours. Files are those of
 /// [`tenure_trace::files`].
 ///
-/// One command runs at a time: stopping one stops all.
+/// Only one command may run at a time, because an interrupt stops all running commands.
 pub fn perform(arguments: &[String]) -> PerformedCommand {
     interrupt::flag().store(false, Ordering::Relaxed);
     let words = std::iter::once(OsString::from(program::name()));
     let words = words.chain(arguments.iter().map(OsString::from)).collect();
-    let (status, output) = captured(|| program::with_arguments(arguments, || run_line(words)));
+    let (status, output) = capture(|| program::with_arguments(arguments, || run_line(words)));
     PerformedCommand { exit: status as u8, stdout: output.stdout, stderr: output.stderr }
 }
 

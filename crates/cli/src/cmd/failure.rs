@@ -8,7 +8,7 @@ use tenure_core::UnmetAssumption;
 use tenure_trace::plain;
 use tenure_trace::property::PropertyError;
 
-/// Exit statuses. Scripts depend on the numbers.
+/// Exit status of the command. Scripts depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// Success: all checked properties hold.
@@ -28,7 +28,7 @@ pub(crate) enum Status {
 impl Status {
     /// Returns the worse of two statuses: a violation outweighs an unknown verdict, which outweighs
     /// success.
-    pub(crate) fn and(self, other: Status) -> Status {
+    pub(crate) fn worse(self, other: Status) -> Status {
         let weight = |status: &Status| match status {
             Status::Success => 0,
             Status::Incomplete => 1,
@@ -59,8 +59,8 @@ impl Failure {
         Failure { status: Status::Usage, message: one_line(&message.to_string()) }
     }
 
-    /// Creates a failure for a wrong expression. It has several lines, because a caret points at
-    /// the wrong place.
+    /// Creates a failure for an invalid expression. The message has several lines, because a caret
+    /// points at the wrong place.
     pub(crate) fn expression(option: &str, error: &PropertyError) -> Self {
         let text = format!("--{option}: {error}");
         let lines: Vec<_> = text.lines().map(|line| plain(line).into_owned()).collect();
@@ -68,7 +68,7 @@ impl Failure {
     }
 
     /// Creates a failure for a run that exceeds the assumptions of the algorithm's card.
-    pub(crate) fn weaker(algorithm: &str, weakness: &UnmetAssumption) -> Self {
+    pub(crate) fn unmet_assumption(algorithm: &str, weakness: &UnmetAssumption) -> Self {
         let remedy = "change it or add --beyond-assumptions";
         Failure::usage(format!("{algorithm}: {weakness}; {remedy}"))
     }
@@ -88,12 +88,14 @@ impl Failure {
         Failure { status: Status::Environment, message: one_line(&message.to_string()) }
     }
 
-    /// Returns the conversion of an error into a failure of the environment: `cannot ACT: ERROR`.
+    /// Returns a function that converts an error into a failure of the environment: `cannot ACT:
+    /// ERROR`.
     pub(crate) fn cannot<E: fmt::Display>(act: impl fmt::Display) -> impl Fn(E) -> Self {
         move |error| Failure::environment(format!("cannot {act}: {error}"))
     }
 
-    /// Returns the conversion of an error of writing a file.
+    /// Returns a function that converts an error of writing a file into a failure of the
+    /// environment.
     pub(crate) fn cannot_write<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
         move |error| Failure::environment(format!("cannot write {}: {error}", path.display()))
     }
@@ -103,8 +105,8 @@ impl Failure {
         Failure { status: Status::Evicted, message: one_line(&message.to_string()) }
     }
 
-    /// Appends a path with more information.
-    pub(crate) fn see(mut self, path: &Path) -> Self {
+    /// Appends to the message the path of a file with more information.
+    pub(crate) fn with_path(mut self, path: &Path) -> Self {
         self.message = format!("{} (see {})", self.message, one_line(&path.display().to_string()));
         self
     }
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn escapes_control_characters_of_file_names() {
         let path = Path::new("a\u{1b}[2K\ntenure: \u{202e}fine");
-        let failure = Failure::usage(format!("{} is not a trace", path.display())).see(path);
+        let failure = Failure::usage(format!("{} is not a trace", path.display())).with_path(path);
         let name = "a\\u{1b}[2K; tenure: \\u{202e}fine";
         assert_eq!(failure.to_string(), format!("{name} is not a trace (see {name})"));
     }

@@ -10,7 +10,7 @@ use tenure_algorithms::catalogue::{Parameters, QUORUMS, TREES};
 use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::tree::Shape;
 use tenure_core::{Card, Delay, Order, ProcessId, Rank, Service, Timing};
-use tenure_sim::{Distribution, Entries, Initiators, Processes, SettingsError, parse_process};
+use tenure_sim::{Distribution, Entries, Initiators, ProcessList, SettingsError, parse_process};
 
 use super::failure::Failure;
 use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
@@ -19,7 +19,7 @@ use super::name_parser::NameParser;
 /// Default number of processes.
 pub(crate) const DEFAULT_SIZE: u32 = 5;
 
-/// Upper bound on processes: more do not fit into the memory of ordinary machines.
+/// Upper bound on processes: more processes do not fit into the memory of ordinary machines.
 const MAX_PROCESSES: u32 = 16_000_000;
 
 /// Upper bound on threads: each takes memory, and no machine has more cores.
@@ -44,7 +44,7 @@ pub(crate) struct GroupOptions {
     pub(crate) initiators: Option<Initiators>,
     /// Processes that have crashed before the start: 5 or 4,5
     #[arg(long, value_name = "LIST", help_heading = "Faults")]
-    pub(crate) down: Option<Processes>,
+    pub(crate) down: Option<ProcessList>,
     /// Number of critical-section entries or proposals of each process: 2, or one by one 2,1,0
     /// [default: 1]
     #[arg(long, value_name = "K|LIST", value_parser = entries, allow_hyphen_values = true)]
@@ -118,7 +118,8 @@ impl GroupOptions {
         Ok(size)
     }
 
-    /// Returns the options that determine the number of processes, and this number.
+    /// For each given option that determines the number of processes, returns the name of the
+    /// option, the name of its items, and the number of these items.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
             Some(Ids::Listed(ids)) => Some(ids.0.len()),
@@ -140,7 +141,8 @@ impl GroupOptions {
         given.collect()
     }
 
-    /// Returns the names of the vertices in the file of `--topology`; empty if they are numbers.
+    /// Returns the names of the vertices in the file of `--topology`. Empty if the vertices have
+    /// only numbers.
     pub(crate) fn vertex_names(&self) -> &[String] {
         self.topology.as_ref().map_or(&[], TopologyOption::names)
     }
@@ -199,7 +201,7 @@ impl GroupOptions {
         )))
     }
 
-    /// True if ranks are drawn anew for each run.
+    /// Returns true if ranks are drawn anew for each run.
     pub(crate) fn draws_ids(&self) -> bool {
         matches!(self.ids, Some(Ids::Random))
     }
@@ -215,10 +217,11 @@ impl GroupOptions {
     /// Returns the given options that have no effect on this algorithm.
     pub(crate) fn unused_options(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
-        let ignored = |other: Parameters| ignores(algorithm, &plain, &other);
+        let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
         let (tree, other) = (Shape::Path, ProcessId(1));
         let quorums = match self.quorums.as_ref().and_then(QuorumsOption::own) {
-            // An own system differs from every kind, and only its algorithm reads it.
+            // Quorums that the user lists differ from every kind of quorums. Only the algorithms
+            // that accept such a list read it.
             Some(_) => {
                 let own_quorums = Quorums::of(Kind::Plane, plain.size).ok().map(Arc::new);
                 Parameters { own_quorums, ..plain.clone() }
@@ -228,7 +231,7 @@ impl GroupOptions {
         let three = plain.most_inside.saturating_add(1);
         let elects = service == Service::Election;
         let begins = elects || service.is_agreement();
-        selected([
+        names_where_true([
             ("--initiators", self.initiators.is_some() && !begins),
             ("--entries", self.entries.is_some() && elects),
             ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
@@ -245,7 +248,7 @@ impl GroupOptions {
         ])
     }
 
-    /// Processes that have crashed before the start: 5 or 4,5
+    /// Returns the processes that have crashed before the start.
     pub(crate) fn down(&self) -> &[ProcessId] {
         self.down.as_ref().map_or(&[], |down| &down.0)
     }
@@ -277,8 +280,8 @@ impl GroupOptions {
         )
     }
 
-    /// Formats the same options with the content of files instead of their names, word by word, for
-    /// the header of a trace.
+    /// Formats the options that configure the algorithm for the header of a trace: word by word,
+    /// and with the contents of files in place of their names.
     pub(crate) fn header_options(&self) -> String {
         self.options_with(
             TopologyOption::without_file,
@@ -408,7 +411,7 @@ pub(crate) enum Ids {
     Random,
 }
 
-/// Number of requests of the processes.
+/// Numbers of requests that the processes issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOption {
     /// A number for each process.
@@ -453,8 +456,8 @@ fn ids(text: &str) -> Result<Ids, String> {
     numbers(text, "a rank for each process, such as 8,1,5").map(|ids| Ids::Listed(CommaList(ids)))
 }
 
-/// Returns true if two sets of parameters give the same configuration of an algorithm.
-pub(crate) fn ignores(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {
+/// Returns true if an algorithm has the same configuration with both sets of parameters.
+pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {
     let config = |parameters: &Parameters| {
         let algorithm = tenure_instances::algorithm(algorithm, parameters).ok()?;
         Some(algorithm.configuration())
@@ -463,8 +466,8 @@ pub(crate) fn ignores(algorithm: &str, one: &Parameters, other: &Parameters) -> 
     first.is_some() && config(other) == first
 }
 
-/// Returns the options of which the second part is true.
-pub(crate) fn selected(
+/// Returns the names in `options` that are paired with true.
+pub(crate) fn names_where_true(
     options: impl IntoIterator<Item = (&'static str, bool)>,
 ) -> Vec<&'static str> {
     options.into_iter().filter(|(_, is_selected)| *is_selected).map(|(option, _)| option).collect()
@@ -515,7 +518,7 @@ fn kinds() -> NameParser<QuorumsOption> {
     NameParser::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), str::parse)
 }
 
-/// Checks that no two ranks are equal, as they decide elections.
+/// Returns an error if two ranks are equal, because ranks decide elections.
 pub(crate) fn check_distinct(ranks: &[Rank]) -> Result<(), Failure> {
     let mut sorted = ranks.to_vec();
     sorted.sort_unstable();

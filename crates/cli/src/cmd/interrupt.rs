@@ -26,8 +26,8 @@ pub(crate) fn is_interrupted() -> bool {
     flag().load(Ordering::Relaxed)
 }
 
-/// Fails if the process was interrupted, because the result would be partial. `when` says at which
-/// point.
+/// Returns an error if the process was interrupted, because its result would be partial. The error
+/// message is `interrupted`, followed by `when`.
 pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
     if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
@@ -45,16 +45,16 @@ pub(crate) fn run_each<'a, T>(
                 let after = |name| Failure::incomplete(format!("interrupted after {name}"));
                 let failure = last.map_or(failure, after);
                 print_error(&format!("{}: {failure}", program::name()));
-                return Ok(worst.and(Status::Incomplete));
+                return Ok(worst.worse(Status::Incomplete));
             }
-            outcome => worst = worst.and(outcome?),
+            outcome => worst = worst.worse(outcome?),
         }
         last = Some(name);
     }
     Ok(worst)
 }
 
-/// A page receives no signals: it sets the flag itself.
+/// Creates the flag. A page receives no signals: it sets the flag itself.
 #[cfg(target_family = "wasm")]
 fn watch() -> Arc<AtomicBool> {
     Arc::default()
@@ -101,7 +101,7 @@ impl TerminationSignals {
         ])
     }
 
-    /// Catches these signals.
+    /// Catches signals of these kinds.
     pub(crate) fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
         let signals = kinds.iter().copied().map(signal).collect::<Result<_, _>>();
         signals.map(TerminationSignals).map_err(Failure::cannot("install signal handlers"))

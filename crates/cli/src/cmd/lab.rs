@@ -43,7 +43,7 @@ struct LabOptions {
 }
 
 impl LabOptions {
-    /// True if a word is one of these options.
+    /// Returns true if a word is an option of the lab itself.
     fn is_lab_option(word: &str) -> bool {
         let name = word.split('=').next().and_then(|word| word.strip_prefix("--"));
         let command = LabOptions::augment_args(Command::new("lab"));
@@ -51,7 +51,7 @@ impl LabOptions {
     }
 }
 
-/// Creates runs from words of the command line or from traces.
+/// Factory of runs, from words of the command line or from traces.
 pub(super) struct RunFactory;
 
 impl RunSource for RunFactory {
@@ -64,11 +64,11 @@ impl RunSource for RunFactory {
     }
 
     fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
-        run_with(words, WordsFrom::Page)
+        run_from_words(words, WordsFrom::Page)
     }
 
     fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String> {
-        run_along(trace)
+        run_along_trace(trace)
     }
 }
 
@@ -77,12 +77,12 @@ impl RunSource for RunFactory {
 enum WordsFrom {
     /// The command line, which may name files.
     Terminal,
-    /// The page. Its user may be on another machine and reads no files of this one.
+    /// The page. Its user may be on another machine, and must not read files of this machine.
     Page,
 }
 
 /// Creates a run from words of the command line.
-fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
+fn run_from_words(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     if let Some(own) = words.iter().find(|word| LabOptions::is_lab_option(word)) {
         return Err(format!(
             "{own} is an option of the lab, which is running already: leave it out"
@@ -103,10 +103,10 @@ fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     }
     let describe = |failure: Failure| failure.to_string();
     let plan = simulate::plan(&options).map_err(describe)?;
-    let settings = plan.settings(plan.common().seed);
+    let settings = plan.settings(plan.common_settings().seed);
     let steering = plan.steering.clone();
-    let replay = plan.replay_unsteered(&settings);
-    let head = TraceHeader { replay: Some(replay.clone()), ..plan.head(&settings) };
+    let replay = plan.unsteered_replay_command(&settings);
+    let head = TraceHeader { replay: Some(replay.clone()), ..plan.trace_header(&settings) };
     let algorithm = plan.algorithm(&settings).map_err(describe)?;
     let engine = algorithm.engine(settings.clone(), head, None);
     Ok(LabRun {
@@ -115,14 +115,14 @@ fn run_with(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
         card: plan.card,
         size: settings.size,
         replay: Some(replay),
-        interventions: steering.steers,
+        interventions: steering.interventions,
         steps: steering.max_steps.unwrap_or(0),
         engine: engine.map_err(|error| error.to_string())?,
     })
 }
 
-/// Creates a run along a trace.
-fn run_along(trace: &Trace) -> Result<LabRun, String> {
+/// Creates a run that follows a trace.
+fn run_along_trace(trace: &Trace) -> Result<LabRun, String> {
     let header = &trace.header;
     let parameters = replay::parameters(header).map_err(|failure| failure.to_string())?;
     let schedule = Schedule::from_trace(trace).map_err(|error| error.to_string())?;
@@ -156,7 +156,8 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     let Parameters { size, coordinator, quorums, .. } = *parameters;
     let kind = match card.name.rsplit(':').next() {
         Some("maekawa") => Some(quorums),
-        // Without a choice the quorums are the first kind, which this lock replaces by majorities.
+        // `Kind::Grid` is the default, if the user selects no quorums. This lock replaces it by
+        // majorities.
         Some("majority") if quorums == Kind::Grid => Some(Kind::Majority),
         Some("majority") => Some(quorums),
         _ => None,
@@ -167,7 +168,8 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     NodeLayout::of(card, size, coordinator, &tree, quorums.as_ref())
 }
 
-/// Formats an error of the parser in one line. Help is not for a page.
+/// Formats an error of the command-line parser in one line. Replaces the help, which is of no use
+/// on a page, by a hint.
 fn parse_error(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

@@ -6,12 +6,14 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Timeout, Variant};
+use tenure_core::{
+    Card, Cost, CostUnit, Crashes, Faults, Order, Property, Service, Timeout, Variant,
+};
 
 use super::failure::{Failure, Status};
 use super::group::in_units;
 use super::name_parser::checkable;
-use super::output::{Format, json_name, width, wrapped};
+use super::output::{Format, json_name, width, wrap};
 use super::own_model_card::{self, OwnModelCard};
 use super::rows::Rows;
 use super::stabilizing_card;
@@ -35,7 +37,7 @@ pub(crate) struct Options {
     algorithm: Option<String>,
     /// List only algorithms whose processes have this knowledge of their group
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "algorithm")]
-    only: Option<Kind>,
+    only: Option<GroupKnowledge>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -43,7 +45,7 @@ pub(crate) struct Options {
 
 /// Knowledge of processes about their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum GroupKnowledge {
     /// Processes do not know the group size
     Uniform,
     /// Processes know the group size
@@ -52,12 +54,12 @@ enum Kind {
     Anonymous,
 }
 
-impl Kind {
+impl GroupKnowledge {
     fn applies_to(self, card: &Card) -> bool {
         match self {
-            Kind::Uniform => !card.knows.size,
-            Kind::NonUniform => card.knows.size,
-            Kind::Anonymous => !card.knows.names,
+            GroupKnowledge::Uniform => !card.knows.size,
+            GroupKnowledge::NonUniform => card.knows.size,
+            GroupKnowledge::Anonymous => !card.knows.names,
         }
     }
 }
@@ -71,7 +73,7 @@ struct AlgorithmEntry<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
-    /// Proofs and exhaustive checks.
+    /// Proofs and exhaustive checks of the algorithm.
     verified: Verified,
     variants: Vec<VariantEntry<'a>>,
 }
@@ -193,9 +195,7 @@ fn table(cards: &[Card]) -> String {
     let composed: Vec<&str> = composed.iter().map(|card| &*card.name).collect();
     let composed = match composed.as_slice() {
         [] => String::new(),
-        some => {
-            wrapped(&format!("Compositions: {}.", some.join(", ")), width()).join("\n") + "\n\n"
-        }
+        some => wrap(&format!("Compositions: {}.", some.join(", ")), width()).join("\n") + "\n\n",
     };
     let (own_models, systems) = (own_model_card::table(), stabilizing_card::table());
     format!(
@@ -209,7 +209,7 @@ fn table(cards: &[Card]) -> String {
 
 /// Formats a card with all its claims.
 fn full_card(card: &Card) -> String {
-    let mut text = Rows::card(&card.name, &card.title);
+    let mut text = Rows::of_card(&card.name, &card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);
     row("service", card.service.name());
     row("paper", card.paper);
@@ -229,10 +229,10 @@ fn full_card(card: &Card) -> String {
     let most = most.map_or("any number".to_string(), |most| most.to_string());
     row("messages", &format!("{formula} {}", per(*unit)));
     row("", &format!("with {SIZE} processes: {least} to {most}"));
-    let promises: Vec<_> = card.promised(None).map(|promise| promise.name()).collect();
+    let promises: Vec<_> = card.all_promises(None).map(|promise| promise.name()).collect();
     let drift = card.drift_ppm / 10_000;
     let clocks = format!("while clocks drift by at most {drift} % and no process is suspended");
-    let clocked = card.clocked.iter().map(|promise| format!("{promise}, {clocks}"));
+    let clocked = card.timed_promises.iter().map(|promise| format!("{promise}, {clocks}"));
     let always = (!promises.is_empty()).then(|| promises.join(", "));
     for (place, promise) in always.into_iter().chain(clocked).enumerate() {
         row(if place == 0 { "promises" } else { "" }, &promise);
@@ -250,7 +250,7 @@ fn full_card(card: &Card) -> String {
         row("properties", &properties.join(", "));
     }
     for variant in &card.variants {
-        text.variant(variant, variant_command(card, variant));
+        text.add_variant(variant, variant_command(card, variant));
         if let Some(part) = refusal(&card.name, variant.name) {
             text.row("", &format!("  refused by the {part} of tenure prove"));
         }
@@ -273,13 +273,13 @@ fn knowledge(card: &Card) -> String {
     format!("{}: they {names} and {size}", words.join(", "))
 }
 
-fn per(unit: Per) -> &'static str {
+fn per(unit: CostUnit) -> &'static str {
     match unit {
-        Per::Entry => "per entry",
-        Per::Election => "per election",
-        Per::Agreement => "per agreement",
-        Per::Message => "per message",
-        Per::Period => "per period",
+        CostUnit::Entry => "per entry",
+        CostUnit::Election => "per election",
+        CostUnit::Agreement => "per agreement",
+        CostUnit::Message => "per message",
+        CostUnit::Period => "per period",
     }
 }
 

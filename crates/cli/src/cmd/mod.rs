@@ -108,8 +108,8 @@ enum Subcommands {
     Man(manual::Options),
 }
 
-/// Runs the command line of this process, with the built-in algorithms and those of `own`, judged
-/// by the built-in monitors and these. Prints a failure on standard error.
+/// Runs the command line of this process, with the built-in algorithms and those of `own`. The
+/// built-in monitors and those of `monitors` judge the runs. Prints a failure on standard error.
 pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
     program::set_own_name(!own.is_empty() || !monitors.is_empty());
     own.install();
@@ -135,7 +135,7 @@ fn run_line(words: Vec<OsString>) -> Status {
     })
 }
 
-/// Parses options that are no command line of their own, such as those in the header of a trace.
+/// Parses options that are not a whole command line, such as those in the header of a trace.
 fn parse_options<T: Args>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<T, clap::Error> {
@@ -230,7 +230,7 @@ mod tests {
             ("help --help trace show", "help trace show"),
             ("help check", "help check"),
             ("help", "help"),
-            // A lock with this name.
+            // A lock with the name `help`.
             ("lock help -- ls --help", "lock help -- ls --help"),
             ("trace show help --help", "trace show help --help"),
             ("--help", "--help"),

@@ -19,7 +19,8 @@ pub(crate) struct NameParser<T> {
 }
 
 impl<T> NameParser<T> {
-    /// Creates a parser of these names.
+    /// Creates a parser that converts a name to a value by `read`. Shells complete the names that
+    /// `names` returns.
     pub(crate) const fn new(
         names: fn() -> Vec<&'static str>,
         read: fn(&str) -> Result<T, String>,
@@ -108,7 +109,8 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
     })
 }
 
-/// The plan checks the variants, as those of `--variant`.
+/// Parses the name of an algorithm with variants. The plan checks the variants, as it checks those
+/// of `--variant`.
 fn parse_with_variants(text: &str) -> Result<String, String> {
     let (name, variants) = text.split_once('+').unwrap_or((text, ""));
     let name = parse_algorithm(name)?;
@@ -139,7 +141,7 @@ pub(crate) fn describe_mismatch(
     )
 }
 
-/// Describes the errors of a lock and an election whose names were not parsed before.
+/// Describes why the names of a lock and an election, which were not parsed before, are invalid.
 pub(crate) fn describe_unknown_names(
     mutex: &str,
     election: &str,

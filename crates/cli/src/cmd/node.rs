@@ -118,7 +118,7 @@ fn describe(error: &NodeError, service: &Service) -> String {
     }
 }
 
-/// Tells the service manager what a report means for the state of the service.
+/// Notifies the service manager of the change of state that a report implies, if any.
 fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
     match event {
         Report::Ready { .. } => notify(manager, "READY=1\nSTATUS=no leader yet"),
@@ -153,8 +153,8 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error, from this level on. `RUST_LOG` overrides the level, as in
-/// `warn,tenure_runtime=debug`.
+/// Starts logging to standard error: events of this level and of more severe ones. `RUST_LOG`
+/// overrides the level, as in `warn,tenure_runtime=debug`.
 pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
     let registry = tracing_subscriber::registry().with(log_filter(level));
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
@@ -216,7 +216,8 @@ fn check_parent(parent: i32) -> Result<(), Failure> {
 async fn stop(by_input: bool) {
     let (ended, input) = oneshot::channel();
     if by_input {
-        // A separate thread, as a pending read must not delay the shutdown of the runtime.
+        // Reads in a separate thread, because a pending read must not delay the shutdown of the
+        // runtime.
         std::thread::spawn(move || {
             let mut input = io::stdin().lock();
             let mut bytes = [0; 64];
@@ -224,7 +225,7 @@ async fn stop(by_input: bool) {
             let _ = ended.send(());
         });
     } else {
-        // Never dropped, so that a service without standard input does not end.
+        // The sender is never dropped: a dropped one would end a service without standard input.
         std::mem::forget(ended);
     }
     tokio::select! {

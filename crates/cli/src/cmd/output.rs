@@ -109,7 +109,8 @@ pub(crate) fn print_line(line: &str) -> io::Result<()> {
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|error| Failure::environment(error.to_string()))?;
-    // Escapes each line by itself, as line feeds are only between the parts.
+    // Escapes each line by itself: a line feed occurs only between the parts of the value, never
+    // within a text.
     let lines: Vec<String> = text.lines().map(plain_json).collect();
     write_stdout(&(lines.join("\n") + "\n"))
 }
@@ -126,7 +127,7 @@ pub(crate) fn warn_no_effect(option: &str, subject: &str) {
 }
 
 /// Splits text into lines of at most `width` characters, between words if possible.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always a line");
@@ -144,9 +145,9 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 /// Formats a row of a table: a label, and text that begins at this column and is wrapped to the
 /// width of the terminal.
-pub(crate) fn labelled(label: &str, text: &str, column: usize) -> String {
+pub(crate) fn format_row(label: &str, text: &str, column: usize) -> String {
     let mut row = String::new();
-    for (place, line) in wrapped(text, width() - column).iter().enumerate() {
+    for (place, line) in wrap(text, width() - column).iter().enumerate() {
         let label = if place == 0 { label } else { "" };
         row += format!("{label:<column$}{line}").trim_end();
         row.push('\n');
@@ -156,7 +157,10 @@ pub(crate) fn labelled(label: &str, text: &str, column: usize) -> String {
 
 /// Formats rows as columns, each as wide as its longest cell. `is_figure` tells the columns that
 /// are aligned to the right.
-pub(crate) fn columns<R: AsRef<[String]>>(rows: &[R], is_figure: impl Fn(usize) -> bool) -> String {
+pub(crate) fn format_columns<R: AsRef<[String]>>(
+    rows: &[R],
+    is_figure: impl Fn(usize) -> bool,
+) -> String {
     let count = rows.first().map_or(0, |row| row.as_ref().len());
     let longest = |column: usize| rows.iter().map(|it| it.as_ref()[column].chars().count()).max();
     let widths: Vec<usize> = (0..count).map(|column| longest(column).unwrap_or(0)).collect();
@@ -196,7 +200,7 @@ fn wrap_line(line: &str, width: usize) -> String {
     let is_command = ["tenure ", "$ tenure "].iter().any(|it| rest.starts_with(it));
     let joint = if is_command && !rest.contains(" \\") { " \\" } else { "" };
     let room = width.saturating_sub(indent + joint.len()).max(1);
-    format!("{head}{}", wrapped(rest, room).join(&format!("{joint}\n{:indent$}", "")))
+    format!("{head}{}", wrap(rest, room).join(&format!("{joint}\n{:indent$}", "")))
 }
 
 /// Returns the position of the text after a label, if the line has a label and a gap of at least
@@ -234,8 +238,8 @@ mod tests {
 
     #[test]
     fn wraps_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("one", 2), ["one"]);
-        assert_eq!(wrapped("", 7), [""]);
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("one", 2), ["one"]);
+        assert_eq!(wrap("", 7), [""]);
     }
 }

@@ -9,13 +9,13 @@ use tenure_core::byzantine::GeneralsCard;
 use tenure_core::shared_memory::SharedMemoryCard;
 use tenure_instances::{byzantine, shared_memory};
 
-use super::output::{width, wrapped};
+use super::output::{width, wrap};
 use super::rows::Rows;
 
 /// Group size of the cards of locks: two processes, as in most papers.
 const LOCK_SIZE: u32 = 2;
 
-/// Number of generals on their card, the fewest for [`LIARS`].
+/// Number of generals on the card of the generals: the fewest that tolerate [`LIARS`] liars.
 const GENERALS: u32 = 4;
 
 /// Number of liars on the card of generals.
@@ -82,7 +82,7 @@ impl OwnModelCard {
                     ("paper", card.paper.to_owned()),
                     ("registers", card.registers.to_owned()),
                     ("accesses", format!("{} per entry without contention", card.accesses)),
-                    ("", format!("with {LOCK_SIZE} processes: {}", card.uncontended)),
+                    ("", format!("with {LOCK_SIZE} processes: {}", card.uncontended_accesses)),
                     ("promises", promises.join(", ")),
                 ]
             }
@@ -91,7 +91,7 @@ impl OwnModelCard {
                 ("paper", card.paper.to_owned()),
                 ("assumes", card.assumes.to_owned()),
                 ("messages", format!("{} per order", card.messages)),
-                ("", format!("with {GENERALS} generals and {LIARS} liar: {}", card.count)),
+                ("", format!("with {GENERALS} generals and {LIARS} liar: {}", card.message_count)),
                 ("promises", "agreement (IC1), validity (IC2)".to_owned()),
             ],
         }
@@ -99,10 +99,10 @@ impl OwnModelCard {
 
     /// Formats the card with all its claims.
     pub(crate) fn full_card(&self) -> String {
-        let mut text = Rows::card(self.name(), self.title());
+        let mut text = Rows::of_card(self.name(), self.title());
         self.rows().iter().for_each(|(name, message)| text.row(name, message));
         for variant in self.variants() {
-            text.variant(variant, variant.command(self.name()));
+            text.add_variant(variant, variant.command(self.name()));
         }
         text.into_text()
     }
@@ -112,7 +112,7 @@ impl OwnModelCard {
 pub(crate) fn table() -> String {
     let mut text = "For `tenure check` only, in shared memory or among liars:\n".to_owned();
     for card in names().filter_map(OwnModelCard::of) {
-        let lines = wrapped(card.title(), width() - 33);
+        let lines = wrap(card.title(), width() - 33);
         for (place, line) in lines.iter().enumerate() {
             let name = if place == 0 { card.name() } else { "" };
             writeln!(text, "  {name:<29}{line}").expect("writing to a string succeeds");

@@ -1,12 +1,12 @@
-//! Judges recorded runs by the program's own monitors.
+//! Judges recorded runs by the monitors that a program adds to the built-in ones.
 
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{OwnMonitor, own_monitors};
 use tenure_trace::{Kind, Merged, ProcessStates, StateChange, Verification};
 
-/// Adds the findings of the program's own monitors to a verification. `ended` is true if the run is
-/// complete.
+/// Judges a run by the monitors that this program adds to the built-in ones, and adds their
+/// findings to `verification`. `ended` is true if the run is complete.
 pub(crate) fn judge(merged: &Merged, ended: bool, verification: &mut Verification) {
     let start = merged.records.first().map_or(0, |record| record.time);
     for monitor in own_monitors(merged.header.service) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use tenure_core::{Card, Service, TICKS_PER_UNIT};
-use tenure_instances::{AnyAlgorithm, Run, Steering, TraceHeader, TraceOutput};
+use tenure_instances::{AnyAlgorithm, RunParameters, Steering, TraceHeader, TraceOutput};
 use tenure_sim::{
     Controls, Distribution, Entries, Initiators, Latency, Locking, Pattern, Settings, Workload,
 };
@@ -61,7 +61,8 @@ impl OwnPropertyOptions {
         self.all().map(parse).collect()
     }
 
-    /// Parses and checks the properties with the names of an algorithm, which sample runs show.
+    /// Parses the properties. Returns an error if a property names a message or a field that the
+    /// algorithm does not have. The function learns the names from sample runs.
     pub(crate) fn parse_for(
         &self,
         card: &Card,
@@ -82,21 +83,21 @@ impl OwnPropertyOptions {
             }
         }
         if !has_samples {
-            // Without samples any name is accepted.
+            // Without samples, every name of a message is accepted.
             vocabulary.messages = None;
         }
         self.parse(&vocabulary)
     }
 }
 
-/// Number of seeds of sample runs.
+/// Number of seeds, each with one or two sample runs.
 const SAMPLES: u64 = 8;
 
 /// Greatest number of events of a sample run.
 const SAMPLE_EVENTS: u64 = 4_000;
 
-/// Returns the settings of sample runs: with different latencies and, if the algorithm tolerates
-/// it, with lost messages.
+/// Returns the settings of the sample runs for a seed: one with random latencies and, if the
+/// algorithm tolerates losses, one that loses messages too.
 fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -123,14 +124,15 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
     all
 }
 
-/// Returns the records of a sample run with its states, or `None` if there is no such run.
+/// Returns the records of a sample run, with the states of processes; `None` if the algorithm
+/// rejects the settings.
 fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
     let written = TraceBuffer::default();
     let writer = Box::new(written.clone());
     let header = TraceHeader::default();
     let trace = Some(TraceOutput { writer, has_states: true, header });
     let steering = Steering::default();
-    let run = Run { settings, steering: &steering, trace, controls: Controls::new() };
+    let run = RunParameters { settings, steering: &steering, trace, controls: Controls::new() };
     algorithm.simulate(run).ok()?;
     Some(Trace::parse(&written.take(), "sample").ok()?.records)
 }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The default name.
+/// Name of a program that adds no algorithms.
 const TENURE: &str = "tenure";
 
 static NAME: OnceLock<String> = OnceLock::new();
@@ -27,13 +27,14 @@ thread_local! {
     static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Returns the arguments of the command: those of this process, or of [`with_arguments`].
+/// Returns the arguments of the command: those of this process, or those that [`with_arguments`]
+/// sets.
 pub(crate) fn arguments() -> Vec<String> {
     let own = || std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     ARGUMENTS.with_borrow(Clone::clone).unwrap_or_else(|| own().collect())
 }
 
-/// Runs `act` with these arguments in place of those of this process.
+/// Runs `act`. Within it, the command has these arguments in place of those of this process.
 pub(crate) fn with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -> T {
     let before = ARGUMENTS.replace(Some(arguments.to_vec()));
     let result = act();
@@ -51,7 +52,8 @@ pub(crate) fn with_program_name(text: &str) -> Cow<'_, str> {
     replace_name(text, name())
 }
 
-/// Commands are recognized by a backtick before them or a subcommand after the name.
+/// Replaces `tenure` by `name` in commands. A command has a backtick before it or a subcommand
+/// after it.
 fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     if name == TENURE {
         return Cow::Borrowed(text);
@@ -72,7 +74,7 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Returns the command line with these arguments, without some options and their values.
+/// Returns the command line with these arguments, except the given options and their values.
 pub(crate) fn command_without(
     options: &[&str],
     arguments: impl IntoIterator<Item = String>,

@@ -23,7 +23,7 @@ pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar 
     line
 }
 
-/// The same functions without a terminal: they do nothing.
+/// Progress lines in a build without a terminal: the functions do nothing.
 #[cfg(target_family = "wasm")]
 mod without_terminal {
     use std::time::Duration;

@@ -1,8 +1,8 @@
 //! A table of rows that have a label and a text.
 
-use super::output::{labelled, width, wrapped};
+use super::output::{format_row, width, wrap};
 
-/// Usual column of the text of a row, in characters.
+/// Column at which the text of a row usually begins, in characters.
 const INDENT: usize = 22;
 
 /// Upper bound on the number of items that a list shows.
@@ -23,13 +23,13 @@ impl Rows {
 
     /// Starts a table whose rows have their text at this column.
     pub(crate) fn with_column(headline: &str, column: usize) -> Self {
-        Rows { text: wrapped(headline, width()).join("\n") + "\n\n", column }
+        Rows { text: wrap(headline, width()).join("\n") + "\n\n", column }
     }
 
     /// Adds a row, wrapped to the width of the terminal. A row without a name continues the one
     /// above.
     pub(crate) fn row(&mut self, name: &str, text: &str) {
-        self.text += &labelled(&format!("  {name}"), text, self.column);
+        self.text += &format_row(&format!("  {name}"), text, self.column);
     }
 
     /// Adds lines that are never wrapped: a command to copy, or text with its own layout.
@@ -45,7 +45,7 @@ impl Rows {
 }
 
 /// Formats a number with few significant digits.
-pub(crate) fn figure(value: f64) -> String {
+pub(crate) fn format_figure(value: f64) -> String {
     let digits = match value.abs() {
         _ if value.fract() == 0.0 => 0,
         magnitude if magnitude < 100.0 => 2,
@@ -60,7 +60,7 @@ pub(crate) fn figure(value: f64) -> String {
 }
 
 /// Joins the first items of a list, and adds the number of omitted items.
-pub(crate) fn listed(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
+pub(crate) fn join_first(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(MAX_LISTED).collect();
     let more = match count.saturating_sub(MAX_LISTED) {
@@ -79,13 +79,13 @@ mod tests {
         let cases =
             [(20.0, "20"), (5.5, "5.5"), (0.333, "0.33"), (123.456, "123.5"), (12345.6, "12346")];
         for (value, text) in cases {
-            assert_eq!(figure(value), text);
+            assert_eq!(format_figure(value), text);
         }
     }
 
     #[test]
     fn long_lists_are_truncated_with_a_count() {
-        assert_eq!(listed((0..3).map(|i| i.to_string()), ","), "0,1,2");
-        assert!(listed((0..30).map(|i| i.to_string()), ",").ends_with("23 … and 6 more"));
+        assert_eq!(join_first((0..3).map(|i| i.to_string()), ","), "0,1,2");
+        assert!(join_first((0..30).map(|i| i.to_string()), ",").ends_with("23 … and 6 more"));
     }
 }

@@ -1,7 +1,7 @@
 //! Axes of plots: positions of values, and round numbers. Shapes of the marks.
 
-/// Ratio of the largest to the smallest mean from which an axis is logarithmic: on a linear one the
-/// small values would lie on each other.
+/// Ratio of the largest to the smallest mean from which on an axis is logarithmic. On a linear axis
+/// the small values would lie on each other.
 const LOGARITHMIC_FROM: f64 = 40.0;
 
 /// Maps values to positions between 0 and 1.
@@ -13,14 +13,15 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Creates the horizontal axis of numbers.
+    /// Creates a horizontal axis for numbers, with a linear scale.
     pub(crate) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let margin = if high > low { (high - low) * 0.02 } else { 0.5 };
         Scale { low: low - margin, high: high + margin, is_logarithmic: false }
     }
 
-    /// Creates the vertical axis of figures, from 0, or logarithmic if they differ much.
+    /// Creates a vertical axis for figures. It begins at 0, or is logarithmic if the figures differ
+    /// much.
     pub(crate) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
         let positive = range(values.clone().filter(|value| *value > 0.0));
         let all = range(values).unwrap_or((0.0, 1.0));
@@ -35,7 +36,7 @@ impl Scale {
         }
     }
 
-    /// Returns the position of a value.
+    /// Returns the position of a value on the axis, from 0 to 1.
     pub(crate) fn position(&self, value: f64) -> f64 {
         let position = match self.is_logarithmic {
             true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
@@ -44,7 +45,7 @@ impl Scale {
         position.clamp(0.0, 1.0)
     }
 
-    /// Returns round numbers within the range, about `wanted` of them.
+    /// Returns round numbers within the range of the axis, about `wanted` of them.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.is_logarithmic {
             return logarithmic_ticks(self.low, self.high).collect();
@@ -63,7 +64,7 @@ fn round_step(value: f64) -> f64 {
     steps.into_iter().find(|step| *step >= value * 0.999).unwrap_or(10.0 * decade)
 }
 
-/// Returns the numbers 1, 2, 5, 10, … and their inverses that lie between `low` and `high`.
+/// Returns the numbers 1, 2, 5, 10, … and 0.5, 0.2, 0.1, … that lie between `low` and `high`.
 pub(crate) fn logarithmic_ticks(low: f64, high: f64) -> impl Iterator<Item = f64> {
     let decades = (-6..13).map(|power| 10f64.powi(power));
     let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
@@ -78,7 +79,8 @@ pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Returns the SVG path of the mark of a curve, around the point 0 0. There are six shapes.
+/// Returns the SVG path of the marker of a curve, around the origin. There are six shapes, which
+/// repeat.
 pub(crate) fn marker_path(curve: usize) -> &'static str {
     match curve % 6 {
         0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",

@@ -1,7 +1,7 @@
 //! Parses sizes in bytes.
 
 /// Parses `500M`, `2G` or a number of bytes, at least 1.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_byte_size(text: &str) -> Result<u64, String> {
     let invalid = || "expected a number of bytes, such as 500M or 2G".to_owned();
     let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
         Some(place) => text.split_at(place),

@@ -49,7 +49,7 @@ pub(crate) fn table() -> String {
 
 /// Formats a card with all its claims.
 pub(crate) fn full_card(card: &StabilizingCard) -> String {
-    let mut text = Rows::card(card.name, card.title);
+    let mut text = Rows::of_card(card.name, card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);
     row("paper", card.paper);
     row("from any", "with `tenure check --from any` it starts in every state");
@@ -58,7 +58,7 @@ pub(crate) fn full_card(card: &StabilizingCard) -> String {
     row("schedules", "all of a central daemon: one machine moves at a time");
     row("promises", "closure, convergence");
     for variant in &card.variants {
-        text.variant(variant, variant.command(card.name));
+        text.add_variant(variant, variant.command(card.name));
     }
     text.into_text()
 }

@@ -4,11 +4,11 @@
 use std::fmt::{self, Display};
 
 use serde::Serialize;
-use tenure_prove::{ModelVariant, claims};
+use tenure_prove::{ModelVariant, proved_properties};
 
 /// Algorithms whose groups of two and three are checked over all schedules without faults. A test
 /// compares this list with the table of `docs/algorithms.md`.
-const THREE: [&str; 48] = [
+const CHECKED_FOR_THREE: [&str; 48] = [
     "bully",
     "carvalho-roucairol",
     "causal-broadcast",
@@ -59,9 +59,9 @@ const THREE: [&str; 48] = [
     "variable-speeds",
 ];
 
-/// Algorithms of which only groups of two are checked: groups of three have more states than
-/// `tenure compare --faults` searches.
-const TWO: [&str; 8] = [
+/// Algorithms of which only groups of two are checked over all schedules: groups of three have more
+/// states than `tenure compare --faults` searches.
+const CHECKED_FOR_TWO: [&str; 8] = [
     "atomic-broadcast",
     "central-detection",
     "hirschberg-sinclair",
@@ -97,14 +97,17 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// Returns the extent for the algorithm with this name.
+    /// Returns the extent to which the algorithm with this name is verified.
     pub(crate) fn of(algorithm: &str) -> Self {
         let checked = match algorithm {
-            name if THREE.contains(&name) => Some(3),
-            name if TWO.contains(&name) => Some(2),
+            name if CHECKED_FOR_THREE.contains(&name) => Some(3),
+            name if CHECKED_FOR_TWO.contains(&name) => Some(2),
             _ => None,
         };
-        Verified { proved: claims(algorithm).map(|claim| claim.property).collect(), checked }
+        Verified {
+            proved: proved_properties(algorithm).map(|proved| proved.property).collect(),
+            checked,
+        }
     }
 
     /// Returns the extent in a sentence. `None` if nothing is verified.
@@ -133,7 +136,7 @@ impl Display for Verified {
 /// if neither does.
 pub(crate) fn refusal(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
-    if claims(algorithm).flat_map(|claim| claim.variants).any(is_refuted) {
+    if proved_properties(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {
         return Some("invariant");
     }
     REFUSED_BY_COMPARISON.contains(&(algorithm, variant)).then_some("comparison")
@@ -174,7 +177,7 @@ mod tests {
             assert_eq!(Verified::of(name).checked, expected, "{name}: {verdict}");
             compared += 1;
         }
-        assert!(compared >= THREE.len() + TWO.len(), "{compared}");
+        assert!(compared >= CHECKED_FOR_THREE.len() + CHECKED_FOR_TWO.len(), "{compared}");
     }
 
     #[test]

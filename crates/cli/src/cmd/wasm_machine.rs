@@ -22,7 +22,7 @@ pub(crate) fn memory_growth() -> Option<u64> {
     Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
 }
 
-/// Returns `None`: a page has no terminal.
+/// Returns `None`, because a page has no terminal.
 pub(crate) fn terminal_columns(_terminal: &std::io::Stdout) -> Option<usize> {
     None
 }

@@ -111,7 +111,7 @@ impl Expectation {
             pointer if pointer.starts_with('/') => {
                 data.pointer(pointer).cloned().unwrap_or_default()
             }
-            formula => formula::observed(formula, data),
+            formula => formula::evaluate(formula, data),
         };
         let relation = self.relation();
         if let Relation::Mentions(words) = &relation {
@@ -146,7 +146,7 @@ impl Expectation {
     }
 
     /// Returns true if the expectation has exactly one relation: a value, words, or a range.
-    pub(crate) fn is_one(&self) -> bool {
+    pub(crate) fn has_one_relation(&self) -> bool {
         let between = self.at_least.is_some() || self.at_most.is_some();
         [self.is.is_some(), self.mentions.is_some(), between].into_iter().filter(|it| *it).count()
             == 1

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::action_executor::{ActionExecutor, ActionResult};
 use super::expectation::{Expectation, Finding};
 use super::file::{self, Parameters, one_line, prose};
-use super::performs::{ActionResult, Performs};
 
 /// Actions of an experiment, with the expected results.
 #[derive(Clone, Debug, Deserialize)]
@@ -16,12 +16,12 @@ pub(crate) struct Experiment {
     /// Statement that the experiment supports, as a sentence.
     #[serde(default, deserialize_with = "prose")]
     description: String,
-    /// True if the experiment yields a picture.
+    /// True if the output includes a diagram of the run.
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
-    /// Several command lines, one per line. The data is then a list with one element per command
-    /// line.
+    /// Several command lines, one per line of the text. The data is then a list with one element
+    /// per command line.
     lines: Option<String>,
     /// Name and arguments of a call, for an action that no command line can perform. If the
     /// arguments are a list, the data is a list as well.
@@ -54,8 +54,8 @@ struct Broken {
 
 impl Experiment {
     /// Parses experiments, and substitutes the parameters in them.
-    pub(crate) fn of(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
-        let filled = file::filled(&Value::Array(experiments.to_vec()), with)?;
+    pub(crate) fn parse_all(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
+        let filled = file::substitute(&Value::Array(experiments.to_vec()), with)?;
         let Value::Array(filled) = filled else { unreachable!("a list stays a list") };
         let read = |(place, experiment)| {
             Experiment::read(experiment).map_err(|error| format!("experiment {place}: {error}"))
@@ -89,7 +89,7 @@ impl Experiment {
         if names.is_empty() || names.len() < it.expect.len() {
             return Err("expectations are required, with unique names".to_owned());
         }
-        match it.expect.iter().find(|expected| !expected.is_one()) {
+        match it.expect.iter().find(|expected| !expected.has_one_relation()) {
             Some(expected) => Err(format!("{}: give one relation", expected.name)),
             None => Ok(it),
         }
@@ -100,7 +100,7 @@ impl Experiment {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
-    /// Returns the command lines to run. The flag is true if the data is a list.
+    /// Returns the command lines to run, and true if the data is a list.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
             (Some(line), _) => (vec![one_line(line)], false),
@@ -141,7 +141,7 @@ impl Experiment {
 
     /// Performs the experiment, or its negative control, and compares the results with the expected
     /// ones.
-    fn conduct<P: Performs>(
+    fn conduct<P: ActionExecutor>(
         &self,
         by: &P,
         broken: bool,
@@ -177,10 +177,10 @@ impl Experiment {
     }
 
     /// Runs a command line. If an error is expected, the data is the error message.
-    fn line<P: Performs>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
+    fn line<P: ActionExecutor>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
             let expected = self.expect.iter().any(|expected| expected.at("") == "/refused");
-            match by.refused(&failure).filter(|_| expected) {
+            match by.usage_error(&failure).filter(|_| expected) {
                 Some(description) => Ok(json!({ "refused": description }).into()),
                 None => Err(failure),
             }
@@ -202,7 +202,7 @@ fn split(lines: &str) -> Vec<String> {
 }
 
 /// Performs a call. If the arguments are a list, performs it once per element.
-fn called<P: Performs>(by: &P, name: &str, with: &Value) -> Result<ActionResult, P::Failure> {
+fn called<P: ActionExecutor>(by: &P, name: &str, with: &Value) -> Result<ActionResult, P::Failure> {
     let Value::Array(each) = with else { return by.call(name, with) };
     let data = each.iter().map(|with| Ok(by.call(name, with)?.data));
     data.collect::<Result<Vec<_>, _>>().map(|data| Value::Array(data).into())
@@ -217,7 +217,7 @@ pub(crate) struct CompletedExperiment {
     pub(crate) acts: Vec<String>,
     /// Expected and observed values, one per expectation.
     pub(crate) findings: Vec<Finding>,
-    /// Picture of the run, as SVG; `None` if the experiment draws none.
+    /// Diagram of the run, as text; `None` if the experiment draws none.
     pub(crate) picture: Option<String>,
 }
 
@@ -230,7 +230,7 @@ pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 /// # Errors
 ///
 /// Returns an error if one of them cannot be conducted.
-pub(crate) fn conduct<P: Performs>(
+pub(crate) fn conduct<P: ActionExecutor>(
     experiments: &[Experiment],
     by: &P,
     broken: bool,
@@ -248,7 +248,7 @@ impl CompletedExperiment {
 
 impl Results {
     /// Returns true if all expectations of all experiments are met.
-    pub(crate) fn hold(&self) -> bool {
+    pub(crate) fn all_hold(&self) -> bool {
         self.0.iter().all(CompletedExperiment::holds)
     }
 
@@ -268,7 +268,7 @@ impl Results {
     }
 
     /// Returns the actions, line by line.
-    pub(crate) fn acts(&self) -> Vec<&str> {
+    pub(crate) fn actions(&self) -> Vec<&str> {
         self.0.iter().flat_map(|it| &it.acts).map(String::as_str).collect()
     }
 }
@@ -283,10 +283,10 @@ fn key(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Implementation of [`Performs`] that returns the arguments of a call as data.
+    /// Implementation of [`ActionExecutor`] that returns the arguments of a call as data.
     struct Echo;
 
-    impl Performs for Echo {
+    impl ActionExecutor for Echo {
         type Failure = String;
 
         fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, String> {
@@ -296,7 +296,7 @@ mod tests {
             })
         }
 
-        fn refused(&self, failure: &String) -> Option<String> {
+        fn usage_error(&self, failure: &String) -> Option<String> {
             Some(failure.clone())
         }
 
@@ -311,8 +311,8 @@ mod tests {
 
     fn seen(text: &str, broken: bool) -> (Vec<String>, Value, bool) {
         let results = conduct(&[read(text).unwrap()], &Echo, broken).unwrap();
-        let acts = results.acts().into_iter().map(str::to_owned).collect();
-        (acts, results.observed(), results.hold())
+        let acts = results.actions().into_iter().map(str::to_owned).collect();
+        (acts, results.observed(), results.all_hold())
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(
             seen(own, false).0,
             ["tenure a", "tenure b"],
-            "what is there twice is done once"
+            "a repeated command line is run once"
         );
         assert_eq!(seen(own, true).1, json!({ "one": "c", "two": "b", "three": "c" }));
     }

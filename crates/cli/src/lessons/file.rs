@@ -34,15 +34,16 @@ pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
 }
 
 /// Substitutes the parameters in all texts of a value.
-pub(crate) fn filled(value: &Value, with: &Parameters) -> Result<Value, String> {
+pub(crate) fn substitute(value: &Value, with: &Parameters) -> Result<Value, String> {
     match value {
-        Value::String(text) => formula::filled(text, with),
+        Value::String(text) => formula::substitute(text, with),
         Value::Array(items) => {
             let parts = items.iter().map(|item| several(item, with));
             Ok(Value::Array(parts.collect::<Result<Vec<_>, _>>()?.concat()))
         }
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| Ok((key.clone(), filled(value, with)?)));
+            let fields =
+                fields.iter().map(|(key, value)| Ok((key.clone(), substitute(value, with)?)));
             fields.collect::<Result<_, String>>().map(Value::Object)
         }
         other => Ok(other.clone()),
@@ -51,8 +52,8 @@ pub(crate) fn filled(value: &Value, with: &Parameters) -> Result<Value, String> 
 
 /// Returns the items that an item of a list stands for: several if it has the key `each`.
 fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
-    let Some(each) = item.get("each") else { return Ok(vec![filled(item, with)?]) };
-    let Value::Array(each) = filled(each, with)? else {
+    let Some(each) = item.get("each") else { return Ok(vec![substitute(item, with)?]) };
+    let Value::Array(each) = substitute(each, with)? else {
         return Err(format!("`each` is a list, and not {each}"));
     };
     let mut pattern = item.clone();
@@ -60,7 +61,7 @@ fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     let mut inner = with.clone();
     let one = |it: Value| {
         inner.insert("it".to_owned(), it);
-        filled(&pattern, &inner)
+        substitute(&pattern, &inner)
     };
     each.into_iter().map(one).collect()
 }
@@ -90,20 +91,20 @@ mod tests {
         let value =
             json!({ "line": "check central -n {{ n + 1 }}", "is": ["{{ n * n }}", 2, true] });
         let expected = json!({ "line": "check central -n 4", "is": [9, 2, true] });
-        assert_eq!(filled(&value, &with(3)), Ok(expected));
+        assert_eq!(substitute(&value, &with(3)), Ok(expected));
     }
 
     #[test]
     fn table_with_each_is_repeated() {
         let value = json!([{ "each": "{{ range(n) }}", "name": "P{{ it + 1 }}" }, "else"]);
         let expected = json!([{ "name": "P1" }, { "name": "P2" }, "else"]);
-        assert_eq!(filled(&value, &with(2)), Ok(expected));
-        assert!(filled(&json!([{ "each": 3 }]), &with(2)).is_err());
+        assert_eq!(substitute(&value, &with(2)), Ok(expected));
+        assert!(substitute(&json!([{ "each": 3 }]), &with(2)).is_err());
     }
 
     #[test]
     fn rejects_invalid_formulas() {
-        assert!(filled(&json!("{{ n + }}"), &with(2)).is_err());
-        assert!(filled(&json!("{{ nobody + 1 }}"), &with(2)).is_err());
+        assert!(substitute(&json!("{{ n + }}"), &with(2)).is_err());
+        assert!(substitute(&json!("{{ nobody + 1 }}"), &with(2)).is_err());
     }
 }

@@ -12,7 +12,7 @@ use super::file::Parameters;
 
 /// Substitutes parameters in a text. If the text is a single formula, returns the value of the
 /// formula, of any type.
-pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
+pub(crate) fn substitute(text: &str, with: &Parameters) -> Result<Value, String> {
     if !text.contains("{{") && !text.contains("{%") {
         return Ok(text.into());
     }
@@ -28,7 +28,7 @@ pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
 
 /// Evaluates a formula over the data of an experiment. If that fails, returns the error message as
 /// the value.
-pub(crate) fn observed(formula: &str, data: &Value) -> Value {
+pub(crate) fn evaluate(formula: &str, data: &Value) -> Value {
     let environment = environment(UndefinedBehavior::Chainable);
     let with = context! { data => minijinja::Value::from(Serde(data)) };
     computed(&environment, formula, with).unwrap_or_else(|error| error.to_string().into())
@@ -92,10 +92,10 @@ mod tests {
     #[test]
     fn evaluates_formulas_of_data_and_shows_errors() {
         let data = json!({ "leaders": [3], "told": ["a", "rank: 5, hops: 2"] });
-        assert_eq!(observed("data.leaders|length", &data), 1);
-        assert_eq!(observed("data.told|last|field('rank')", &data), "5");
-        assert_eq!(observed("data.told|having('hops')|length", &data), 1);
-        assert_eq!(observed("data.nothing.at_all", &data), Value::Null);
-        assert!(observed("data.leaders|lenth", &data).as_str().unwrap().contains("lenth"));
+        assert_eq!(evaluate("data.leaders|length", &data), 1);
+        assert_eq!(evaluate("data.told|last|field('rank')", &data), "5");
+        assert_eq!(evaluate("data.told|having('hops')|length", &data), 1);
+        assert_eq!(evaluate("data.nothing.at_all", &data), Value::Null);
+        assert!(evaluate("data.leaders|lenth", &data).as_str().unwrap().contains("lenth"));
     }
 }

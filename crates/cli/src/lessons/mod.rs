@@ -4,22 +4,21 @@
 //! A lesson is prose with experiments. An experiment is an action with a table of expected results.
 //! For each figure, the table has its name, its location in the data, and its value. Most actions
 //! are command lines for `tenure`, which readers can copy and vary. Others are named calls. This
-//! module does not depend on any engine: an implementation of [`Performs`] executes command lines
-//! and calls.
+//! module does not depend on any engine: an [`ActionExecutor`] executes command lines and calls.
 //!
 //! Each experiment has a *negative control*: with one change, an expectation must fail. An
 //! experiment thus cannot merely print its expected values.
 
+mod action_executor;
 mod expectation;
 mod experiment;
 mod file;
 mod formula;
-mod performs;
 mod question;
 mod scenario;
 
+pub(crate) use action_executor::{ActionExecutor, ActionResult};
 pub(crate) use expectation::Finding;
 pub(crate) use experiment::{CompletedExperiment, Results, conduct};
-pub(crate) use performs::{ActionResult, Performs};
 pub(crate) use question::{Chapter, Question};
 pub(crate) use scenario::{Scenario, option};

@@ -36,7 +36,7 @@ pub(crate) struct Question {
     #[serde(deserialize_with = "prose")]
     pub(crate) answer: String,
     /// Results that no experiment can show, each with its source. `None`: there are none.
-    #[serde(default, deserialize_with = "perhaps")]
+    #[serde(default, deserialize_with = "optional_prose")]
     pub(crate) beyond: Option<String>,
     #[serde(default)]
     experiments: Vec<Value>,
@@ -44,7 +44,7 @@ pub(crate) struct Question {
     scenario: Option<String>,
 }
 
-fn perhaps<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+fn optional_prose<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     prose(from).map(Some)
 }
 
@@ -104,7 +104,7 @@ impl Question {
     pub(crate) fn experiments(&self) -> Vec<Experiment> {
         let read = match &self.scenario {
             Some(name) => Scenario::find(name).and_then(|it| it.experiments(&Parameters::new())),
-            None => Experiment::of(&self.experiments, &Parameters::new()),
+            None => Experiment::parse_all(&self.experiments, &Parameters::new()),
         };
         read.unwrap_or_else(|error| panic!("{}: {error}", self.id))
     }
@@ -164,8 +164,8 @@ mod tests {
         }
     }
 
-    /// The error for a malformed experiment contains the number of its question. Examples are an
-    /// unknown field, a missing negative control, and a duplicate name.
+    /// If an experiment is malformed, the error contains the number of its question. Malformed are
+    /// an unknown field, a missing negative control, and a duplicate name.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::experiment::Experiment;
-use super::file::{Parameters, filled, lesson_files, prose, read};
+use super::file::{Parameters, lesson_files, prose, read, substitute};
 use crate::nearest;
 
 /// A worked example of a paper or textbook.
@@ -104,18 +104,18 @@ impl Scenario {
         self.check(given)?;
         let mut with = given.clone();
         for knob in self.takes.iter().filter(|knob| !given.contains_key(knob.name())) {
-            let usual = filled(&knob.usual, &with).unwrap_or_else(|error| broken(error));
+            let usual = substitute(&knob.usual, &with).unwrap_or_else(|error| broken(error));
             with.insert(knob.name().to_owned(), usual);
         }
         for refused in &self.refuses {
-            let refused = filled(refused, &with).unwrap_or_else(|error| broken(error));
+            let refused = substitute(refused, &with).unwrap_or_else(|error| broken(error));
             let refused: Refused =
                 serde_json::from_value(refused).unwrap_or_else(|error| broken(error.to_string()));
             if refused.when {
                 return Err(refused.description);
             }
         }
-        Ok(Experiment::of(&self.experiments, &with).unwrap_or_else(|error| broken(error)))
+        Ok(Experiment::parse_all(&self.experiments, &with).unwrap_or_else(|error| broken(error)))
     }
 
     fn check(&self, given: &Parameters) -> Result<(), String> {
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// An error message contains the name of the example.
+    /// If the test fails, the message contains the name of the example.
     #[test]
     fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {

@@ -16,9 +16,9 @@ pub struct Member {
     pub id: u64,
     /// Name of the member; empty for a member of etcd that was never started.
     pub name: String,
-    /// URLs for other members.
+    /// URLs at which the other members reach this one.
     pub peer_urls: Vec<String>,
-    /// URLs for clients; empty until the member has announced them.
+    /// URLs at which clients reach the member; empty until the member has announced them.
     pub client_urls: Vec<String>,
     /// True if the member has no vote.
     pub is_learner: bool,
@@ -45,7 +45,7 @@ pub struct MemberStatus {
     pub links: Vec<MemberLink>,
 }
 
-/// Connection of one member to another, as the first one reports it.
+/// Connection of one member to another member, as the first member reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLink {
     /// Identifier of the other member.
@@ -60,18 +60,18 @@ pub struct MemberLink {
     pub last_contact_at: Option<SystemTime>,
 }
 
-/// Range of keys to read, and how to read it.
+/// Read of a range of keys: the range, the revision, and the form of the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// First key of the range.
     pub key: Vec<u8>,
-    /// Exclusive end of the range. Empty for a single key; `\0` for all keys from the first one on.
+    /// Exclusive end of the range. Empty to read only `key`; `\0` to read all keys from `key` on.
     pub range_end: Vec<u8>,
-    /// Upper bound on the number of keys; 0 for no limit.
+    /// Upper bound on the number of keys in the response; 0 for no limit.
     pub limit: i64,
     /// Revision at which to read; 0 for the current revision.
     pub revision: u64,
-    /// True if the response should contain only keys, without values.
+    /// True if the response shall contain only keys, without values.
     pub keys_only: bool,
     /// True if the member may respond with its own applied state, without a quorum.
     pub serializable: bool,
@@ -86,7 +86,7 @@ pub struct Key {
     pub value: Vec<u8>,
     /// Revision in which the key was created.
     pub create_revision: u64,
-    /// Revision of the last change.
+    /// Revision of the last change of the key.
     pub mod_revision: u64,
     /// ID of the lease that deletes the key when it ends; 0 if the key has no lease.
     pub lease: i64,
@@ -99,13 +99,13 @@ pub struct Page {
     pub revision: u64,
     /// The keys, in ascending order.
     pub keys: Vec<Key>,
-    /// True if there are more keys than the limit allowed.
+    /// True if the range contains more keys than [`Query::limit`] allowed.
     pub has_more: bool,
 }
 
 impl Admin {
-    /// Returns the members. If `linearizable` is false, the response may be outdated: the member
-    /// reads its own state, without a quorum. Dropping the future has no effect.
+    /// Returns the members. If `linearizable` is false, the result may be outdated: the member that
+    /// responds reads its own state, without a quorum. Dropping the future has no effect.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Admin {
     pub async fn members(&self, linearizable: bool) -> Result<Vec<Member>, ClientError> {
         let request = rpc::MemberListRequest { linearizable };
         let path = "/etcdserverpb.Cluster/MemberList";
-        let response: rpc::MemberListResponse = self.ask(path, request, Repeat::Read).await?;
+        let response: rpc::MemberListResponse = self.ask(path, request, Repeat::Hedge).await?;
         Ok(members(response.members))
     }
 
@@ -122,7 +122,7 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the member may have been added.
     pub async fn add_member(
         &self,
         peer_url: &str,
@@ -135,12 +135,12 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Removes a member from the cluster, and returns the remaining members. If the future is
-    /// dropped, the member may be removed or not.
+    /// Removes the member with the identifier `id` from the cluster, and returns the remaining
+    /// members. If the future is dropped, the member may be removed or not.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the member may have been removed.
     pub async fn remove_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
         let path = "/etcdserverpb.Cluster/MemberRemove";
         let request = rpc::MemberRemoveRequest { id };
@@ -149,12 +149,12 @@ impl Admin {
         Ok(members(response.members))
     }
 
-    /// Gives a learner a vote and returns all members. If the future is dropped, the learner may
-    /// have a vote or not.
+    /// Gives a vote to the learner with the identifier `id`, and returns all members. If the future
+    /// is dropped, the learner may have a vote or not.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the learner may have a vote.
     pub async fn promote_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
         let path = "/etcdserverpb.Cluster/MemberPromote";
         let request = rpc::MemberPromoteRequest { id };
@@ -171,7 +171,7 @@ impl Admin {
     pub async fn status(&self) -> Result<MemberStatus, ClientError> {
         let path = "/etcdserverpb.Maintenance/Status";
         let response: rpc::StatusResponse =
-            self.ask(path, rpc::StatusRequest {}, Repeat::Read).await?;
+            self.ask(path, rpc::StatusRequest {}, Repeat::Hedge).await?;
         Ok(MemberStatus {
             id: response.header.map_or(0, |header| header.member_id),
             version: response.version,
@@ -201,7 +201,7 @@ impl Admin {
             ..Default::default()
         };
         let response: rpc::RangeResponse =
-            self.ask("/etcdserverpb.KV/Range", request, Repeat::Read).await?;
+            self.ask("/etcdserverpb.KV/Range", request, Repeat::Hedge).await?;
         let revision = response.header.map_or(0, |header| unsigned(header.revision));
         let keys = response.kvs.into_iter().map(key_of).collect();
         Ok(Page { revision, keys, has_more: response.more })
@@ -220,12 +220,12 @@ impl Admin {
         Ok(response.header.map_or(0, |header| unsigned(header.revision)))
     }
 
-    /// Removes the history of the store before a revision, so that older revisions cannot be read
+    /// Removes the history of the store before `revision`, so that older revisions cannot be read
     /// any more. If the future is dropped, the history may be removed or not.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the history may have been removed.
     pub async fn compact(&self, revision: u64) -> Result<(), ClientError> {
         let request = rpc::CompactionRequest { revision: signed(revision), ..Default::default() };
         let path = "/etcdserverpb.KV/Compact";
@@ -243,7 +243,8 @@ impl Admin {
         Ok(self.lease(id, false).await?.map(|lease| (lease.ttl, lease.granted_ttl)))
     }
 
-    /// Reads the state of a lease, optionally with its keys; `None` if the lease does not exist.
+    /// Reads the state of a lease, with its keys if `keys` is true; `None` if the lease does not
+    /// exist.
     pub(super) async fn lease(
         &self,
         id: i64,
@@ -251,7 +252,7 @@ impl Admin {
     ) -> Result<Option<rpc::LeaseTimeToLiveResponse>, ClientError> {
         let request = rpc::LeaseTimeToLiveRequest { id, keys };
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
-        let lease: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
+        let lease: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Hedge).await?;
         Ok(Some(lease).filter(|lease| lease.ttl >= 0 && lease.granted_ttl > 0))
     }
 }

@@ -1,4 +1,5 @@
-//! Calls that end or change the claims of other clients: revocations, deletions and new values.
+//! Calls that end or change the claims of other clients: revocations of leases, deletions of keys,
+//! and new values of keys.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
@@ -38,9 +39,9 @@ impl Admin {
         Ok(self.lease(id, true).await?.map(|lease| lease.keys))
     }
 
-    /// Deletes the key of a claim with this fencing token. Returns false if there is no such claim.
-    /// A repetition of the request may return false although the first attempt has deleted the key.
-    /// If the future is dropped, the key may be deleted or not.
+    /// Deletes `key` if it is the key of a claim with the fencing token `fence`. Returns false if
+    /// there is no such claim. A repetition of the request may return false although the first
+    /// attempt has deleted the key. If the future is dropped, the key may be deleted or not.
     ///
     /// # Errors
     ///
@@ -50,8 +51,9 @@ impl Admin {
         self.change(key, fence, Request::RequestDeleteRange(delete)).await
     }
 
-    /// Changes the value of the claim with this fencing token. The key keeps its lease. Returns
-    /// false if there is no such claim. If the future is dropped, the value may be changed or not.
+    /// Changes the value of `key` if it is the key of a claim with the fencing token `fence`. The
+    /// key keeps its lease. Returns false if there is no such claim. If the future is dropped, the
+    /// value may be changed or not.
     ///
     /// # Errors
     ///
@@ -67,7 +69,7 @@ impl Admin {
         self.change(key, fence, Request::RequestPut(put)).await
     }
 
-    /// Executes a change if the key was created in the revision `fence`. Returns false otherwise.
+    /// Executes `change` if `key` was created in the revision `fence`. Returns false otherwise.
     async fn change(&self, key: &[u8], fence: u64, change: Request) -> Result<bool, ClientError> {
         let request = requests::if_created(key, fence, change);
         let path = "/etcdserverpb.KV/Txn";

@@ -29,28 +29,28 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time without a response after which a read is also sent to another member.
 const READ_DELAY: Duration = Duration::from_millis(750);
 
-/// Upper bound on how often a call is repeated after temporary failures.
+/// Upper bound on the number of repetitions of a call after temporary failures.
 const MAX_REPEATS: u32 = 20;
 
 /// Upper bound on the bytes of a response. It exceeds the 64 MiB that a member of Tenure sends at
 /// most.
 const MAX_RESPONSE_BYTES: usize = 65 << 20;
 
-/// Longest time between two messages of a snapshot.
+/// Time within which the member must send the next message of a snapshot, or the call fails.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A call that has ended: the index of the endpoint, the connection, and the response.
 type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 
-/// How often a call is sent if no response arrives.
+/// Rule by which a call without a response is sent to further members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
     /// Send the call only once.
     Never,
     /// Send the call to another member if the first one fails.
     AfterFailure,
-    /// Also send the call to another member while the first one does not respond.
-    Read,
+    /// Hedge: also send the call to another member while the first one does not respond.
+    Hedge,
 }
 
 /// Administrative calls at a service: its members, keys, leases and snapshots.
@@ -86,12 +86,15 @@ impl Admin {
         Ok(Admin { endpoints, options, open: Mutex::default() })
     }
 
-    /// Creates a client of other endpoints, with the same user and certificates.
+    /// Creates a client of other endpoints, with the user and the certificates of this one.
     ///
     /// # Errors
     ///
     /// As [`Admin::new`].
-    pub fn at(&self, endpoints: impl IntoIterator<Item: AsRef<str>>) -> Result<Admin, ClientError> {
+    pub fn with_endpoints(
+        &self,
+        endpoints: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<Admin, ClientError> {
         Admin::new(endpoints, self.options.clone())
     }
 
@@ -113,7 +116,7 @@ impl Admin {
         repeat: Repeat,
     ) -> Result<Bytes, ClientError> {
         let deadline = Instant::now() + CALL_TIMEOUT;
-        let (mut untried, mut failures) = (self.order(), Failures::default());
+        let (mut untried, mut failures) = (self.endpoint_order(), Failures::default());
         let (mut pending, mut backoff, mut repeats) = (JoinSet::new(), Backoff::default(), 0);
         let mut finished = Vec::new();
         loop {
@@ -122,7 +125,7 @@ impl Admin {
             if let Some((place, connection)) = connected {
                 pending.spawn(call(place, connection, path, request.clone(), deadline));
             }
-            let can_hedge = repeat == Repeat::Read && !untried.is_empty();
+            let can_hedge = repeat == Repeat::Hedge && !untried.is_empty();
             let until = if can_hedge { Instant::now() + READ_DELAY } else { deadline };
             let ended = match finished.pop() {
                 Some(call) => Ok(Some(Ok(call))),
@@ -155,7 +158,7 @@ impl Admin {
                         connection.abandon();
                     }
                     untried.push_back(place);
-                    sleep(backoff.next()).await;
+                    sleep(backoff.next_pause()).await;
                 }
                 RetryAction::Retry | RetryAction::Failover => {
                     connection.abandon();
@@ -170,9 +173,9 @@ impl Admin {
     ///
     /// # Errors
     ///
-    /// [`ClientError`], if no member sends the first piece.
+    /// [`ClientError`], if no member sends the first message.
     pub async fn snapshot(&self) -> Result<Snapshot, ClientError> {
-        let (mut untried, mut failures) = (self.order(), Failures::default());
+        let (mut untried, mut failures) = (self.endpoint_order(), Failures::default());
         while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await {
             let request = frames::encode(&SnapshotRequest {});
             let start = timeout(SNAPSHOT_TIMEOUT, async {
@@ -195,8 +198,9 @@ impl Admin {
         Err(self.error(&failures))
     }
 
-    /// Connects to an endpoint of `untried`, in their order, and removes it there. Returns `None`
-    /// if no endpoint accepts the connection.
+    /// Tries the endpoints of `untried` in their order until one accepts the connection. Removes
+    /// from `untried` this endpoint and those that failed. Returns `None` if no endpoint accepts
+    /// the connection.
     ///
     /// If an endpoint rejects the user, no further endpoints are tried. The function then only
     /// waits for connections that it has already started.
@@ -205,7 +209,7 @@ impl Admin {
         untried: &mut VecDeque<usize>,
         failures: &mut Failures,
     ) -> Option<(usize, Arc<Connection>)> {
-        if let Some(used) = self.used(untried.front()) {
+        if let Some(used) = self.last_connection(untried.front()) {
             untried.pop_front();
             return Some(used);
         }
@@ -225,7 +229,8 @@ impl Admin {
             let delay = if untried.is_empty() { CALL_TIMEOUT } else { NEXT_ENDPOINT_DELAY };
             let (place, status) = match timeout(delay, connecting.join_next()).await {
                 Ok(Some(Ok((place, Ok(connection))))) => {
-                    // The others may be tried again.
+                    // Connections to other endpoints may still be pending. Those endpoints may be
+                    // tried again.
                     untried.extend(started.into_iter().filter(|it| *it != place));
                     return Some((place, Arc::new(connection)));
                 }
@@ -243,14 +248,15 @@ impl Admin {
         }
     }
 
-    /// Returns the connection that was used last, if it is open and its endpoint has this index.
-    fn used(&self, place: Option<&usize>) -> Option<(usize, Arc<Connection>)> {
+    /// Returns the connection that was used last, if it is open and `place` is the index of its
+    /// endpoint.
+    fn last_connection(&self, place: Option<&usize>) -> Option<(usize, Arc<Connection>)> {
         let used = self.open().clone()?;
         (Some(&used.0) == place && !used.1.is_closed()).then_some(used)
     }
 
     /// Returns the indices of all endpoints. The one that was used last is first.
-    fn order(&self) -> VecDeque<usize> {
+    fn endpoint_order(&self) -> VecDeque<usize> {
         let first = self.open().as_ref().map_or(0, |(place, _)| *place);
         let count = self.endpoints.len();
         (first..first + count).map(|place| place % count).collect()
@@ -323,14 +329,14 @@ async fn connect_during_calls(
 struct Failures {
     /// Reasons why endpoints did not respond, each with the index of the endpoint.
     reasons: Vec<(usize, String)>,
-    /// First rejection that might come from this member only. The call fails with it if no other
+    /// First rejection that other members might not repeat. The call fails with it if no other
     /// endpoint responds.
     rejection: Option<Status>,
 }
 
 impl Failures {
-    /// Adds the reason for which an endpoint failed. It replaces an earlier reason of the same
-    /// endpoint.
+    /// Adds the message of `status` as the reason why the endpoint with the index `place` failed.
+    /// It replaces an earlier reason of the same endpoint.
     fn with(mut self, place: usize, status: &Status) -> Failures {
         self.reasons.retain(|(known, _)| *known != place);
         self.reasons.push((place, status.message().to_owned()));
@@ -343,8 +349,8 @@ impl Failures {
     }
 }
 
-/// Returns true if every member would reject the call for this reason, because it follows from the
-/// call and the replicated state.
+/// Returns true if every member would reject the call with `status`, because the reason follows
+/// from the call and the replicated state.
 ///
 /// Any other rejection concerns one endpoint only. A lagging member may not know the password of
 /// the user, or the program at the endpoint is not a member. Such a rejection does not end a call
@@ -363,10 +369,10 @@ fn is_final(status: &Status) -> bool {
         )
 }
 
-/// Returns the reaction to a failed call.
+/// Returns the action to take after a call has failed with `status`.
 fn action_after(status: &Status) -> RetryAction {
     match status.code() {
-        // The response is too long, and would be again.
+        // The response is too long. A repetition would receive the same response.
         Code::ResourceExhausted if !status.message().contains("too many requests") => {
             RetryAction::Fail
         }

@@ -15,7 +15,7 @@ use crate::lock::transactions::NewKey;
 use crate::requests::{self, created, if_created, keys, op, put, unsigned};
 use crate::session::Session;
 
-/// Folder of the participants' keys, below the name of the barrier.
+/// Path segment between the name of the barrier and the lease in the participants' keys.
 pub(crate) const WAITERS: &str = "waiters";
 
 /// A double barrier for a fixed number of participants.
@@ -23,7 +23,7 @@ pub(crate) const WAITERS: &str = "waiters";
 /// [`DoubleBarrier::enter`] waits until all participants have entered, and [`Entered::leave`] until
 /// all have left. The keys are those of the recipe `DoubleBarrier` of etcd's library for Go:
 /// `NAME/waiters/LEASE` for each participant, and `NAME/ready`. All participants must give the same
-/// number. The barrier can be used again when all participants have left.
+/// number of participants. The barrier can be used again when all participants have left.
 #[derive(Clone, Debug)]
 pub struct DoubleBarrier {
     session: Session,
@@ -53,14 +53,15 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier, unless all participants had entered: then it has taken part.
+    /// the session leaves the barrier, unless all participants had entered: the barrier has then
+    /// let them continue.
     ///
     /// # Errors
     ///
-    /// [`ClientError::BarrierFull`] if as many participants have entered before,
+    /// [`ClientError::BarrierFull`] if the expected number of participants have entered already,
     /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the key, and
-    /// [`ClientError::Rejected`] if the service rejects a request. The session has not entered
-    /// then.
+    /// [`ClientError::Rejected`] if the service rejects a request. After an error, the session is
+    /// not in the barrier.
     pub async fn enter(&self) -> Result<Entered, ClientError> {
         self.session.while_alive(self.enter_and_wait()).await
     }
@@ -80,7 +81,7 @@ impl DoubleBarrier {
         let (participants, _) = self.participants().await?;
         match participants.get(count - 1) {
             Some((_, last)) if own > *last => {
-                // If this fails, the session repeats it in the background.
+                // If the release fails, the session repeats it in the background.
                 let _ = claim.release().await;
                 return Err(full());
             }
@@ -114,8 +115,8 @@ impl DoubleBarrier {
         Ok((participants.collect(), requests::revision(&response)))
     }
 
-    /// Lets all participants continue. A delayed copy of the request has no effect after the
-    /// participant has left.
+    /// Writes the key `NAME/ready`, which lets all participants continue. A delayed copy of the
+    /// request has no effect after this participant has left.
     async fn set_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let put = put(&self.ready_key(), Vec::new(), 0);
         let request = if_created(claim.key(), claim.fence(), put);
@@ -125,8 +126,9 @@ impl DoubleBarrier {
         }
     }
 
-    /// Waits until the last participant has entered. The key may be left over from an earlier use
-    /// of the barrier, so an older write of it does not count.
+    /// Waits until the last participant has entered and has written the key `NAME/ready`. The key
+    /// may be left over from an earlier use of the barrier, so a write before the revision `own`,
+    /// in which this participant entered, does not count.
     async fn wait_until_ready(&self, own: u64) -> Result<(), ClientError> {
         let is_ready = |kv: Option<&KeyValue>| kv.is_some_and(|kv| unsigned(kv.mod_revision) > own);
         wait_for_state(self.session.channel(), &self.ready_key(), own + 1, is_ready).await
@@ -134,8 +136,8 @@ impl DoubleBarrier {
 }
 
 impl Entered {
-    /// Returns the time at which the session has left the barrier if no renewal succeeds; `None` if
-    /// it has left.
+    /// Returns the time at which the session leaves the barrier if no renewal succeeds before;
+    /// `None` if it has left.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }
@@ -180,7 +182,8 @@ impl DoubleBarrier {
                     self.remove_ready(&mine).await?;
                     return mine.release().await;
                 }
-                // The read is older than the deletion of this participant's key: reads again.
+                // The member that served the read has not applied the deletion of this
+                // participant's key yet, so the loop reads again.
                 (true, None, None) => {}
                 (false, _, mine) => {
                     if let Some(mine) = mine {
@@ -192,7 +195,7 @@ impl DoubleBarrier {
         }
     }
 
-    /// Deletes the key `NAME/ready`, while this participant is in the barrier.
+    /// Deletes the key `NAME/ready`, unless this participant has left the barrier.
     async fn remove_ready(&self, claim: &Claim) -> Result<(), ClientError> {
         let mut request = requests::delete(&self.ready_key(), 0);
         request.compare.push(created(claim.key(), Vec::new(), claim.fence()));

@@ -15,8 +15,8 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 pub(crate) mod double;
 pub(crate) mod single;
 
-/// Waits until a key has a state, after the revision before `from`. The state is `None` if the key
-/// does not exist. Also waits while no member responds.
+/// Waits until `is_expected` returns true for the state of a key, in the revision `from` or later.
+/// The state is `None` if the key does not exist. Also waits while no member responds.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ async fn wait_for_state(
                 WatchEvent::Deleted(_) if is_expected(None) => return Ok(()),
                 WatchEvent::Put(_) | WatchEvent::Deleted(_) | WatchEvent::Released => {}
                 // The watcher continues after the last event.
-                WatchEvent::Disconnected => sleep(backoff.next()).await,
+                WatchEvent::Disconnected => sleep(backoff.next_pause()).await,
                 WatchEvent::HistoryCompacted | WatchEvent::Rejected => break,
             }
         }
@@ -46,12 +46,12 @@ async fn wait_for_state(
             Err(ClientError::Unavailable { .. }) => {}
             Err(error) => return Err(error),
         }
-        sleep(backoff.next()).await;
+        sleep(backoff.next_pause()).await;
     }
 }
 
-/// Waits until a key that was created in this revision is deleted. It existed before the revision
-/// `from`.
+/// Waits until the key that was created in the revision `created` is deleted. The caller has seen
+/// this key in the revision before `from`.
 async fn wait_until_deleted(
     channel: &Arc<Channel>,
     key: &[u8],

@@ -17,7 +17,8 @@ use crate::session::Session;
 #[derive(Debug)]
 pub(super) struct Background {
     handle: Handle,
-    /// Ends the thread. The message contains the tasks that close sessions.
+    /// Sender of the message that ends the thread. The message contains the tasks that close
+    /// sessions; the thread completes them first.
     stop: Option<oneshot::Sender<Vec<JoinHandle<()>>>>,
     thread: Option<thread::JoinHandle<()>>,
     /// Tasks that close sessions. Each takes at most ten seconds.
@@ -83,7 +84,7 @@ impl Drop for Background {
     fn drop(&mut self) {
         let closing = self.closing.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(stop) = self.stop.take() {
-            // It fails only if the thread has ended.
+            // Sending fails only if the thread has ended.
             let _ = stop.send(std::mem::take(closing));
         }
         if let Some(thread) = self.thread.take() {

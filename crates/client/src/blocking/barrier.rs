@@ -107,14 +107,14 @@ impl DoubleBarrier {
 }
 
 impl Entered {
-    /// Returns the time at which the session has left the barrier if no renewal succeeds; `None` if
-    /// it has left.
+    /// Returns the time at which the session leaves the barrier if no renewal succeeds before;
+    /// `None` if it has left.
     pub fn deadline(&self) -> Option<Instant> {
         self.entered.deadline()
     }
 
-    /// Waits for at most this time until the session has left the barrier because it ended or its
-    /// key was deleted. Returns the reason; `None` if it takes part.
+    /// Waits for at most this time until the session ends or another client deletes the
+    /// participant's key. Returns the reason; `None` if the session is still in the barrier.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background().block_within(within, self.entered.lost())
     }

@@ -52,7 +52,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Client::session`](crate::Client::session).
     pub fn session(&self, ttl: Duration) -> Result<Session, ClientError> {
         let session = self.background.block_on(self.client.session(ttl))?;
         Ok(Session::new(session, self.background.clone()))
@@ -63,7 +63,7 @@ impl Client {
         Barrier { barrier: self.client.barrier(name), background: self.background.clone() }
     }
 
-    /// Observes the leader of an election.
+    /// Returns an observer of the leader of an election. Sends no request.
     pub fn observe(&self, name: &str) -> Observer {
         // The observer starts no task before its first call.
         Observer { observer: self.client.observe(name), background: self.background.clone() }

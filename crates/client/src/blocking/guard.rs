@@ -36,7 +36,7 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the session has ended or the key was deleted.
+    /// As [`Guard::set_value`](crate::Guard::set_value).
     pub fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
         self.session.background().block_on(self.guard.set_value(value))
     }

@@ -41,7 +41,7 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the leadership has ended.
+    /// As [`Leadership::proclaim`](crate::Leadership::proclaim).
     pub fn proclaim(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
         self.session.background().block_on(self.leadership.proclaim(value))
     }
@@ -53,7 +53,8 @@ impl Leadership {
     }
 
     /// Waits until another candidate should lead, for at most this time. Returns that candidate;
-    /// `None` if the leadership continues. Stop the work then, and resign after it has stopped.
+    /// `None` if the time has passed. If a candidate is returned, stop the work of the leader, and
+    /// resign after it has stopped.
     ///
     /// # Errors
     ///
@@ -82,7 +83,8 @@ impl Leadership {
         self.session.background().block_within(within, nominated).transpose()
     }
 
-    /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before.
+    /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before
+    /// this call.
     ///
     /// # Errors
     ///

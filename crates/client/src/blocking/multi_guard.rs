@@ -43,8 +43,8 @@ impl Session {
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
-    /// Acquires all these locks within this time. Otherwise releases those that it has and returns
-    /// `None`.
+    /// Acquires all these locks within this time. Otherwise releases those that the session has
+    /// acquired and returns `None`.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ impl Session {
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
-    /// Waits for a lock, while the caller holds the locks of these guards. Fails instead of waiting
-    /// for itself.
+    /// Waits for a lock, while the caller holds the locks of these guards. Fails if the wait would
+    /// close a cycle of sessions that wait for each other.
     ///
     /// # Errors
     ///

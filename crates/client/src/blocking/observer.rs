@@ -24,8 +24,8 @@ impl Observer {
         self.background.block_on(self.observer.next())
     }
 
-    /// Waits for a change for at most this time. Returns `None` without a change. The next call
-    /// then continues.
+    /// Waits for a change for at most this time. Returns `None` if there was no change. The next
+    /// call continues to wait for the same change.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ impl Semaphore {
         self.semaphore.name()
     }
 
-    /// Returns the number of permits in total.
+    /// Returns the total number of permits of the semaphore.
     pub fn permits(&self) -> u32 {
         self.semaphore.permits()
     }
@@ -56,7 +56,7 @@ impl Semaphore {
         Ok(self.session.guard(guard))
     }
 
-    /// Takes one permit, if it is free and no other client waits. Returns `None` otherwise.
+    /// Takes one permit, if one is free and no other client waits. Returns `None` otherwise.
     ///
     /// # Errors
     ///
@@ -65,7 +65,8 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes several permits, if they are free and no other client waits. Returns `None` otherwise.
+    /// Takes several permits, if so many are free and no other client waits. Returns `None`
+    /// otherwise.
     ///
     /// # Errors
     ///

@@ -86,8 +86,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the session ends meanwhile, [`ClientError::Rejected`] if the
-    /// service rejects the request.
+    /// As [`Session::lock`](crate::Session::lock).
     pub fn lock(&self, name: &str) -> Result<Guard, ClientError> {
         self.background().block_on(self.inner().lock(name)).map(|it| self.guard(it))
     }
@@ -96,7 +95,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Session::lock`](crate::Session::lock).
     pub fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
         let guard = self.background().block_on(self.inner().try_lock(name))?;
         Ok(guard.map(|it| self.guard(it)))
@@ -106,7 +105,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Session::lock`](crate::Session::lock).
     pub fn lock_within(&self, name: &str, within: Duration) -> Result<Option<Guard>, ClientError> {
         let guard = self.background().block_on(self.inner().lock_within(name, within))?;
         Ok(guard.map(|it| self.guard(it)))
@@ -122,7 +121,8 @@ impl Session {
         self.background().block_on(self.inner().lock_with(name, request)).map(|it| self.guard(it))
     }
 
-    /// Acquires a lock with the requested access if that needs no wait. Returns `None` otherwise.
+    /// Acquires a lock with the requested access without waiting. Returns `None` if earlier claims
+    /// exclude this access.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Session::campaign`](crate::Session::campaign).
     pub fn campaign(
         &self,
         name: &str,

@@ -7,13 +7,14 @@
 //!
 //! **Why yielding ends.** A candidate yields only to a waiting candidate with a higher rank, and
 //! the transaction requires the claim of that candidate. The candidate with the highest rank never
-//! yields, so the next one yields to it once, and so on. Candidates without options never yield.
+//! yields. So the candidate with the second-highest rank yields to it at most once, and so on.
+//! Candidates without options never yield.
 
 use tenure_session::WaiterAction;
 
 use crate::election::follower::RecordFollower;
 use crate::election::options::CampaignOptions;
-use crate::election::records::{Candidate, ElectionView, Entry, record_key};
+use crate::election::records::{Candidate, CandidateKeys, ElectionView, record_key};
 use crate::error::ClientError;
 use crate::lock::claim::Claim;
 use crate::lock::queue_entry::QueueEntry;
@@ -86,9 +87,9 @@ async fn enqueue(
     options: &CampaignOptions,
 ) -> Result<Place, ClientError> {
     let key = session.new_key(name);
-    let request = entry(session, name, options, &key).enqueue();
+    let request = candidate_keys(session, name, options, &key).enqueue();
     let record = record_key(name, &key);
-    let mut entry = QueueEntry::enqueue(session, name, key, request).with_record(record);
+    let mut entry = QueueEntry::enqueue(session, name, key, request).with_record_key(record);
     match entry.start().await? {
         (_, Some(WaiterAction::Removed)) => {
             entry.set_key_absent();
@@ -111,8 +112,8 @@ async fn is_absent(
 }
 
 /// Moves the candidate to the end of the queue. Returns its new place, or `None` if the election
-/// has changed: its old claim or the claim of `better` does not exist any more, or the wanted
-/// leader is another one.
+/// has changed: its old claim or the claim of `better` does not exist any more, or a request for a
+/// transfer has named this candidate meanwhile.
 async fn yield_to(
     session: &Session,
     name: &str,
@@ -123,11 +124,11 @@ async fn yield_to(
 ) -> Result<Option<Place>, ClientError> {
     let key = session.new_key(name);
     let own = (place.entry.key(), place.fence);
-    let request = entry(session, name, options, &key).yield_to(own, better, view);
+    let request = candidate_keys(session, name, options, &key).yield_to(own, better, view);
     let record = record_key(name, &key);
     let next = QueueEntry::enqueue_alone(session, name, key, request);
-    // If this future is dropped, both entries delete their keys, and one of them exists.
-    let mut next = next.with_record(record).continuing(&place.entry);
+    // If this future is dropped, both entries delete their keys. Only one of the two keys exists.
+    let mut next = next.with_record_key(record).continuing(&place.entry);
     match next.start().await? {
         (_, Some(WaiterAction::Removed)) => {
             next.set_replaced();
@@ -142,13 +143,13 @@ async fn yield_to(
     }
 }
 
-fn entry<'a>(
+fn candidate_keys<'a>(
     session: &Session,
     name: &'a str,
     options: &'a CampaignOptions,
     key: &'a [u8],
-) -> Entry<'a> {
-    Entry {
+) -> CandidateKeys<'a> {
+    CandidateKeys {
         name,
         key,
         value: options.value_or_identity(),

@@ -19,7 +19,7 @@ pub(crate) struct RecordFollower {
     /// Watch of the records, from the revision after the first read; `None` before that read, and
     /// after a failure.
     watcher: Option<Watcher>,
-    /// Revision of the last read.
+    /// Revision of the store at the last read of the records.
     revision: u64,
     /// Keys of claims that do not exist any more although their records do.
     absent: BTreeSet<Vec<u8>>,
@@ -79,7 +79,7 @@ impl RecordFollower {
                 WatchEvent::Released => {}
                 WatchEvent::HistoryCompacted | WatchEvent::Rejected | WatchEvent::Disconnected => {
                     self.watcher = None;
-                    sleep(self.backoff.next()).await;
+                    sleep(self.backoff.next_pause()).await;
                 }
             }
         }

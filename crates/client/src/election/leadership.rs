@@ -55,7 +55,9 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the leadership has ended.
+    /// [`ClientError::Lost`] if the leadership has ended, [`ClientError::Unavailable`] if no member
+    /// responds within ten seconds: the value may be changed then. [`ClientError::Rejected`] if the
+    /// service rejects the request.
     pub async fn proclaim(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
         self.claim.put(value.into()).await
     }
@@ -65,8 +67,8 @@ impl Leadership {
         self.claim.lost().await
     }
 
-    /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before.
-    /// Dropping the future does not cancel this.
+    /// Ends the leadership, so that the next candidate leads. Stop the work of the leader before
+    /// this call. Dropping the future does not cancel the resignation.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Session::campaign_with`].
     pub async fn campaign(
         &self,
         name: &str,
@@ -62,8 +62,9 @@ impl Session {
     /// - A preferred candidate whose process is suspended blocks the others until its lease
     ///   expires, as any candidate does that is first.
     /// - A candidate of low priority never leads as long as others with a higher one take part.
-    /// - An observer may report a candidate that is first and yields in the next moment. It does
-    ///   not lead: this future resolves only after the decision.
+    /// - An observer may report a candidate that is first and yields in the next moment. That
+    ///   candidate does not lead: this future resolves only after the candidate has decided not to
+    ///   yield.
     ///
     /// The candidate's record is a key below `NAME#election/`. With authentication, the user needs
     /// the right to read and write these keys as well.
@@ -103,7 +104,7 @@ impl Client {
     /// leader is notified, see [`Leadership::transfer_requested`]. The other candidates with an
     /// identity move behind the candidate.
     ///
-    /// The request ends with the candidacy: it prefers the candidate also while it leads. Later
+    /// The request remains in force until the candidacy ends, also while the candidate leads. Later
     /// requests take precedence. Dropping the future may leave the request in place.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ impl Observer {
     ///
     /// The leader is the first claim of the queue. A candidate of
     /// [`Session::campaign_with`](crate::Session::campaign_with) that is first may still yield to a
-    /// preferred one. It is then reported for a moment, and does not lead.
+    /// preferred one. Such a candidate is reported for a moment, although it does not lead.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Observer {
                 WatchEvent::Put(_) | WatchEvent::Deleted(_) => self.watcher = None,
                 WatchEvent::HistoryCompacted | WatchEvent::Rejected | WatchEvent::Disconnected => {
                     self.watcher = None;
-                    sleep(self.backoff.next()).await;
+                    sleep(self.backoff.next_pause()).await;
                 }
             }
         }

@@ -18,7 +18,8 @@ impl CampaignOptions {
     /// Creates options for a candidate with this identity and the priority 0.
     ///
     /// Requests for a transfer name the identity. It should be different for each candidate of an
-    /// election. If several have the same one, a request selects the last of them in the queue.
+    /// election. If several candidates have the same identity, a request selects the last of them
+    /// in the queue.
     pub fn new(identity: impl Into<String>) -> CampaignOptions {
         CampaignOptions { identity: identity.into(), priority: 0, value: None }
     }

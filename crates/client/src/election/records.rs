@@ -43,16 +43,16 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Returns the rank: the revision of the last request for a transfer to this candidate, 0 if
-    /// there is none, and the priority.
+    /// Returns the rank. Its first part is the revision of the last request for a transfer to this
+    /// candidate, or 0 without a request. Its second part is the priority.
     const fn rank(&self) -> (u64, i32) {
         (if self.written > self.fence { self.written } else { 0 }, self.priority)
     }
 }
 
-/// The two keys of a candidate, and the contents of both.
+/// The two keys of a candidate, its claim and its record, with the contents of both.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct CandidateKeys<'a> {
     pub(crate) name: &'a str,
     /// Key of the claim.
     pub(crate) key: &'a [u8],
@@ -62,7 +62,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) lease: i64,
 }
 
-impl Entry<'_> {
+impl CandidateKeys<'_> {
     fn puts(&self) -> [rpc::RequestOp; 2] {
         let record = format!("{} {}", self.priority, self.identity).into_bytes();
         [
@@ -81,9 +81,10 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns a request that replaces the claim `own` by this one, at the end of the queue, if
-    /// both `own` and the claim of `better` exist, and no request for a transfer names `own` since
-    /// `view`. A repeated request changes nothing.
+    /// Returns a request that replaces the claim with the key `old` by the claim of this value, at
+    /// the end of the queue. It has no effect unless the old claim and the claim of `better` exist,
+    /// and no request for a transfer has named the old claim since `view` was read. A repeated
+    /// request changes nothing.
     pub(crate) fn yield_to(
         &self,
         (old, fence): (&[u8], u64),
@@ -120,7 +121,8 @@ pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
     rpc::TxnRequest { compare, success, failure: Vec::new() }
 }
 
-/// Returns a request that reads all records of an election, and the key of a claim if there is one.
+/// Returns a request that reads all records of an election and, if `key` is given, the claim with
+/// this key.
 pub(crate) fn read(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
     let (first, range_end) = record_range(name);
     let records = rpc::RangeRequest { key: first, range_end, ..Default::default() };
@@ -129,7 +131,7 @@ pub(crate) fn read(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-/// Returns the range of all records of an election. The end is exclusive.
+/// Returns the first key and the exclusive end of the range of all records of an election.
 pub(crate) fn record_range(name: &str) -> (Vec<u8>, Vec<u8>) {
     queue_range(&format!("{name}{RECORDS}"))
 }

@@ -81,7 +81,8 @@ impl Leadership {
     ///
     /// [`ClientError::UnknownCandidate`] if no candidate with this identity waits,
     /// [`ClientError::Lost`] if the leadership has ended, [`ClientError::Unavailable`] and
-    /// [`ClientError::Rejected`]. The leadership continues after an error other than the second.
+    /// [`ClientError::Rejected`]. The leadership continues after every error except
+    /// [`ClientError::Lost`].
     pub async fn nominate(&self, identity: &str) -> Result<Candidate, ClientError> {
         tokio::select! {
             biased;
@@ -102,8 +103,8 @@ impl Leadership {
         }
     }
 
-    /// Waits until a candidate is next in the queue, or until only claims that never move are
-    /// between. Returns false if the claim of the candidate does not exist any more.
+    /// Waits until the claim directly before a candidate's claim is that of the leader, or one that
+    /// never moves. Returns false if the claim of the candidate does not exist any more.
     async fn wait_until_next(
         &self,
         records: &mut RecordFollower,
@@ -134,7 +135,7 @@ impl Leadership {
     }
 
     /// Makes a waiting candidate the next leader, as [`nominate`](Leadership::nominate) does, and
-    /// resigns. Stop the work of the leader before.
+    /// resigns. Stop the work of the leader before this call.
     ///
     /// Dropping the future resigns. The candidate may then be nominated or not.
     ///
@@ -152,7 +153,8 @@ impl Leadership {
     }
 }
 
-/// Requests that a candidate behind the place `after` becomes the next leader.
+/// Requests that a candidate with this identity becomes the next leader. Considers only claims that
+/// were queued after the revision `after`.
 pub(crate) async fn request(
     channel: &Arc<Channel>,
     name: &str,

@@ -94,7 +94,7 @@ impl Leadership {
             }
         };
         if finished.is_ok() {
-            // Without a confirmation the session repeats the request in the background.
+            // If no member confirms the request, the session repeats it in the background.
             let _ = self.resign().await;
         }
         finished

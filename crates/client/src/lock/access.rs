@@ -1,9 +1,9 @@
 //! Locks with an access mode: exclusive, shared, or with a limited number of holders.
 //!
-//! All modes of a name are in one queue, that of [`Session::lock`]. The end of a key is the mode:
-//! `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without such an end
-//! is exclusive, such as the keys of etcd's libraries. Those libraries wait for all earlier keys,
-//! so their exclusive locks exclude shared holders as well.
+//! All modes of a name are in one queue, that of [`Session::lock`]. The end of a key states its
+//! mode: `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without such
+//! an end is exclusive, such as the keys of etcd's libraries. Those libraries wait for all earlier
+//! keys, so their exclusive locks exclude shared holders as well.
 
 use std::str::from_utf8;
 
@@ -53,13 +53,13 @@ impl LockRequest {
     }
 }
 
-/// Claim of a lock that several clients may hold, and the state of its queue.
+/// Claim in the queue of a lock that several clients may hold, while it waits for the lock.
 struct Waiting<'a> {
     session: &'a Session,
     name: &'a str,
     access: Access,
     entry: QueueEntry,
-    /// Revision in which the key was created.
+    /// Revision in which the key of the claim was created.
     own: u64,
 }
 
@@ -98,9 +98,9 @@ impl Session {
         Ok(Guard::new(claim))
     }
 
-    /// Acquires a lock with the requested access if that needs no wait. Returns `None` otherwise.
-    /// Another client may see the claim in the queue for a moment although the result is `None`. If
-    /// the future is dropped, the session does not hold the lock.
+    /// Acquires a lock with the requested access without waiting. Returns `None` if earlier claims
+    /// exclude this access. Another client may see the claim in the queue for a moment although the
+    /// result is `None`. If the future is dropped, the session does not hold the lock.
     ///
     /// # Errors
     ///

@@ -34,7 +34,8 @@ pub(crate) async fn try_acquire(
     if let Some(fence) = session.while_alive(entry.created()).await? {
         return Ok(Some(entry.into_claim(fence)));
     }
-    // The range may contain only keys of other locks, whose names begin with this one.
+    // The queue may be empty although the range is not: the range also contains the keys of locks
+    // whose names begin with this name.
     let search = find_predecessor(session, name, entry.key(), 0, 0);
     match session.while_alive(search).await?.predecessor {
         Some(_) => Ok(None),

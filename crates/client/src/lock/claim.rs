@@ -13,17 +13,18 @@ use crate::telemetry::metrics::HoldTimer;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// A claim that is first in its queue, so that it holds the lock or leads.
+/// A claim that holds its lock or leads its election.
 #[derive(Debug)]
 pub(crate) struct Claim {
     session: Session,
     key: Vec<u8>,
     /// Key of the candidate's record; `None` for locks, and for candidates without options.
-    record: Option<Vec<u8>>,
+    record_key: Option<Vec<u8>>,
     fence: u64,
     /// True if other claims may hold the lock at the same time.
     is_shared: bool,
-    /// True if a delayed copy of the request may create the key again after its deletion.
+    /// True if a delayed copy of the request that created the key may create it again after its
+    /// deletion.
     can_reappear: bool,
     is_released: bool,
     /// Measures the time until the release starts.
@@ -36,7 +37,7 @@ impl Claim {
         Claim {
             session,
             key,
-            record: None,
+            record_key: None,
             fence,
             is_shared: false,
             can_reappear,
@@ -46,8 +47,8 @@ impl Claim {
     }
 
     /// Adds the key of the candidate's record, which is deleted together with the key.
-    pub(crate) fn with_record(mut self, record: Option<Vec<u8>>) -> Claim {
-        self.record = record;
+    pub(crate) fn with_record_key(mut self, record_key: Option<Vec<u8>>) -> Claim {
+        self.record_key = record_key;
         self
     }
 
@@ -74,7 +75,9 @@ impl Claim {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the session has ended or the key was deleted.
+    /// [`ClientError::Lost`] if the session has ended or the key was deleted,
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds, and
+    /// [`ClientError::Rejected`].
     pub(crate) async fn put(&self, value: Vec<u8>) -> Result<(), ClientError> {
         let put = requests::put(&self.key, value, self.session.id());
         let request = requests::if_created(&self.key, self.fence, put);
@@ -100,7 +103,7 @@ impl Claim {
     fn pending_release(&self) -> PendingRelease {
         let announced = if self.is_shared { 0 } else { self.fence };
         let release = self.session.pending_release(self.key.clone(), announced, self.can_reappear);
-        release.with_record(self.record.clone())
+        release.with_record_key(self.record_key.clone())
     }
 
     /// Waits until the claim ends, and returns the reason: the session ended, another client
@@ -140,7 +143,7 @@ impl Claim {
                 }
                 Err(_) => {}
             }
-            sleep(backoff.next()).await;
+            sleep(backoff.next_pause()).await;
         }
     }
 

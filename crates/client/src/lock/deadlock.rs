@@ -1,9 +1,9 @@
 //! Detection of deadlocks among sessions, from the queues that a client can read.
 //!
-//! An edge leads from a waiting claim to each holder of its lock. From a holder, edges lead to the
-//! other claims of its session that wait. A cycle exists if a holder on the way is a claim that the
-//! caller holds. Waiting claims between the caller and a holder need no edges: they wait for the
-//! same holders.
+//! The client searches a graph of claims. An edge leads from a waiting claim to each holder of its
+//! lock. From a holder, edges lead to the other claims of its session that wait. A cycle exists if
+//! a holder on the way is a claim that the caller holds. Waiting claims between the caller and a
+//! holder need no edges: they wait for the same holders.
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
@@ -29,25 +29,25 @@ use crate::session::Session;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::watch::queue_changes::QueueChanges;
 
-/// Interval of the checks without a known change. A claim in a queue of other sessions may close a
-/// cycle.
+/// Interval of the checks while the watched queues do not change. Only the queues of the caller's
+/// locks are watched, but a claim in another queue may close a cycle as well.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Shortest interval of two checks, if the queues change often.
+/// Shortest interval between two checks, if the watched queues change often.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time for which a cycle must exist before it is reported. A release may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
-/// Additional time for each claim of the cycle that began to wait later. So the session that began
-/// to wait last fails first.
+/// Time that is added to [`CONFIRM_DELAY`] for each claim of the cycle that began to wait after the
+/// caller's claim. So the session that began to wait last fails first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 /// Upper bound on the queues that one check reads.
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
-/// Number of the oldest keys of a queue that are read. Later keys are no holders, unless a lock has
-/// more holders than this.
+/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. Later
+/// keys are no holders, unless a lock has more holders than this number.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
@@ -87,12 +87,13 @@ struct Reached {
     previous: Option<usize>,
 }
 
-/// Lock whose waits the detector can follow, with the form of its queues.
+/// Name of a lock whose waits the detector can follow, with the form of its queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lock {
-    /// A lock or an election with one queue. The form of a key is the access of its claim.
+    /// A lock or an election with one queue. The form of each key states the access of its claim.
     Queue(String),
-    /// A read/write lock: the readers before the first writer hold it, or this writer.
+    /// A read/write lock. It is held by the readers before the first writer or, if there are none,
+    /// by that writer.
     ReadWrite(String),
 }
 
@@ -158,8 +159,8 @@ impl<'a> Detector<'a> {
         }
     }
 
-    /// Starts tasks that report each change in the queues of the caller's locks. They end when the
-    /// result is dropped.
+    /// Starts tasks that report each change in the queues of the caller's locks. The tasks end when
+    /// the result is dropped.
     fn watch(&self, changed: &Arc<Notify>) -> JoinSet<()> {
         let mut watches = JoinSet::new();
         let locks = self.held.iter().chain([&self.own.key]).filter_map(|key| Lock::of(key));
@@ -211,7 +212,7 @@ impl<'a> Detector<'a> {
     /// Returns the holders of the lock for which a claim waits; nothing if the claim holds the
     /// lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
-        // A claim of some permits does not wait for each holder.
+        // A claim of permits need not wait for every holder, so no edges lead from it.
         let is_permit = matches!(access_of(&claim.key), Access::Permits { .. });
         let Some(lock) = Lock::of(&claim.key).filter(|_| !is_permit) else {
             return Ok(Vec::new());

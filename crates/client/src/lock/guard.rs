@@ -10,7 +10,7 @@ use crate::session::Deadlines;
 /// Dropping the guard releases the lock, and so does the end of the session.
 ///
 /// The guard is valid until its deadline. Before that, the service grants the lock to no client
-/// that it excludes, whatever happens in the network.
+/// that the guard excludes, whatever happens in the network.
 ///
 /// After a drop, the session releases the lock in the background. If it requests another lock at
 /// once, one transaction does both.
@@ -58,7 +58,9 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the session has ended or the key was deleted.
+    /// [`ClientError::Lost`] if the session has ended or the key was deleted,
+    /// [`ClientError::Unavailable`] if no member responds within ten seconds: the value may be
+    /// changed then. [`ClientError::Rejected`] if the service rejects the request.
     pub async fn set_value(&self, value: impl Into<Vec<u8>>) -> Result<(), ClientError> {
         self.claim.put(value.into()).await
     }

@@ -33,8 +33,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Lost`] if the session ends meanwhile, [`ClientError::Rejected`] if the
-    /// service rejects the request.
+    /// [`ClientError::Lost`] if the session ends meanwhile or another client deletes the claim's
+    /// key, and [`ClientError::Rejected`] if the service rejects a request. The session is not in
+    /// the queue then.
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
         acquire::acquire(self, name, Vec::new(), HandOver::OnRelease).await.map(Guard::new)
     }
@@ -44,7 +45,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Session::lock`].
     pub async fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
         Ok(acquire::try_acquire(self, name, Vec::new()).await?.map(Guard::new))
     }
@@ -54,7 +55,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError`]
+    /// As [`Session::lock`].
     pub async fn lock_within(
         &self,
         name: &str,

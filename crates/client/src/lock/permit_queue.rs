@@ -1,4 +1,5 @@
-//! The queue of a semaphore: the claims before one's own, and waiting for their permits.
+//! The queue of a semaphore: reads the claims before the caller's claim, and waits until they leave
+//! enough permits.
 
 use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;
@@ -14,7 +15,7 @@ use crate::session::Session;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::Watcher;
 
-/// Folder of the claims' keys, below the name of the semaphore.
+/// Path segment between the name of the semaphore and the last segment in the claims' keys.
 pub(crate) const PERMITS: &str = "permits";
 
 /// Number of keys per read. Even with names of several kilobytes, a response stays below the limit
@@ -26,7 +27,7 @@ const KEYS_PER_PAGE: i64 = 500;
 pub(crate) struct PermitQueue<'a> {
     session: &'a Session,
     name: String,
-    /// Number of permits in total.
+    /// Total number of permits of the semaphore.
     permits: u32,
 }
 
@@ -34,9 +35,9 @@ pub(crate) struct PermitQueue<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct PermitView {
     pub(crate) revision: u64,
-    /// Revision in which the own key was created; `None` if it does not exist.
+    /// Revision in which the caller's key was created; `None` if it does not exist.
     own: Option<u64>,
-    /// Other claims, newest first.
+    /// Claims other than the caller's, newest first.
     claims: Vec<PermitClaim>,
 }
 
@@ -48,7 +49,8 @@ struct PermitClaim {
 }
 
 impl PermitView {
-    /// Returns true if a claim behind all others of the view holds the semaphore.
+    /// Returns true if a claim with this access need not wait when it is queued behind all claims
+    /// of the view.
     pub(crate) fn is_free(&self, access: Access) -> bool {
         access.blockers(self.claims.iter().map(|claim| (&claim.key, claim.access))).is_empty()
     }
@@ -107,7 +109,7 @@ impl<'a> PermitQueue<'a> {
                 Err(ClientError::Rejected { code: Code::OutOfRange, message })
                     if message.contains("compacted") =>
                 {
-                    sleep(backoff.next()).await;
+                    sleep(backoff.next_pause()).await;
                 }
                 result => return result,
             }
@@ -144,7 +146,7 @@ impl<'a> PermitQueue<'a> {
 
     fn claim(&self, kv: &KeyValue) -> PermitClaim {
         let weight = std::str::from_utf8(&kv.value).ok().and_then(|value| value.parse().ok());
-        // An unknown number of permits could be all of them.
+        // A claim with an unknown number of permits counts as a claim of all permits.
         let access = weight.map_or(Access::Exclusive, |weight| self.access(weight));
         PermitClaim { key: kv.key.clone(), created: requests::unsigned(kv.create_revision), access }
     }

@@ -1,5 +1,5 @@
-//! An entry in the queue of a lock or an election: it requests the entry, and waits until it is
-//! first.
+//! Entries in the queue of a lock or an election: a client requests an entry, and waits until the
+//! entry is first.
 
 use futures_util::future::BoxFuture;
 use tenure_etcd::etcdserverpb as rpc;
@@ -49,10 +49,10 @@ pub(crate) struct QueueEntry {
     key: Vec<u8>,
     /// Key of the candidate's record, which is created and deleted together with the key; `None`
     /// for locks, and for candidates without options.
-    record: Option<Vec<u8>>,
+    record_key: Option<Vec<u8>>,
     /// Time at which the wait began.
     started: Instant,
-    /// Span of the wait.
+    /// Span of the crate `tracing` for the wait.
     span: Span,
     /// Pending request. If the entry is dropped, the request continues in the background, to learn
     /// whether the key must be deleted.
@@ -60,9 +60,10 @@ pub(crate) struct QueueEntry {
     waiter: Waiter<Vec<u8>>,
     hand_over: HandOver,
     backoff: Backoff,
-    /// True if the key may exist.
+    /// True if the key of this entry may exist in the store.
     has_possible_key: bool,
-    /// True if a delayed copy of the request may create the key again after its deletion.
+    /// True if a delayed copy of the request to enqueue may create the key again after its
+    /// deletion.
     can_reappear: bool,
 }
 
@@ -79,8 +80,8 @@ impl QueueEntry {
         QueueEntry::new(session, name, key, request, releases)
     }
 
-    /// Like [`QueueEntry::enqueue`], but deletes no keys. A request with a condition on the queue
-    /// compares before it deletes.
+    /// Like [`QueueEntry::enqueue`], but deletes no keys. This is for requests with a condition on
+    /// the queue: a service evaluates the condition before it executes the deletions.
     pub(crate) fn enqueue_alone(
         session: &Session,
         name: &str,
@@ -104,7 +105,7 @@ impl QueueEntry {
             session: session.clone(),
             name: name.to_owned(),
             key,
-            record: None,
+            record_key: None,
             started: Instant::now(),
             span,
             request: Some(Box::pin(request)),
@@ -123,12 +124,13 @@ impl QueueEntry {
     }
 
     /// Adds the key of the candidate's record, which the request creates as well.
-    pub(crate) fn with_record(mut self, record: Vec<u8>) -> QueueEntry {
-        self.record = Some(record);
+    pub(crate) fn with_record_key(mut self, record_key: Vec<u8>) -> QueueEntry {
+        self.record_key = Some(record_key);
         self
     }
 
-    /// Adds the time that an earlier entry of the same candidate has waited.
+    /// Includes the wait of `earlier`, an entry of the same candidate, in the measured time of this
+    /// wait.
     pub(crate) fn continuing(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self
@@ -138,7 +140,7 @@ impl QueueEntry {
         &self.key
     }
 
-    /// Makes [`QueueEntry::resume`] wait for the earlier keys of another queue.
+    /// Makes [`QueueEntry::resume`] wait for the earlier keys of the queue `name`.
     pub(crate) fn set_queue(&mut self, name: &str) {
         name.clone_into(&mut self.name);
         self.waiter = Waiter::new();
@@ -147,7 +149,7 @@ impl QueueEntry {
     /// Records that the key does not exist in the store of the service. The record of a candidate
     /// may exist.
     pub(crate) fn set_key_absent(&mut self) {
-        self.has_possible_key = self.can_reappear || self.record.is_some();
+        self.has_possible_key = self.can_reappear || self.record_key.is_some();
     }
 
     /// Records that a transaction has deleted the key and the record.
@@ -196,9 +198,9 @@ impl QueueEntry {
         self.follow(own, action).instrument(span).await
     }
 
-    /// Continues to wait with an entry that was started, and returns its fencing token. `own` is
-    /// the revision in which the key was created. If the future is dropped, the entry keeps its
-    /// place, and the next call continues.
+    /// Continues the wait of an entry that is in the queue already, and returns its fencing token
+    /// once it is first. `own` is the revision in which the key was created. If the future is
+    /// dropped, the entry keeps its place, and the next call continues.
     pub(crate) async fn resume(&mut self, own: u64) -> Result<u64, ClientError> {
         if let Some(fence) = self.waiter.fence() {
             return Ok(fence);
@@ -230,7 +232,8 @@ impl QueueEntry {
     /// Reads the queue, and returns the next action of the waiter.
     ///
     /// If `since` is not 0, the queue must be read in that revision or later. The member that
-    /// reported the deletion has this revision, and needs no quorum for the read.
+    /// reported the deletion of the predecessor's key has this revision, and needs no quorum for
+    /// the read.
     async fn read_queue(
         &mut self,
         own: u64,
@@ -239,13 +242,14 @@ impl QueueEntry {
         let max_revision = own.saturating_sub(1);
         let search = find_predecessor(&self.session, &self.name, &self.key, max_revision, since);
         let mut view = search.await?;
-        // The search was for the predecessor of this creation of the key, not of a later one.
+        // If the key was created again later, the claim of this entry has ended.
         view.own = view.own.filter(|found| *found == own);
         Ok(self.waiter.on_queue_view(view))
     }
 
-    /// Watches the predecessor's key until its lock is released or the key is deleted. The deletion
-    /// of the own key ends the wait, too: it may be the first sign that the lease was revoked.
+    /// Watches the predecessor's key until its lock is released or the key is deleted. The wait
+    /// also ends when this entry's own key is deleted, which may be the first sign that the lease
+    /// was revoked.
     async fn watch(&mut self, own: u64, key: Vec<u8>, from: u64) -> Option<WaiterAction<Vec<u8>>> {
         let channel = self.session.channel().clone();
         loop {
@@ -274,13 +278,13 @@ impl QueueEntry {
                     WatchEvent::Put(_) => {}
                     WatchEvent::HistoryCompacted => return self.waiter.on_compacted(),
                     WatchEvent::Rejected => {
-                        sleep(self.backoff.next()).await;
+                        sleep(self.backoff.next_pause()).await;
                         return self.waiter.on_compacted();
                     }
                     WatchEvent::Disconnected => break,
                 }
             }
-            sleep(self.backoff.next()).await;
+            sleep(self.backoff.next_pause()).await;
         }
     }
 
@@ -290,7 +294,7 @@ impl QueueEntry {
         metrics::waited(self.started.elapsed());
         spans::acquired(&self.span, fence);
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
-        Claim::new(session, key, fence, self.can_reappear).with_record(self.record.take())
+        Claim::new(session, key, fence, self.can_reappear).with_record_key(self.record_key.take())
     }
 }
 
@@ -300,14 +304,14 @@ impl Drop for QueueEntry {
             return;
         }
         let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
-        let record = self.record.take();
+        let record_key = self.record_key.take();
         let (request, mut can_reappear) = (self.request.take(), self.can_reappear);
         let runtime = session.runtime().clone();
         runtime.spawn(async move {
             if let Some(request) = request {
                 can_reappear = request.await.1;
             }
-            let release = session.pending_release(key, 0, can_reappear).with_record(record);
+            let release = session.pending_release(key, 0, can_reappear).with_record_key(record_key);
             release.complete(false, session.runtime());
         });
     }

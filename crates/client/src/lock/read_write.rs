@@ -15,10 +15,10 @@ use crate::lock::queue_entry::{QueueEntry, find_predecessor};
 use crate::lock::transactions::NewKey;
 use crate::session::Session;
 
-/// Folder of the readers' keys, below the name of the lock.
+/// Path segment between the name of the lock and the last segment in the readers' keys.
 pub(crate) const READ: &str = "read";
 
-/// Folder of the writers' keys, below the name of the lock.
+/// Path segment between the name of the lock and the last segment in the writers' keys.
 pub(crate) const WRITE: &str = "write";
 
 /// Queues of one request for a read/write lock.

@@ -49,7 +49,7 @@ impl Session {
             return Err(ClientError::InvalidPermits { requested: permits, permits: u32::MAX });
         }
         let semaphore = Semaphore { session: self.clone(), name: name.to_owned(), permits };
-        self.while_alive(semaphore.agree()).await?;
+        self.while_alive(semaphore.check_or_store_total()).await?;
         Ok(semaphore)
     }
 }
@@ -60,7 +60,7 @@ impl Semaphore {
         &self.name
     }
 
-    /// Returns the number of permits in total.
+    /// Returns the total number of permits of the semaphore.
     pub const fn permits(&self) -> u32 {
         self.permits
     }
@@ -89,7 +89,7 @@ impl Semaphore {
         self.session.while_alive(self.wait(permits)).await.map(Guard::new)
     }
 
-    /// Takes one permit, if it is free and no other client waits. Returns `None` otherwise. If the
+    /// Takes one permit, if one is free and no other client waits. Returns `None` otherwise. If the
     /// future is dropped, the session has no permit.
     ///
     /// # Errors
@@ -99,8 +99,8 @@ impl Semaphore {
         self.try_acquire_many(1).await
     }
 
-    /// Takes several permits, if they are free and no other client waits. Returns `None` otherwise.
-    /// If the future is dropped, the session has no permit.
+    /// Takes several permits, if so many are free and no other client waits. Returns `None`
+    /// otherwise. If the future is dropped, the session has no permit.
     ///
     /// # Errors
     ///
@@ -141,13 +141,14 @@ impl Semaphore {
         }
     }
 
-    /// Key that stores the number of permits.
+    /// Returns the key that stores the number of permits.
     fn total_key(&self) -> Vec<u8> {
         format!("{}#semaphore/permits", self.name).into_bytes()
     }
 
-    /// Stores the number of permits, or compares it with the stored one.
-    async fn agree(&self) -> Result<(), ClientError> {
+    /// Stores the number of permits in the service. If a number is stored already, checks that it
+    /// is the same.
+    async fn check_or_store_total(&self) -> Result<(), ClientError> {
         let (key, value) = (self.total_key(), self.permits.to_string());
         let new = NewKey { key: &key, value: value.as_bytes(), lease: 0 };
         let response = send_while_alive(&self.session, new.create(), &mut 0).await?;
@@ -167,8 +168,9 @@ impl Semaphore {
         PermitQueue::new(&self.session, &self.name, self.permits)
     }
 
-    /// Prepares the entry of a claim with this many permits. The condition is that the number of
-    /// permits is still the agreed one, and that no key was added after `since` if it is given.
+    /// Prepares the entry of a claim with this many permits. The request has no effect if the
+    /// stored number of permits is no longer that of this semaphore or, with `since`, if a key was
+    /// added to the queue after this revision.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
         let queue = format!("{}/{PERMITS}", self.name);
         let (key, value) = (self.session.new_key(&queue), permits.to_string());
@@ -192,7 +194,7 @@ impl Semaphore {
                 return Ok(entry.into_claim(own).shared());
             }
             // The number of permits was deleted or replaced.
-            self.agree().await?;
+            self.check_or_store_total().await?;
         }
     }
 
@@ -208,7 +210,7 @@ impl Semaphore {
             }
             // Another client has added a claim since the read, or the number of permits has
             // changed.
-            self.agree().await?;
+            self.check_or_store_total().await?;
         }
     }
 }

@@ -26,7 +26,7 @@ pub struct MultiGuard {
 
 impl Session {
     /// Waits until this session holds all these locks. If the future is dropped, the session
-    /// releases those that it has, and leaves the queue of the next one.
+    /// releases the locks that it has acquired, and leaves the queue of the next one.
     ///
     /// The locks are taken one after the other, in the order of their names as bytes. A name that
     /// is given twice is taken once. Callers that take all their locks by this method, and hold no
@@ -71,8 +71,9 @@ impl Session {
         Ok(Some(MultiGuard { session: self.clone(), locks }))
     }
 
-    /// Acquires all these locks within this time. Otherwise releases those that it has, leaves the
-    /// queue of the next one, and returns `None`. Dropping the future has the same effect.
+    /// Acquires all these locks within this time. Otherwise releases those that the session has
+    /// acquired, leaves the queue of the next one, and returns `None`. Dropping the future has the
+    /// same effect.
     ///
     /// # Errors
     ///
@@ -86,8 +87,8 @@ impl Session {
     }
 
     /// Waits for a lock like [`Session::lock`], while the caller holds the locks of these guards.
-    /// Fails instead of waiting for itself. If the future is dropped, the session leaves the queue
-    /// and the caller keeps its guards.
+    /// Fails if the wait would close a cycle of sessions that wait for each other. If the future is
+    /// dropped, the session leaves the queue and the caller keeps its guards.
     ///
     /// A deadlock is a cycle: the caller waits for a lock, the session that holds this lock waits
     /// for another one, and so on, until a session waits for a lock of one of the guards. The

@@ -28,7 +28,8 @@ impl NewKey<'_> {
         }
     }
 
-    /// Like [`NewKey::create`], and also reads the newest keys of a queue that were created before.
+    /// Like [`NewKey::create`], and if it creates the key, also reads the newest two keys of a
+    /// queue. One of them may be the created key.
     pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.
@@ -65,13 +66,14 @@ pub(crate) fn read(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
 }
 
 /// Returns a request without effect. It succeeds if each key exists and was created in the revision
-/// beside it.
+/// that `keys` pairs with it.
 pub(crate) fn all_exist(keys: &[(Vec<u8>, u64)]) -> rpc::TxnRequest {
     let compare = keys.iter().map(|(key, revision)| created(key, Vec::new(), *revision)).collect();
     rpc::TxnRequest { compare, ..Default::default() }
 }
 
-/// Returns a request that reads the oldest keys of a queue with their leases.
+/// Returns a request that reads up to `limit` keys of a queue, oldest first, among those created in
+/// the revision `from` or later. Each key is returned with its lease.
 pub(crate) fn oldest(queue: &str, from: u64, limit: i64) -> rpc::TxnRequest {
     let range = crate::requests::oldest(queue, from, limit);
     rpc::TxnRequest { success: vec![op(Request::RequestRange(range))], ..Default::default() }
@@ -96,7 +98,7 @@ pub(crate) fn read_page(key: &[u8], page: Page) -> rpc::TxnRequest {
 pub(crate) struct Page {
     pub(crate) from: Vec<u8>,
     pub(crate) end: Vec<u8>,
-    /// Upper bound on the number of keys.
+    /// Upper bound on the number of keys in the page.
     pub(crate) limit: i64,
     /// Revision of the store to read; 0 for the current one.
     pub(crate) revision: u64,

@@ -25,12 +25,12 @@ pub enum FenceError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file with the highest token contains something else.
+    /// The file for the highest token contains a text that is no token.
     #[error("the fence file {} contains {text:?}, expected a number", path.display())]
     Damaged {
         /// Path of the fence file.
         path: PathBuf,
-        /// Beginning of its contents.
+        /// Beginning of the file's contents.
         text: String,
     },
 }

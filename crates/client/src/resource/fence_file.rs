@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::resource::fence_error::FenceError;
+use crate::resource::reject_stale;
 
 /// Longest text of a token: the digits of `u64::MAX` and a line break.
 const MAX_TEXT: usize = 21;
@@ -64,9 +65,7 @@ impl FenceFile {
             .map_err(file_error)?;
         lock.lock().map_err(file_error)?;
         let highest = self.highest()?;
-        if fence < highest {
-            return Err(FenceError::Stale { fence, highest });
-        }
+        reject_stale(fence, highest)?;
         if fence > highest {
             replace(&self.path, format!("{fence}\n").as_bytes()).map_err(file_error)?;
         }
@@ -118,8 +117,8 @@ impl Admission {
     }
 }
 
-/// Writes a new file, renames it to `path`, and flushes both to disk. The caller holds the lock, so
-/// the temporary file has no other writer.
+/// Writes a temporary file and flushes it to disk, renames it to `path`, and flushes the directory.
+/// The caller holds the lock, so the temporary file has no other writer.
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     let temporary = with_suffix(path, ".new");
     let mut file = File::create(&temporary)?;

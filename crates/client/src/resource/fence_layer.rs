@@ -27,10 +27,10 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 /// |---|---|
 /// | its token is lower than the highest one | 412, with the highest token in `Tenure-Fence` |
 /// | it has no token, and its method may change the resource | 428 |
-/// | its token is not a number, or it has several | 400 |
+/// | its token is not a number, or it has several tokens | 400 |
 /// | the name of its resource has more than 120 bytes | 414 |
 /// | the fence file cannot be used | 500 |
-/// | others | the response of the inner service |
+/// | any other request | the response of the inner service |
 ///
 /// GET, HEAD, OPTIONS and TRACE need no token. A holder should send its token with its reads too:
 /// then no earlier holder can write between its read and its write.
@@ -48,7 +48,8 @@ pub struct FenceLayer {
 
 impl FenceLayer {
     /// Creates a layer that keeps the highest tokens in a directory, with two small files for each
-    /// resource. Servers on one machine may share the directory. A restart forgets nothing.
+    /// resource. Servers on one machine may share the directory. The tokens survive a restart of
+    /// the server.
     ///
     /// The directory must exist. Each token that is higher than the last one is flushed to disk.
     pub fn in_directory(directory: impl Into<PathBuf>) -> FenceLayer {

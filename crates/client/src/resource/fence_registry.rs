@@ -10,6 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::resource::fence_error::FenceError;
 use crate::resource::fence_file::{Admission, FenceFile};
+use crate::resource::reject_stale;
 
 /// Longest name of a resource in bytes: in hexadecimal digits, it fits in the name of a file.
 pub(crate) const MAX_NAME: usize = 120;
@@ -21,7 +22,8 @@ type Gate = Arc<tokio::sync::Mutex<u64>>;
 #[derive(Debug)]
 pub(crate) struct FenceRegistry {
     gates: Mutex<HashMap<String, Gate>>,
-    /// Directory with one fence file for each resource; `None` if a restart forgets the tokens.
+    /// Directory with one fence file for each resource; `None` if the tokens are kept only in
+    /// memory.
     directory: Option<PathBuf>,
 }
 
@@ -43,9 +45,7 @@ impl FenceRegistry {
     pub(crate) async fn admit(&self, name: &str, fence: u64) -> Result<ResourceAccess, FenceError> {
         let gate = self.gates().entry(name.to_owned()).or_default().clone();
         let mut highest = gate.lock_owned().await;
-        if fence < *highest {
-            return Err(FenceError::Stale { fence, highest: *highest });
-        }
+        reject_stale(fence, *highest)?;
         let file = match &self.directory {
             Some(directory) => Some(admit_in_file(directory.join(file_name(name)), fence).await?),
             None => None,

@@ -1,4 +1,4 @@
-//! The side of a resource: comparison of fencing tokens, so that a former holder is rejected.
+//! Comparison of fencing tokens by a resource, which rejects the former holder of a lock.
 
 pub(crate) mod fence_error;
 pub(crate) mod fence_file;
@@ -6,3 +6,10 @@ pub(crate) mod fence_file;
 pub(crate) mod fence_layer;
 #[cfg(feature = "tower")]
 pub(crate) mod fence_registry;
+
+use crate::resource::fence_error::FenceError;
+
+/// Rejects a token that is lower than the highest one that the resource has seen.
+const fn reject_stale(fence: u64, highest: u64) -> Result<(), FenceError> {
+    if fence < highest { Err(FenceError::Stale { fence, highest }) } else { Ok(()) }
+}

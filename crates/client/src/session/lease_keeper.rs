@@ -108,7 +108,8 @@ pub(crate) struct LeaseKeeper {
     lease: i64,
     times: tenure_session::SessionTimes,
     session: tenure_session::Session,
-    /// Times at which the two deadline timers of the session fire. The index is the timer's side.
+    /// Times at which the two deadline timers of the session fire: that of [`Side::Left`], then
+    /// that of [`Side::Right`]. `None` for a timer that is not armed.
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if none is scheduled.
     renewal: Option<Instant>,
@@ -119,8 +120,8 @@ pub(crate) struct LeaseKeeper {
 }
 
 impl LeaseKeeper {
-    /// Creates a keeper for a lease that the service granted. The request was sent at `sent`.
-    /// Returns `None` if the lease may have expired already.
+    /// Creates a keeper for a lease that the service granted. The request for the lease was sent at
+    /// `sent`. Returns `None` if the lease may have expired already.
     pub(crate) fn new(
         channel: Arc<Channel>,
         lease: i64,
@@ -141,7 +142,7 @@ impl LeaseKeeper {
         };
         let actions = keeper.session.renew(&times);
         keeper.perform(actions, sent);
-        // The grant was the first renewal.
+        // The grant of the lease counts as the first renewal, which has succeeded.
         keeper.pending = None;
         keeper.fire_deadlines();
         let actions = keeper.session.on_response(keeper.session.round());
@@ -158,7 +159,7 @@ impl LeaseKeeper {
     }
 
     async fn run(mut self, mut end: mpsc::Receiver<EndRequest>) {
-        while self.session.ended().is_none() {
+        while self.session.end_reason().is_none() {
             // A deadline that has passed precedes all events: this process may have been stopped.
             if self.fire_deadlines() {
                 continue;
@@ -189,7 +190,7 @@ impl LeaseKeeper {
                 }
             }
         }
-        let reason = self.session.ended().map_or(LossReason::Closed, LossReason::from);
+        let reason = self.session.end_reason().map_or(LossReason::Closed, LossReason::from);
         self.end(reason).await;
     }
 
@@ -203,7 +204,7 @@ impl LeaseKeeper {
             RenewalResult::LeaseNotFound => self.session.on_lease_ended(),
             RenewalResult::NoResponse => {
                 // Another member is tried soon.
-                let soon = now + self.backoff.next();
+                let soon = now + self.backoff.next_pause();
                 self.renewal = self.renewal.map(|due| due.min(soon));
                 Vec::new()
             }
@@ -233,7 +234,8 @@ impl LeaseKeeper {
         }
     }
 
-    /// Performs actions that the session has decided. Timers start at `from`.
+    /// Performs the actions that the session of `tenure-session` has returned. The timers that they
+    /// arm start at `from`.
     fn perform(&mut self, actions: Vec<Action>, from: Instant) {
         for action in actions {
             match action {
@@ -270,8 +272,8 @@ impl LeaseKeeper {
         })
     }
 
-    /// Publishes the end of the session. Revokes the lease before if the program closed the
-    /// session.
+    /// Publishes the end of the session. If the program closed the session, first revokes the
+    /// lease.
     async fn end(self, reason: LossReason) {
         let mut failure = None;
         match reason {

@@ -20,7 +20,8 @@ use crate::transport::channel::Channel;
 pub(crate) mod lease_keeper;
 pub(crate) mod release;
 
-/// Upper bound on the drift between the clocks of client and service, in parts per million.
+/// Upper bound on the deviation of each clock, that of the client and that of the service, from the
+/// rate of real time, in parts per million.
 const MAX_DRIFT_PPM: u32 = 10_000;
 
 /// A session at a service: a lease that is renewed in the background. Clones share the session. It
@@ -36,7 +37,7 @@ struct Shared {
     id: i64,
     ttl: Duration,
     state: watch::Receiver<SessionState>,
-    /// Ends the session for the sent reason. Dropping the sender closes the session.
+    /// Sender of requests to end the session. Dropping the sender closes the session.
     end: mpsc::Sender<EndRequest>,
     /// Number of claims that this session has created so far.
     claims: AtomicU64,
@@ -73,7 +74,8 @@ impl Deadlines {
 fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
     match *state {
         SessionState::Active { deadline } => {
-            // Read first: if the process is suspended between the reads, the result is early.
+            // This clock is read first: if the process is suspended between the two reads, the
+            // computed deadline is too early, which is safe.
             let read_at = std::time::Instant::now();
             let left = deadline.saturating_duration_since(now());
             (!left.is_zero()).then(|| read_at + left)
@@ -90,7 +92,8 @@ impl Session {
         let seconds = i64::try_from(ttl.as_secs().max(1)).unwrap_or(i64::MAX);
         let deadline = Instant::now() + REQUEST_TIMEOUT;
         loop {
-            // The service grants the lease later than this, so it expires there later.
+            // The service grants the lease after this moment, so the lease expires at the service
+            // after the client's deadline.
             let sent = now();
             let request = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
             let granted: rpc::LeaseGrantResponse =
@@ -190,7 +193,7 @@ impl Session {
     }
 
     /// Ends the session, and all locks and leaderships in it. If the future is dropped after its
-    /// first poll, the end continues in the background.
+    /// first poll, the session still ends, in the background.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Releases delete the keys of locks. A release is repeated until it succeeds or the session ends.
-//! The end of the session deletes all its keys as well.
+//! Releases: each deletes the key of a lock. A release is repeated until it succeeds or the session
+//! ends. The end of the session deletes all its keys as well.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl ReleaseQueue {
         self.lock().push(release);
         let (queue, handle) = (self.clone(), runtime.clone());
         runtime.spawn(async move {
-            // The task that dropped the claim runs on first and may request another lock.
+            // The task that dropped the claim continues first, and may request another lock.
             let has_key = |it: &mut PendingRelease| it.key == key;
             let found = queue.lock().extract_if(.., has_key).next();
             if let Some(release) = found {
@@ -64,7 +64,7 @@ pub(crate) struct PendingRelease {
     state: watch::Receiver<SessionState>,
     key: Vec<u8>,
     /// Key of a candidate's record, which is deleted in the same transaction; `None` for locks.
-    record: Option<Vec<u8>>,
+    record_key: Option<Vec<u8>>,
     /// Fencing token of the lock that the key held; 0 if it held none.
     fence: u64,
     /// True if a suspended member may still execute a request that creates the key.
@@ -79,18 +79,18 @@ impl PendingRelease {
         fence: u64,
         can_reappear: bool,
     ) -> Self {
-        PendingRelease { channel, state, key, record: None, fence, can_reappear }
+        PendingRelease { channel, state, key, record_key: None, fence, can_reappear }
     }
 
     /// Adds the key of a candidate's record, which is deleted in the same transaction.
-    pub(crate) fn with_record(mut self, record: Option<Vec<u8>>) -> PendingRelease {
-        self.record = record;
+    pub(crate) fn with_record_key(mut self, record_key: Option<Vec<u8>>) -> PendingRelease {
+        self.record_key = record_key;
         self
     }
 
     /// Returns the keys to delete, each with the fencing token of the lock that it held.
     pub(crate) fn deletions(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        let record = self.record.iter().map(|record| (&record[..], 0));
+        let record = self.record_key.iter().map(|key| (&key[..], 0));
         std::iter::once((&self.key[..], self.fence)).chain(record)
     }
 

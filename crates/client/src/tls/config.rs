@@ -18,7 +18,7 @@ use crate::tls::CertificateError;
 pub(crate) struct TlsConfig {
     /// Configuration that negotiates HTTP/2.
     http2: Arc<ClientConfig>,
-    /// True if the client has a certificate.
+    /// True if the client has a certificate of its own.
     has_own: bool,
 }
 

@@ -50,7 +50,7 @@ impl Certificates {
         TlsConfig::read(authorities, own).map(Certificates)
     }
 
-    /// Returns true if they contain a certificate of the client.
+    /// Returns true if these certificates include one of the client itself.
     pub(crate) fn has_own(&self) -> bool {
         self.0.has_own()
     }

@@ -18,7 +18,7 @@ use crate::options::ConnectOptions;
 use crate::telemetry::metrics;
 use crate::transport::connection::{Connection, connect};
 use crate::transport::endpoint::Endpoint;
-use crate::transport::leader_search::LeaderSearch;
+use crate::transport::leader_search::LeaderSearchLimiter;
 use crate::transport::retry::{Backoff, RetryAction, no_response, rejected, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY, REQUEST_TIMEOUT};
 
@@ -35,7 +35,7 @@ pub(crate) struct Channel {
     /// Wakes sleeping tasks after a suspension of the machine.
     pub(crate) suspend_watch: Arc<SuspendWatch>,
     current: Mutex<Current>,
-    pub(crate) leader_search: LeaderSearch,
+    pub(crate) leader_search_limiter: LeaderSearchLimiter,
 }
 
 /// Connection in use, and the endpoint to try after it.
@@ -51,7 +51,7 @@ struct Current {
 }
 
 impl Current {
-    /// Uses a new connection to the endpoint with this index.
+    /// Stores a new connection to the endpoint with this index, and returns it.
     fn set(&mut self, connection: Connection, endpoint: usize) -> Arc<Connection> {
         metrics::connected(!self.has_connected);
         let connection = Arc::new(connection);
@@ -64,11 +64,12 @@ impl Current {
 
 impl Channel {
     pub(crate) fn new(endpoints: Vec<Endpoint>, options: ConnectOptions) -> Self {
-        // Random, so that clients spread over the members.
+        // The first endpoint is random, so that clients spread over the members.
         let next = fastrand::usize(..endpoints.len());
         let current = Mutex::new(Current { next, ..Current::default() });
-        let (suspend_watch, leader_search) = (SuspendWatch::start(), LeaderSearch::default());
-        Channel { endpoints, options, suspend_watch, current, leader_search }
+        let (suspend_watch, leader_search_limiter) =
+            (SuspendWatch::start(), LeaderSearchLimiter::default());
+        Channel { endpoints, options, suspend_watch, current, leader_search_limiter }
     }
 
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
@@ -95,7 +96,8 @@ impl Channel {
     pub(crate) async fn replace(&self, old: &Arc<Connection>, new: Connection, endpoint: usize) {
         let mut current = self.current.lock().await;
         if current.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, old)) {
-            // Random, so that clients that lose this member spread over the others.
+            // The next endpoint is random, so that the clients of a failed member spread over the
+            // others.
             current.next = endpoint + fastrand::usize(1..self.endpoints.len());
             current.set(new, endpoint);
         }
@@ -133,7 +135,7 @@ impl Channel {
                     Err(_) => {}
                 }
             };
-            let pause = backoff.next();
+            let pause = backoff.next_pause();
             if Instant::now() + pause >= deadline {
                 return Err(self.unavailable(failure.message()));
             }
@@ -141,8 +143,8 @@ impl Channel {
         }
     }
 
-    /// Connects to the first endpoint that accepts a connection, among the next `untried` ones. If
-    /// an endpoint does not respond soon, the next one is tried in parallel.
+    /// Connects to the first endpoint that accepts a connection, among the next `untried`
+    /// endpoints. If an endpoint does not respond soon, the next one is tried in parallel.
     async fn connect_to_first(
         &self,
         next: &mut usize,
@@ -243,7 +245,7 @@ impl Channel {
                 RetryAction::Retry => {}
                 RetryAction::Failover => connection.abandon(),
             }
-            let pause = backoff.next();
+            let pause = backoff.next_pause();
             if Instant::now() + pause >= deadline {
                 return Err(self.unavailable(status.message()));
             }

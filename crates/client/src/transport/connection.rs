@@ -33,11 +33,11 @@ use crate::user::User;
 /// Path of the gRPC call for a transaction, if the member has no stream of transactions.
 const TXN_PATH: &str = "/etcdserverpb.KV/Txn";
 
-/// Longest time in which a member must accept a connection, complete the TLS handshake, and send
-/// its first frame.
+/// Time within which a member must accept a connection, complete the TLS handshake, and send its
+/// first frame, or the attempt to connect fails.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Longest time in which a member must verify a password.
+/// Time within which a member must verify a password, or the attempt to connect fails.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Interval at which the client checks whether it has received bytes, to detect a silent member.
@@ -164,7 +164,7 @@ impl Connection {
 
     /// Sends a transaction, on the stream of transactions if the member has one.
     pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
-        let _pending = self.client.expect(Expected::Response);
+        let _pending = self.client.track_pending(Expected::Response);
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
             let transacted = timeout(within, self.transact_on_stream(&txn)).await;
             match transacted.map_err(|_| no_response())? {
@@ -211,7 +211,7 @@ impl Connection {
         message: Bytes,
         within: Duration,
     ) -> Result<Bytes, Status> {
-        let _pending = self.client.expect(Expected::Response);
+        let _pending = self.client.track_pending(Expected::Response);
         let mut request = self.request(message);
         request.set_timeout(within);
         let mut grpc = self.ready().await?;
@@ -229,7 +229,7 @@ impl Connection {
         let (requests, more) = oneshot::channel();
         let more = stream::once(more).filter_map(async |more| more.ok());
         Box::pin(async move {
-            let pending = self.client.expect(Expected::Event);
+            let pending = self.client.track_pending(Expected::Event);
             self.detect_member_kind();
             let frames = self.stream(path, stream::iter(messages).chain(more)).await?;
             Ok(ResponseStream {
@@ -246,7 +246,7 @@ impl Connection {
         path: &'static str,
         message: Bytes,
     ) -> Result<Bytes, Status> {
-        let _pending = self.client.expect(Expected::Response);
+        let _pending = self.client.track_pending(Expected::Response);
         let mut responses = self.stream(path, stream::iter([message])).await?;
         responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
     }
@@ -258,7 +258,7 @@ impl Connection {
         path: &'static str,
         message: Bytes,
     ) -> Result<ResponseStream<M>, Status> {
-        let pending = self.client.expect(Expected::Response);
+        let pending = self.client.track_pending(Expected::Response);
         let frames = self.streaming(path, self.request(stream::iter([message]))).await?;
         Ok(ResponseStream {
             messages: MessageStream::new(frames),

@@ -28,7 +28,7 @@ const STREAM_WINDOW: u32 = 2 << 20;
 /// Flow-control window of all responses together, in bytes.
 const CONNECTION_WINDOW: u32 = 5 << 20;
 
-/// Start of the error if the peer closes the connection before its first frame.
+/// Beginning of the error text if the peer closes the connection before its first frame.
 pub(crate) const CLOSED: &str = "it closed the connection";
 
 /// Kind of message that a caller waits for. It determines how soon a silent peer is detected.
@@ -66,7 +66,7 @@ pub(crate) struct Http2Client {
 /// State that the clones of a client share with the task of the connection.
 #[derive(Debug, Default)]
 struct ConnectionState {
-    /// Numbers of callers that wait: first for a response, second for an event.
+    /// Number of callers that wait for a response, and number of those that wait for an event.
     pending: [AtomicUsize; 2],
     /// True once the peer is known to be a member of `tenure serve`.
     is_tenure: AtomicBool,
@@ -142,7 +142,7 @@ impl Http2Client {
     }
 
     /// Counts a caller as waiting until the returned guard is dropped.
-    pub(crate) fn expect(&self, expected: Expected) -> PendingGuard {
+    pub(crate) fn track_pending(&self, expected: Expected) -> PendingGuard {
         self.state.pending[expected as usize].fetch_add(1, Ordering::Relaxed);
         PendingGuard(self.state.clone(), expected)
     }
@@ -178,7 +178,7 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
 /// not looked for bytes meanwhile.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
-    /// Number of reads at the last check.
+    /// Number of finished reads at the time of the last check.
     reads_before: usize,
     /// Number of consecutive checks that found no new read.
     silent_checks: u32,
@@ -304,7 +304,7 @@ impl http_body::Body for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
         match ready!(self.0.poll_data(context)) {
             Some(Ok(data)) => {
-                // It fails only if more is released than was received.
+                // The call fails only if more capacity is released than was received.
                 let _ = self.0.flow_control().release_capacity(data.len());
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }
@@ -358,7 +358,7 @@ mod tests {
         }
     }
 
-    /// Returns the types of the HTTP/2 frames in some bytes.
+    /// Returns the types of the HTTP/2 frames in `bytes`, in order.
     fn types(mut bytes: &[u8]) -> Vec<u8> {
         let mut types = Vec::new();
         while let [a, b, c, kind, rest @ ..] = bytes {
@@ -426,7 +426,7 @@ mod tests {
         let interval = Duration::from_millis(100);
         let (client, task) =
             Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
-        let _pending = client.expect(Expected::Response);
+        let _pending = client.track_pending(Expected::Response);
         // An empty SETTINGS frame.
         let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         for _ in 0..60 {
@@ -452,14 +452,15 @@ mod tests {
         };
         let ((one, one_task), (other, other_task)) = (start().await, start().await);
         let (idle, idle_task) = start().await;
-        drop(idle.expect(Expected::Response));
-        let _pending = (one.expect(Expected::Response), other.expect(Expected::Event));
+        drop(idle.track_pending(Expected::Response));
+        let _pending =
+            (one.track_pending(Expected::Response), other.track_pending(Expected::Event));
         let soon = Duration::from_secs(120);
         timeout(soon, one_task).await.expect("the silence is detected").expect("no panic");
         timeout(soon, other_task).await.expect("the silence is detected").expect("no panic");
         sleep(6 * interval).await;
         assert!(!idle_task.is_finished(), "no caller waits");
-        let _pending = idle.expect(Expected::Response);
+        let _pending = idle.track_pending(Expected::Response);
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
@@ -480,7 +481,7 @@ mod tests {
         };
         assert_eq!(pings(30).await, 0, "no caller waits");
         // Checks without a waiting caller do not count.
-        let _pending = client.expect(Expected::Event);
+        let _pending = client.track_pending(Expected::Event);
         assert_eq!(pings(10).await, 0);
         client.set_is_tenure();
         let pinged = async { while pings(10).await == 0 {} };

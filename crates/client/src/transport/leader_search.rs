@@ -12,20 +12,21 @@ use tonic::Status;
 use crate::transport::channel::Channel;
 use crate::transport::connection::{Connection, connect};
 
-/// Longest time in which a member must report its leader.
+/// Time within which a member must report its leader, or the search continues without it.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Shortest time between two searches in the same term. A later search may reach a leader to which
 /// the connection was lost.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Term and time of the last search. `None`: the next search is due.
+/// Limits how often a channel searches for the leader. Contains the term and the time of the last
+/// search; `None` if the next search is due at once.
 #[derive(Debug, Default)]
-pub(crate) struct LeaderSearch(Mutex<Option<(u64, Instant)>>);
+pub(crate) struct LeaderSearchLimiter(Mutex<Option<(u64, Instant)>>);
 
-impl LeaderSearch {
+impl LeaderSearchLimiter {
     /// Returns true if a search in this term is due. Records the search in that case.
-    fn begin(&self, term: u64, now: Instant) -> bool {
+    fn try_begin(&self, term: u64, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|(then, at)| then != term || now - at >= SEARCH_INTERVAL);
         if is_due {
@@ -45,7 +46,9 @@ impl Channel {
     /// requests use the same connection as before.
     pub(crate) fn observe_header(self: &Arc<Self>, header: Option<&rpc::ResponseHeader>) {
         let Some(header) = header else { return };
-        if self.prefers_leader() && self.leader_search.begin(header.raft_term, Instant::now()) {
+        if self.prefers_leader()
+            && self.leader_search_limiter.try_begin(header.raft_term, Instant::now())
+        {
             tokio::spawn(move_to_leader(self.clone()));
         }
     }
@@ -60,7 +63,7 @@ async fn move_to_leader(channel: Arc<Channel>) {
     };
     let Ok((current, at, member, leader @ 1..)) = found else {
         // The member of the next response may know a leader.
-        return channel.leader_search.reset();
+        return channel.leader_search_limiter.reset();
     };
     if member == leader {
         return;
@@ -84,7 +87,7 @@ async fn connect_to_leader(
     let (endpoint, options) = (&channel.endpoints()[index], channel.options());
     let connection = connect(endpoint, options).await?;
     match member_and_leader(&connection).await? == (leader, leader) {
-        // Not before, because a member takes long to verify a password.
+        // The user is authenticated only now, because a member takes long to verify a password.
         true => connection.authenticated(options).await.map(Some),
         false => Ok(None),
     }
@@ -106,12 +109,12 @@ mod tests {
 
     #[test]
     fn leader_is_searched_once_per_term_and_minute() {
-        let (search, now) = (LeaderSearch::default(), Instant::now());
-        let terms = [3, 3, 4, 4].map(|term| search.begin(term, now));
+        let (limiter, now) = (LeaderSearchLimiter::default(), Instant::now());
+        let terms = [3, 3, 4, 4].map(|term| limiter.try_begin(term, now));
         assert_eq!(terms, [true, false, true, false]);
-        search.reset();
-        assert!(search.begin(4, now), "the last search found no leader");
-        assert!(!search.begin(4, now + SEARCH_INTERVAL / 2));
-        assert!(search.begin(4, now + SEARCH_INTERVAL));
+        limiter.reset();
+        assert!(limiter.try_begin(4, now), "the last search found no leader");
+        assert!(!limiter.try_begin(4, now + SEARCH_INTERVAL / 2));
+        assert!(limiter.try_begin(4, now + SEARCH_INTERVAL));
     }
 }

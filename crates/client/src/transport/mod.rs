@@ -10,11 +10,11 @@ mod leader_search;
 pub(crate) mod retry;
 mod txn_stream;
 
-/// Longest time in which a request must succeed, over all attempts and members.
+/// Time within which a request must succeed, over all attempts and members, or it fails.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest time in which one member must respond. After that, the request is sent to another
-/// member.
+/// Time that a client waits for the response of one member. After that, the client sends the
+/// request to another member.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Delay after which the next endpoint is tried in parallel, while one has not accepted the

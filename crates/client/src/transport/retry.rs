@@ -6,10 +6,10 @@ use tonic::{Code, Status};
 
 use crate::error::ClientError;
 
-/// Longest duration of the first pause.
+/// Upper bound on the first pause between two attempts.
 const MIN_BACKOFF: Duration = Duration::from_millis(1);
 
-/// Longest duration of any pause.
+/// Upper bound on every pause between two attempts.
 const MAX_BACKOFF: Duration = Duration::from_millis(500);
 
 /// Reaction to a failed request.
@@ -62,7 +62,7 @@ pub(crate) struct Backoff {
 impl Backoff {
     /// Returns the next pause, a random duration from half of the current bound to the bound. Then
     /// doubles the bound.
-    pub(crate) fn next(&mut self) -> Duration {
+    pub(crate) fn next_pause(&mut self) -> Duration {
         let bound = (MIN_BACKOFF * (1 << self.attempts.min(10))).min(MAX_BACKOFF);
         self.attempts += 1;
         bound.mul_f64(0.5 + 0.5 * fastrand::f64())
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn pauses_grow_to_a_bound() {
         let mut backoff = Backoff::default();
-        let pauses: Vec<Duration> = (0..20).map(|_| backoff.next()).collect();
+        let pauses: Vec<Duration> = (0..20).map(|_| backoff.next_pause()).collect();
         assert!(pauses[0] <= MIN_BACKOFF && pauses[19] >= MAX_BACKOFF / 2, "{pauses:?}");
         assert!(pauses.iter().all(|pause| *pause <= MAX_BACKOFF), "{pauses:?}");
     }

@@ -28,8 +28,8 @@ pub(crate) struct TxnStream {
     pending: Arc<PendingTxns>,
 }
 
-/// Transactions without a response, in the order of their requests. The member responds in the same
-/// order.
+/// Transactions that have received no response yet, in the order of their requests. The member
+/// responds in the same order.
 #[derive(Debug, Default)]
 struct PendingTxns(Mutex<Queue>);
 

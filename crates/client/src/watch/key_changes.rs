@@ -61,7 +61,7 @@ impl KeyChanges {
                 WatchEvent::HistoryCompacted => KeyChange::HistoryCompacted,
                 WatchEvent::Released => continue,
                 WatchEvent::Rejected | WatchEvent::Disconnected => {
-                    sleep(self.backoff.next()).await;
+                    sleep(self.backoff.next_pause()).await;
                     continue;
                 }
             };

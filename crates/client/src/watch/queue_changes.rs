@@ -67,7 +67,7 @@ impl QueueChanges {
                 WatchEvent::Released => continue,
                 WatchEvent::HistoryCompacted => QueueChange::HistoryCompacted,
                 WatchEvent::Rejected | WatchEvent::Disconnected => {
-                    sleep(self.backoff.next()).await;
+                    sleep(self.backoff.next_pause()).await;
                     continue;
                 }
             };

@@ -58,22 +58,22 @@ impl Watcher {
         Self::of_range(channel, (key.to_vec(), Vec::new()), from)
     }
 
-    /// Also reports when the holder of the watched key sends a release, as long as the waiter's own
-    /// key exists. Only `tenure serve` supports this.
+    /// Makes the watch also report when the holder of the watched key sends a release, as long as
+    /// the waiter's own key exists. Only `tenure serve` supports this.
     pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
         let create_revision = signed(create_revision);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
         self
     }
 
-    /// Also reports the deletion of another key, from the same revision on. Both watches share one
-    /// stream.
+    /// Makes the watch also report the deletion of another key, from the same revision on. Both
+    /// watches share one stream.
     pub(crate) fn or_deletion_of(mut self, key: &[u8]) -> Self {
         self.second_key = Some(key.to_vec());
         self
     }
 
-    /// Reports only deletions of keys.
+    /// Makes the watch report only deletions of keys.
     pub(crate) fn without_puts(mut self) -> Self {
         self.request.filters = vec![FilterType::Noput.into()];
         self
@@ -125,9 +125,9 @@ impl Watcher {
                 }
                 WatchEvent::Put(_) | WatchEvent::Released => {}
                 // The next watch continues after the last event.
-                WatchEvent::Disconnected => sleep(backoff.next()).await,
+                WatchEvent::Disconnected => sleep(backoff.next_pause()).await,
                 WatchEvent::HistoryCompacted | WatchEvent::Rejected => {
-                    sleep(backoff.next()).await;
+                    sleep(backoff.next_pause()).await;
                     return;
                 }
             }

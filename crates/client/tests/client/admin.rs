@@ -76,7 +76,8 @@ async fn restore([relay, next]: &[Arc<Relay>; 2]) {
 async fn pending_call_outlasts_rejection_by_next_endpoint() {
     let ([_service, other], relays, admin) = with_differing_passwords().await;
     let first = admin.status().await.expect("a response");
-    // The next endpoint is asked after 0.75 s. After 2 s the connection counts as dead.
+    // The client sends the request to the next endpoint after 0.75 s. After 2 s it abandons the
+    // first connection.
     relays[0].is_cut.store(true, Ordering::Relaxed);
     let (next, ()) = tokio::join!(admin.status(), restore(&relays));
     assert_eq!(next.expect("a response").id, first.id);

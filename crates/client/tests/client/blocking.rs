@@ -41,7 +41,7 @@ impl Member {
     }
 }
 
-/// Length of a session that outlives the test.
+/// TTL of a session that outlives the test.
 const TTL: Duration = Duration::from_secs(60);
 
 #[test]
@@ -199,7 +199,7 @@ fn call_in_blocking_thread_of_runtime_works() {
     member.runtime.block_on(locked).expect("no panic").expect("the lock");
 }
 
-/// Endpoint at which no service listens: no other process gets this port.
+/// No service listens at the endpoint: its port is reserved, so no other process gets it.
 #[test]
 fn unreachable_service_is_reported() {
     let address = tenure_runtime::ports::reserved().to_string();

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use crate::relay::Relay;
 use crate::service::{STEP_TIMEOUT, Service, json_string, within};
 
-/// TTL of the sessions: a third passes until the next renewal.
+/// TTL of the sessions. A session renews its lease after a third of the TTL.
 const TTL: Duration = Duration::from_secs(8);
 
 /// Three members. Clients reach each of them through a relay.
@@ -22,8 +22,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts three members, of which the first leads. It does not step down, and denies the others
-    /// an election, however busy the machine is.
+    /// Starts three members, of which the first leads. The first one does not step down, and
+    /// prevents an election of the others, however busy the machine is.
     async fn start() -> Cluster {
         let names = ["a", "b", "c"];
         let peers =

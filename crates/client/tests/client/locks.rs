@@ -80,7 +80,7 @@ async fn lock_passes_at_release_and_leadership_at_deletion() {
 async fn cancelled_waiter_leaves_the_queue() {
     let (service, [one, other, third]) = Service::with_sessions().await;
     let held = one.lock("a").await.expect("the lock");
-    // Cancelled immediately, while the request is sent, and a moment later.
+    // The future is dropped immediately, while the request is sent, or a moment later.
     for moment in [0, 100] {
         let waits = other.lock("a");
         assert!(timeout(Duration::from_millis(moment), waits).await.is_err());
@@ -181,8 +181,8 @@ async fn release_during_outage_completes_after_it() {
     assert!(session.deadline().is_some(), "the session is alive");
 }
 
-/// Returns a service, the relay to it, and a session whose first connection is held back by the
-/// relay. Another session holds the lock `a`.
+/// Returns a service, the relay to it, and a session whose requests the relay holds back on the
+/// first connection. The last two values are another session and its guard of the lock `a`.
 async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard) {
     let (service, relay, session) = Service::with_relay(60).await;
     let other = service.session().await;

@@ -23,7 +23,8 @@ async fn deadline_counts_from_sending_the_request() {
     let received = Instant::now();
     let deadline = session.deadline().expect("the session is alive");
     assert!(sent.elapsed() >= Duration::from_millis(1_500));
-    // Counted from the response, the deadline would be later by its delay.
+    // If the client counted from the response, the deadline would be later by the delay of the
+    // response.
     assert!(deadline + Duration::from_millis(1_500) <= received + ttl, "{:?}", deadline - sent);
 }
 
@@ -74,7 +75,7 @@ async fn waiter_fails_when_its_session_ends() {
     assert_eq!(result, Err(ClientError::Lost(LossReason::LeaseEnded)));
 }
 
-/// A way to wait in a queue.
+/// Method by which a session waits in a queue.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     Exclusive,
@@ -210,7 +211,8 @@ async fn invalid_endpoints_are_rejected() {
 }
 
 /// Runs a session whose member closes the connection, while the next three members do not respond.
-/// Returns true if another member renews the session.
+/// If `listens` is true, a task also waits for the loss of a lock. Returns true if another member
+/// renews the session.
 async fn outlives_unresponsive_members(listens: bool) -> bool {
     let service = Service::start().await;
     let (one, first) = Relay::start(&service.address).await;

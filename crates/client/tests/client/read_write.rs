@@ -88,7 +88,7 @@ async fn keys_of_recipe_for_go_exclude() {
     joined(reads).await.expect("the lock").release().await.expect("released");
 }
 
-/// The recipe for Go orders claims by their last change.
+/// The recipe of etcd's library for Go orders claims by the last change of their keys.
 #[tokio::test]
 async fn repeated_request_does_not_change_the_key() {
     let (service, relay, session) = Service::with_relay(60).await;
@@ -135,7 +135,7 @@ async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
 async fn cancelled_waiters_leave_no_keys() {
     let (service, [one, other]) = Service::with_sessions().await;
     let held = one.write_lock("a").await.expect("the lock");
-    // Cancelled immediately, while the request is sent, and a moment later.
+    // The future is dropped immediately, while the request is sent, or a moment later.
     for moment in [0, 100] {
         let within = Duration::from_millis(moment);
         assert!(other.read_lock_within("a", within).await.expect("an answer").is_none());

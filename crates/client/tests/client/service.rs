@@ -17,7 +17,7 @@ use crate::relay::Relay;
 /// Time limit of a step that must succeed, long enough for a busy machine.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Pause between two looks at the state of a member.
+/// Pause between two reads of the state of a member.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// TTL of a session that a busy machine keeps alive.
@@ -90,12 +90,12 @@ impl Service {
         Service { address, _folder: folder }
     }
 
-    /// Starts a member, and sessions of as many clients.
+    /// Starts a member, and `N` clients with one session each.
     pub(crate) async fn with_sessions<const N: usize>() -> (Service, [Session; N]) {
         Service::with_sessions_of(LONG_TTL).await
     }
 
-    /// Starts a member, and sessions of as many clients with this TTL.
+    /// Starts a member, and `N` clients with one session each, of this TTL.
     pub(crate) async fn with_sessions_of<const N: usize>(ttl: Duration) -> (Service, [Session; N]) {
         let service = Service::start().await;
         let mut sessions = Vec::new();
@@ -105,7 +105,8 @@ impl Service {
         (service, sessions.try_into().expect("one for each"))
     }
 
-    /// Starts a member, a relay to it, and a session through the relay with this TTL in seconds.
+    /// Starts a member and a relay to it. Starts a session through the relay, with this TTL in
+    /// seconds.
     pub(crate) async fn with_relay(ttl: u64) -> (Service, Arc<Relay>, Session) {
         let service = Service::start().await;
         let (relay, address) = Relay::start(&service.address).await;

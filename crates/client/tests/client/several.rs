@@ -93,7 +93,8 @@ fn wait_holding(
     })
 }
 
-/// Returns the sessions and the locks of a cycle, or fails.
+/// Returns the cycle in a result: each session with the lock for which it waits. Panics if the
+/// result is no deadlock.
 fn cycle(result: Result<Guard, ClientError>) -> Vec<(i64, String)> {
     match result.map(|guard| guard.fence()) {
         Err(ClientError::WouldDeadlock { cycle }) => {

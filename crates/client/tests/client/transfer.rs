@@ -15,7 +15,8 @@ use tokio::time::{sleep, timeout};
 use crate::service::{Service, joined, spawn_with, within};
 use crate::workplace::Workplace;
 
-/// Time that a leader takes to stop. A transfer that does not wait overlaps with it.
+/// Time that a leader takes to stop. The work of the next leader overlaps with this time if a
+/// transfer does not wait.
 const STOPPING: Duration = Duration::from_millis(50);
 
 /// Starts a candidacy, and waits until it is in the queue.
@@ -247,7 +248,8 @@ async fn fifty_random_transfers_never_overlap() {
     }
 }
 
-/// Hands a leadership over, and returns the start of the next leader's work.
+/// Hands a leadership over, and returns the result of starting the next leader's work. The first
+/// leader stops its work before it resigns if `stops_before` is true, and later otherwise.
 async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()> {
     let (service, [one, other]) = Service::with_sessions().await;
     let client = service.client().await;

@@ -11,7 +11,7 @@ use crate::service::{Service, joined, json_string, within};
 /// tokens expire after a second.
 async fn closed() -> Service {
     let service = Service::with(Config { auth_token_ttl: 1, ..Config::default() }).await;
-    // From `jobs/` up to `jobs0`.
+    // The range from `jobs/` to `jobs0` contains all keys below `jobs/`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
     let steps = [

@@ -74,9 +74,10 @@ impl Graph {
 
     /// Creates a connected random graph, which depends on the arguments alone.
     ///
-    /// A random spanning tree makes it connected: in a random order of the processes, each one is
-    /// joined to a random earlier one. Each of the other pairs is joined with probability
-    /// `edge_ppm` in parts per million; 1,000,000 and above give the complete graph.
+    /// A random spanning tree makes it connected: in a random order of the processes, each process
+    /// except the first is joined to a random earlier one. Each of the other pairs is joined with
+    /// the probability `edge_ppm`, in parts per million. A probability of 1,000,000 or more yields
+    /// the complete graph.
     pub fn random(size: u32, edge_ppm: u32, seed: u64) -> Self {
         let mut random = SplitMix64(seed);
         let mut order: Vec<u32> = (0..size).collect();
@@ -97,8 +98,8 @@ impl Graph {
         Graph::regular(size, edges)
     }
 
-    /// Replaces the weights by the numbers from 1 to the number of edges, in a random order that
-    /// depends on the seed alone.
+    /// Returns the graph with other weights: the numbers from 1 to the number of edges, in a random
+    /// order that depends on `seed` alone.
     #[must_use]
     pub fn with_distinct_weights(&self, seed: u64) -> Self {
         let mut random = SplitMix64(seed);
@@ -120,14 +121,14 @@ impl Graph {
     }
 }
 
-/// Returns the factors of `size`, rows and columns, that differ least, with no more rows than
-/// columns. A prime number has one row.
+/// Returns two factors of `size`, the numbers of rows and of columns, that differ as little as
+/// possible. There are no more rows than columns, so a prime number has one row.
 pub fn near_square(size: u32) -> (u32, u32) {
     let rows = (1..=size.isqrt()).rev().find(|rows| size.is_multiple_of(*rows)).unwrap_or(1);
     (rows, size / rows)
 }
 
-/// Returns the pairs of processes with consecutive numbers.
+/// Returns the pairs of processes with consecutive numbers in a group of `size`.
 fn successors(size: u32) -> impl Iterator<Item = (u32, u32)> {
     (1..size).map(|next| (next - 1, next))
 }
@@ -138,6 +139,10 @@ fn pairs(size: u32) -> impl Iterator<Item = (u32, u32)> {
 }
 
 /// Returns the number of vertices of a grid.
+///
+/// # Panics
+///
+/// If it does not fit 32 bits.
 fn area(rows: u32, cols: u32) -> u32 {
     rows.checked_mul(cols).expect("a group has fewer than 2^32 processes")
 }

@@ -1,3 +1,5 @@
+//! Tests of graphs: shapes, shortest paths, random graphs and trees.
+
 use alloc::string::ToString;
 
 use super::*;
@@ -7,13 +9,13 @@ fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
 }
 
-/// Returns the smallest and the largest degree.
+/// Returns the smallest and the largest degree of a vertex.
 fn degrees(graph: &Graph) -> (usize, usize) {
     let all = (0..graph.vertices()).map(|vertex| graph.degree(ProcessId(vertex)));
     (all.clone().min().unwrap_or(0), all.max().unwrap_or(0))
 }
 
-/// Returns the distances of all pairs by the algorithm of Floyd and Warshall.
+/// Returns the distance of each pair of vertices, by the algorithm of Floyd and Warshall.
 fn all_pairs(graph: &Graph) -> Vec<Vec<Option<u64>>> {
     let size = graph.vertices() as usize;
     let mut distances = vec![vec![None; size]; size];
@@ -80,7 +82,8 @@ fn small_shapes_have_no_duplicate_edges() {
 }
 
 impl Graph {
-    /// Returns the graph in which the first vertex of this one is called `names[0]`, and so on.
+    /// Returns the same graph with renamed vertices: `names[0]` is the new name of the first
+    /// vertex, and so on.
     fn relabelled(&self, names: &[ProcessId]) -> Self {
         let edges = self.edges();
         let edges =

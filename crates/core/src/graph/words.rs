@@ -1,4 +1,4 @@
-//! A graph as one word: `1-2,2-3:7,4`.
+//! Text form of a graph, as one word: `1-2,2-3:7,4`.
 
 use core::fmt;
 use core::str::FromStr;
@@ -39,8 +39,8 @@ const MAX_PROCESS_NUMBER: u32 = 16_000_000;
 impl FromStr for Graph {
     type Err = ParseGraphError;
 
-    /// Parses edges between process numbers from 1, with a weight after a colon. A number alone
-    /// is a vertex. The largest number is the number of vertices.
+    /// Parses edges between process numbers from 1, each with an optional weight after a colon. A
+    /// number alone is a vertex. The largest number in the text is the number of vertices.
     fn from_str(text: &str) -> Result<Self, ParseGraphError> {
         let (mut edges, mut vertices) = (Vec::new(), 0);
         for item in text.split(',') {

@@ -1,3 +1,5 @@
+//! Monitor of elections: one leader per term, and one leader for all at the end.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -6,10 +8,10 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// There is one leader per term, and the terms of a process never decrease. At the end all live
-/// processes that took part believe in the same live leader.
+/// There is one leader per term, and the terms that a process reports never decrease. At the end
+/// all live processes that took part believe in the same live leader.
 ///
-/// A process that never took part may hold an old belief or none, and is not judged.
+/// A process that never took part may believe in an earlier leader or in none, and is not judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Agreement {
     beliefs: BTreeMap<ProcessId, Belief>,
@@ -25,7 +27,7 @@ struct Belief {
 }
 
 impl Agreement {
-    /// Creates the monitor before the first election.
+    /// Creates the monitor in its initial state: no process has reported a leader.
     pub fn new() -> Self {
         Agreement::default()
     }

@@ -27,7 +27,8 @@ use crate::property::Property;
 use crate::service::agreement::{Command, Event};
 
 /// Defines an enum of all monitors. Each line gives the name, service, type and constructor call of
-/// one monitor. `size` is the group size, and the processes `down` are down from the start.
+/// one monitor. The constructor call may use the group size `size` and the processes `down`, which
+/// are down from the start.
 macro_rules! monitors {
     ($size:ident, $down:ident: $($Name:ident of $Service:ident: $Monitor:ty = $new:expr;)+) => {
         /// A monitor of any agreement service.
@@ -38,8 +39,8 @@ macro_rules! monitors {
         }
 
         impl AgreementMonitor {
-            /// Creates all monitors of a service in a group of `size` with these processes down
-            /// from the start.
+            /// Creates all monitors of `service` for a group of `size` processes, of which the
+            /// processes `down` are down from the start.
             #[allow(unused_variables, reason = "most need nothing")]
             pub fn all(service: Service, $size: u32, $down: &[ProcessId]) -> Vec<Self> {
                 let mut monitors = Vec::new();
@@ -121,7 +122,7 @@ monitors! { size, down:
 }
 
 impl AgreementMonitor {
-    /// Sets the graph of the links, if the monitor needs it.
+    /// Sets the graph of the links in a monitor that needs it. Returns any other monitor unchanged.
     #[must_use]
     pub fn with_graph(self, graph: Option<&Graph>) -> Self {
         match (self, graph) {
@@ -132,8 +133,8 @@ impl AgreementMonitor {
         }
     }
 
-    /// Returns true if the end of a run decides the verdict of the monitor. False for monitors of
-    /// consensus whose property a single step can violate.
+    /// Returns true if only the end of a run decides the judgement of the monitor. Returns false
+    /// for monitors of consensus whose property a single step can violate.
     pub fn is_judged_at_end(&self) -> bool {
         let by_a_step = matches!(
             self,
@@ -142,8 +143,8 @@ impl AgreementMonitor {
         self.property().is_decided_at_end() && !by_a_step
     }
 
-    /// Creates the monitor of a property of a service; `None` if no monitor of that service judges
-    /// the property.
+    /// Creates the monitor that judges `property` of `service`. Returns `None` if no monitor of
+    /// that service judges it.
     pub fn of(service: Service, property: Property, size: u32, down: &[ProcessId]) -> Option<Self> {
         let all = AgreementMonitor::all(service, size, down);
         all.into_iter().find(|monitor| monitor.property() == property)

@@ -1,3 +1,5 @@
+//! Monitor of the rounds of a barrier.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -6,17 +8,18 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::barrier::{Command, Event};
 
-/// No process leaves a round of a barrier before all have arrived in it, and processes leave rounds
-/// one after the other.
+/// No process leaves a round of a barrier before all processes have arrived in this round. Each
+/// process leaves its rounds one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllArrive {
     size: u32,
-    /// Number of rounds that each process has arrived in, and left.
+    /// For each process: the number of rounds in which it has arrived, and the number of rounds
+    /// that it has left.
     rounds: BTreeMap<ProcessId, (u64, u64)>,
 }
 
 impl AllArrive {
-    /// Creates the monitor for a group of `size`, before the first arrival.
+    /// Creates the monitor for a group of `size`, in its initial state: no process has arrived.
     pub const fn new(size: u32) -> Self {
         AllArrive { size, rounds: BTreeMap::new() }
     }

@@ -1,3 +1,5 @@
+//! Monitor of atomic commit.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -9,12 +11,12 @@ use crate::service::commit::{Command, Event, Transaction};
 /// No process commits a transaction that another aborts, and no process changes its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Atomicity {
-    /// First process that decided each transaction; true if it committed.
+    /// For each transaction: the process that decided first, and true if it decided to commit.
     decided: BTreeMap<Transaction, (ProcessId, bool)>,
 }
 
 impl Atomicity {
-    /// Creates the monitor before the first transaction.
+    /// Creates the monitor in its initial state: no process has decided.
     pub fn new() -> Self {
         Atomicity::default()
     }

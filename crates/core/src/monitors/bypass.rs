@@ -1,3 +1,5 @@
+//! Monitor of bounded bypass, which also measures the bypass.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -22,7 +24,7 @@ impl Bypass {
         Bypass { bound, max_bypass: 0, waiting: BTreeMap::new() }
     }
 
-    /// Creates a monitor that only measures and is never violated.
+    /// Creates a monitor that permits any bypass and only measures it.
     pub fn unbounded() -> Self {
         Bypass::at_most(u32::MAX)
     }

@@ -1,3 +1,5 @@
+//! Measurement of the bypass without judgement, fast enough for every run.
+
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,25 +13,26 @@ use crate::process::ProcessId;
 /// monitor [`Bypass`](super::Bypass).
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
-    /// Requests from the oldest open one on, in order: the process, and the number of entries
-    /// before the request.
+    /// Requests in order, from the oldest open one on. Each is stored as its process and the number
+    /// of entries before the request.
     requests: VecDeque<(ProcessId, u64)>,
-    /// Index of the open request of each process. Index 0 is the first request of the run.
+    /// For each process: the index of its open request, if it has one. Index 0 is the first request
+    /// of the run.
     open: Vec<Option<u64>>,
-    /// Number of requests removed from the front.
+    /// Number of requests that were removed from the front of `requests`.
     removed: u64,
     entries: u64,
-    /// Number of the last entry of each process; the first entry of the run has number 1.
+    /// For each process: the number of its last entry. The first entry of the run has number 1.
     last_entry: Vec<u64>,
-    /// Numbers of the entries before `last_entry` of each process that are later than the oldest
-    /// open request.
+    /// For each process: the numbers of its entries since the oldest open request, except its last
+    /// entry, which is in `last_entry`.
     earlier_entries: Vec<VecDeque<u64>>,
     max_bypass: u32,
     max_bypass_pair: Option<(ProcessId, ProcessId)>,
 }
 
 impl BypassMeter {
-    /// Creates the meter for a group of `size`, before the first request.
+    /// Creates the meter for a group of `size`, in its initial state: no process has requested.
     pub fn new(size: u32) -> Self {
         let size = size as usize;
         let earlier_entries = vec![VecDeque::new(); size];
@@ -41,14 +44,14 @@ impl BypassMeter {
         }
     }
 
-    /// Records a request.
+    /// Records a request of `process`.
     pub fn on_request(&mut self, process: ProcessId) {
         self.on_request_end(process);
         self.open[process.index()] = Some(self.removed + self.requests.len() as u64);
         self.requests.push_back((process, self.entries));
     }
 
-    /// Records the end of a request, by an entry or a crash of its process.
+    /// Records the end of the open request of `process`, by an entry or a crash.
     pub fn on_request_end(&mut self, process: ProcessId) {
         self.open[process.index()] = None;
         while let Some((first, _)) = self.requests.front()
@@ -59,8 +62,9 @@ impl BypassMeter {
         }
     }
 
-    /// Records an entry of `process`. Returns the process that has waited longest, and how often
-    /// `process` has entered since that request. Returns `None` if no process waits.
+    /// Records an entry of `process`. Returns the process that has waited longest, and the number
+    /// of entries of `process` since the request of that process. Returns `None` if no process
+    /// waits.
     pub fn on_entry(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
         self.on_request_end(process);
         self.entries += 1;
@@ -74,8 +78,8 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Stores the number `before` of the previous entry of `process`. Returns how often the process
-    /// has entered since the entry with number `since`, including its newest entry.
+    /// Records that `before` is the number of the previous entry of `process`. Returns how often
+    /// the process has entered since the entry with number `since`, including its newest entry.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

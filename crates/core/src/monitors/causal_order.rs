@@ -1,3 +1,5 @@
+//! Monitor of causal broadcast.
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
@@ -6,13 +8,15 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
 
-/// A process delivers an item only after all items that happened before it: those that its
-/// broadcaster had broadcast or delivered, and all that happened before these.
+/// A process delivers an item only after all items that happened before it. These are the items
+/// that its broadcaster had broadcast or delivered before, and all items that happened before
+/// those.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
-    /// Items that happened before each broadcast item.
+    /// For each broadcast item: the items that happened before it.
     before: BTreeMap<Item, BTreeSet<Item>>,
-    /// Items that each process has broadcast or delivered, and all that happened before them.
+    /// For each process: the items that it has broadcast or delivered, and all items that happened
+    /// before them.
     past: BTreeMap<ProcessId, BTreeSet<Item>>,
     delivered: BTreeSet<(ProcessId, Item)>,
 }

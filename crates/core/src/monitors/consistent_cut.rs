@@ -1,3 +1,5 @@
+//! Monitor of global snapshots.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -7,18 +9,18 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 
-/// A snapshot shows a state that could have occurred. Each token that it shows as taken, it also
-/// shows as given. Each channel contains exactly the tokens that are given and not yet taken. Hence
-/// tokens are neither created nor lost.
+/// A snapshot shows a state that could have occurred. Each token that the snapshot shows as taken,
+/// it also shows as given. Each channel contains exactly the tokens that are given and not yet
+/// taken. Hence tokens are neither created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
     /// Current ledger of each process.
     ledgers: BTreeMap<ProcessId, Ledger>,
-    /// Ledger of each process when it was recorded, by snapshot.
+    /// For each snapshot: the ledger of each process at the time when the process was recorded.
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 
-/// Tokens that a process has given to others and taken from them.
+/// Tokens that a process has given to others and taken from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Ledger {
     given: BTreeMap<ProcessId, u64>,
@@ -48,7 +50,8 @@ impl ConsistentCut {
         }
     }
 
-    /// Compares the recorded tokens of one channel of a snapshot with the ledgers of its two ends.
+    /// Compares the recorded tokens of one channel of a snapshot with the recorded ledgers of its
+    /// sender and its receiver.
     fn channel(
         &self,
         snapshot: Snapshot,

@@ -8,10 +8,10 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::consensus::{Command, Event};
 
-/// No two processes decide differently, even if one of them crashes: uniform agreement.
+/// Uniform agreement: no two processes decide differently, even if one of them crashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneDecision {
-    /// First process that decided, and its value.
+    /// First process that decided, and the value on which it decided.
     first: Option<(ProcessId, u64)>,
 }
 

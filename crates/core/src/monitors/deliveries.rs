@@ -52,24 +52,26 @@ impl Monitor<Command, Event> for NoCreation {
 }
 
 /// At the end all correct processes have delivered every item that one of them delivered. The
-/// uniform version includes items that only crashed processes delivered.
+/// uniform version also includes items that only crashed processes delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllDeliver {
     uniform: bool,
-    /// Processes that have not crashed.
+    /// Processes that have not crashed and were not down from the start.
     correct: BTreeSet<ProcessId>,
-    /// Processes that have delivered each item.
+    /// For each item: the processes that have delivered it.
     delivered: BTreeMap<Item, BTreeSet<ProcessId>>,
 }
 
 impl AllDeliver {
-    /// Creates the monitor for a group of `size` with these processes down from the start.
+    /// Creates the monitor for a group of `size` processes, of which the processes `down` are down
+    /// from the start.
     pub fn new(size: u32, down: &[ProcessId]) -> Self {
         let all = (0..size).map(ProcessId).filter(|process| !down.contains(process));
         AllDeliver { uniform: false, correct: all.collect(), delivered: BTreeMap::new() }
     }
 
-    /// Makes the monitor uniform.
+    /// Returns the monitor of uniform agreement, which also includes items that only crashed
+    /// processes delivered.
     #[must_use]
     pub fn uniformly(self) -> Self {
         AllDeliver { uniform: true, ..self }

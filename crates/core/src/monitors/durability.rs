@@ -1,3 +1,5 @@
+//! Monitor of a list of writes that a primary replicates.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -9,25 +11,25 @@ use crate::property::Property;
 use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
-/// An acknowledged write is never lost: the list of every primary of a later term contains it at
-/// its position. No other write is acknowledged at that position.
+/// An acknowledged write is never lost: the list of every primary of a later term contains the
+/// write at its position. No other write is acknowledged at that position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Durability {
-    /// Acknowledged writes by position from 1: the term of the first acknowledgement, and the
-    /// value.
+    /// For each position from 1 of an acknowledged write: the term of its first acknowledgement,
+    /// and its value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
-    /// Writes that the primary of each term had when it began to serve.
+    /// For each term: the writes that its primary had when it began to serve.
     served: BTreeMap<Term, Vec<u64>>,
 }
 
 impl Durability {
-    /// Creates the monitor before the first write.
+    /// Creates the monitor in its initial state: no write is acknowledged, and no primary serves.
     pub fn new() -> Self {
         Durability::default()
     }
 
     /// Returns the number of acknowledged writes.
-    pub fn acknowledged(&self) -> usize {
+    pub fn acknowledged_count(&self) -> usize {
         self.acknowledged.len()
     }
 

@@ -1,3 +1,5 @@
+//! Monitor of the fencing tokens of entries.
+
 use alloc::format;
 
 use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
@@ -12,7 +14,7 @@ pub struct Fencing {
 }
 
 impl Fencing {
-    /// Creates the monitor before the first entry.
+    /// Creates the monitor in its initial state: no entry has been seen.
     pub fn new() -> Self {
         Fencing::default()
     }

@@ -1,3 +1,5 @@
+//! Monitor of the terms in which one process leads, across its crashes.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -10,12 +12,13 @@ use crate::service::election;
 /// The monitor ignores elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FreshTerms {
-    /// Highest term number under which each process led, and true if it still leads.
+    /// For each process: the highest term number under which it has led, and true if it still leads
+    /// under that number.
     led: BTreeMap<ProcessId, (u64, bool)>,
 }
 
 impl FreshTerms {
-    /// Creates the monitor before the first election.
+    /// Creates the monitor in its initial state: no process has led.
     pub fn new() -> Self {
         FreshTerms::default()
     }

@@ -1,3 +1,5 @@
+//! Monitor of elections without terms: no process changes its leader without a cause.
+
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,18 +17,20 @@ pub struct Irrevocability {
     beliefs: Vec<Belief>,
 }
 
-/// Last report of a process, kept compact because there may be a million of them.
+/// Last leader that a process reported. The value is kept compact because there may be a million
+/// processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Belief {
     epoch: u32,
-    /// Number of the leader, from 0; `u32::MAX` without a leader.
+    /// Process number of the leader, from 0; `u32::MAX` if there is no leader.
     leader: u32,
 }
 
 const NO_BELIEF: Belief = Belief { epoch: 0, leader: u32::MAX };
 
 impl Irrevocability {
-    /// Creates the monitor before the first event.
+    /// Creates the monitor for a group of `size` processes, in its initial state: no process has
+    /// reported a leader.
     pub fn new(size: u32) -> Self {
         Irrevocability { epoch: 0, beliefs: vec![NO_BELIEF; size as usize] }
     }

@@ -1,3 +1,5 @@
+//! Monitor of mutual exclusion between neighbours, as among dining philosophers.
+
 use alloc::format;
 use alloc::sync::Arc;
 

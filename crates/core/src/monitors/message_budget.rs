@@ -1,6 +1,8 @@
+//! Monitor of the message cost that a card states.
+
 use alloc::format;
 
-use crate::cost::{Cost, Per};
+use crate::cost::{Cost, CostUnit};
 use crate::monitor::{
     ElectionObservation, Monitor, MonitorResult, MutexObservation, Observation, Violation, violated,
 };
@@ -9,43 +11,46 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
-/// Entries, or elections, take no more messages than the card allows. If the card states an exact
-/// number per entry, the total at the end must not be lower either.
+/// Entries to a critical section, or an election, take no more messages than the card allows. If
+/// the card states an exact number per entry, the total at the end must not be lower either.
 ///
-/// Each request adds the allowed number of messages to a credit, and every sent message reduces the
-/// credit by one. Only the first election is judged. The next one may begin while messages of the
-/// first are in flight, and no card states a cost for two overlapping elections.
+/// The monitor counts a credit of messages. It begins with the allowed number for an election, and
+/// with 0 for a lock. Each request for the lock adds the allowed number. Every sent message reduces
+/// the credit by one. Only the first election is judged. The next one may begin while messages of
+/// the first are in flight, and no card states a cost for two overlapping elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageBudget {
-    per: Per,
+    per: CostUnit,
     most: u64,
     exact: bool,
-    /// Number of messages that may still be sent.
+    /// Number of messages that processes may still send.
     credit: u64,
-    /// For a lock, the processes that have requested and not yet left; for an election, those that
-    /// know the leader.
+    /// For a lock, the processes that have requested it and not yet left. For an election, the
+    /// processes that know the leader.
     marked: ProcessSet,
-    /// True if another election has begun.
+    /// True if a second election has begun, so that nothing is judged any more.
     over: bool,
 }
 
 impl MessageBudget {
-    /// Creates the monitor from a card's cost; `None` if it has no upper bound or is not checkable.
+    /// Creates the monitor from the cost on a card. Returns `None` if the cost has no upper bound
+    /// or no run can be checked against it.
     pub fn within(cost: &Cost) -> Option<Self> {
         let most = cost.most.filter(|_| cost.is_checkable())?;
-        let exact = cost.per == Per::Entry && cost.exactly().is_some();
+        let exact = cost.per == CostUnit::Entry && cost.exactly().is_some();
         Some(MessageBudget { exact, ..MessageBudget::at_most(cost.per, most) })
     }
 
-    /// Creates a monitor that allows at most `most` messages per unit.
-    pub fn at_most(per: Per, most: u64) -> Self {
-        let credit = if per == Per::Election { most } else { 0 };
+    /// Creates a monitor that allows at most `most` messages per entry or election, depending on
+    /// `per`.
+    pub fn at_most(per: CostUnit, most: u64) -> Self {
+        let credit = if per == CostUnit::Election { most } else { 0 };
         MessageBudget { per, most, exact: false, credit, marked: ProcessSet::new(), over: false }
     }
 
     fn spend(&mut self, at: ProcessId) -> MonitorResult {
         let each = match self.per {
-            Per::Election => "an election",
+            CostUnit::Election => "an election",
             _ => "an entry",
         };
         if self.over {
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn judges_election_until_next_begins() {
-        let mut message_budget = MessageBudget::at_most(Per::Election, 1);
+        let mut message_budget = MessageBudget::at_most(CostUnit::Election, 1);
         let elect: ElectionObservation<'_> =
             Observation::Command { command: &election::Command::Elect, clock: None };
         let sent = ElectionObservation::Sent { to: ProcessId(1) };

@@ -13,26 +13,28 @@ use crate::property::Property;
 use crate::service::spanning_tree::{Command, Event};
 use crate::shared_config::SharedConfig;
 
-/// The edges that all processes name are those of the minimum spanning tree. Equal weights are
-/// compared by the ends of their edges, so this tree is unique.
+/// The edges that all processes report as their edges of the tree are those of the minimum spanning
+/// tree. Edges of equal weight are ordered by the processes that they join, so this tree is unique.
 ///
-/// Without a graph the monitor judges only that both ends of an edge name it.
+/// Without a graph the monitor judges only that both ends of an edge report it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.
     tree: SharedConfig<Vec<ProcessSet>>,
-    /// Neighbours that processes have named.
+    /// Processes that have reported their edges of the tree, each with the neighbours that it
+    /// reported.
     named: Vec<(ProcessId, Vec<ProcessId>)>,
 }
 
 impl MinimumTree {
-    /// Creates the monitor before the first event, for a connected graph.
+    /// Creates the monitor for a connected graph, in its initial state: no process has reported its
+    /// edges.
     pub fn of(graph: &Graph) -> Self {
         MinimumTree { tree: SharedConfig::new(minimum_tree(graph)), ..MinimumTree::default() }
     }
 }
 
-/// The monitor before the first event, for an unknown graph.
+/// The initial state of the monitor for an unknown graph: no process has reported its edges.
 impl Default for MinimumTree {
     fn default() -> Self {
         MinimumTree { tree: SharedConfig::new(Vec::new()), named: Vec::new() }

@@ -1,3 +1,5 @@
+//! Monitor of mutual exclusion and of k-exclusion.
+
 use alloc::format;
 
 use crate::monitor::{Monitor, MonitorResult, MutexObservation, Observation, violated};
@@ -10,7 +12,8 @@ use crate::service::mutex;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    /// Property that is judged, with its *k*. It also determines whether a crash ends an entry.
+    /// The judged property, with its *k* if it has one. It also determines whether a crash ends an
+    /// entry.
     property: Property,
 }
 
@@ -26,7 +29,8 @@ impl MutualExclusion {
         MutualExclusion::of(Property::AtMost(most))
     }
 
-    /// Creates a monitor that counts a process as inside after it crashed there, until it recovers.
+    /// Creates a monitor that allows at most one process inside. A process that crashes inside
+    /// counts as inside until it recovers.
     pub fn strict() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }

@@ -1,3 +1,5 @@
+//! Monitors of renaming: unique names, and small ones.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -9,7 +11,7 @@ use crate::service::renaming::{Command, Event, largest_name};
 /// No two processes get the same name, and no process gets two names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UniqueNames {
-    /// Process that has each new name.
+    /// For each new name: the process that has it.
     given: BTreeMap<u32, ProcessId>,
 }
 
@@ -38,7 +40,8 @@ pub struct SmallNames {
 }
 
 impl SmallNames {
-    /// Creates the monitor for a group of `size`.
+    /// Creates the monitor for a group of `size` processes, which determines the largest permitted
+    /// name.
     pub const fn new(size: u32) -> Self {
         SmallNames { largest: largest_name(size) }
     }

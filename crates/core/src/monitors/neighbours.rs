@@ -1,3 +1,5 @@
+//! Monitor of the links that messages use.
+
 use core::hash::{Hash, Hasher};
 
 use alloc::format;
@@ -18,7 +20,7 @@ pub struct NeighboursOnly {
 }
 
 impl NeighboursOnly {
-    /// Creates the monitor for a group of `size` processes.
+    /// Creates the monitor for the links of `topology` in a group of `size` processes.
     pub const fn of(topology: Topology, size: u32) -> Self {
         NeighboursOnly { topology, size, graph: None }
     }
@@ -52,7 +54,7 @@ impl NeighboursOnly {
     }
 }
 
-/// Hashes the topology and the group size, and omits the graph to save time. All of them stay the
+/// Hashes the topology and the group size. The graph is left out to save time. All three stay the
 /// same during a run.
 impl Hash for NeighboursOnly {
     fn hash<H: Hasher>(&self, state: &mut H) {

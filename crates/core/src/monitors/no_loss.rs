@@ -1,3 +1,5 @@
+//! Monitor of the items of a stream.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -6,11 +8,12 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::stream;
 
-/// Every item of a stream arrives exactly once, in order and without gaps. At the end of a run none
-/// is missing.
+/// Every item of a stream arrives exactly once, in order and without gaps. At the end of a run no
+/// item is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoLoss {
-    /// Number of the last item sent and of the last item received, by (sender, receiver).
+    /// For each pair of sender and receiver: the number of the last item sent, and the number of
+    /// the last item received.
     links: BTreeMap<(ProcessId, ProcessId), (u64, u64)>,
 }
 

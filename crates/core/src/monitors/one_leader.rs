@@ -1,3 +1,5 @@
+//! Monitor of two leaders at the same time, overall or in one term.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -15,7 +17,7 @@ pub enum Scope {
     PerTerm,
 }
 
-/// One leader at a time: no two live processes believe that they lead.
+/// One leader at a time: no two live processes believe at the same time that they lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: Scope,
@@ -23,7 +25,7 @@ pub struct OneLeader {
 }
 
 impl OneLeader {
-    /// Creates the monitor before the first election.
+    /// Creates the monitor in its initial state: no process believes that it leads.
     pub fn new(scope: Scope) -> Self {
         OneLeader { scope, leaders: BTreeMap::new() }
     }

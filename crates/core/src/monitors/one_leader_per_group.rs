@@ -1,3 +1,5 @@
+//! Monitor of elections in which groups with different leaders may coexist.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -14,14 +16,14 @@ use crate::service::{Term, election};
 /// Groups with different leaders may exist side by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneLeaderPerGroup {
-    /// Group that each live process believes in.
+    /// For each live process: the group that it believes to be in.
     beliefs: BTreeMap<ProcessId, Term>,
-    /// Highest number of a group that each process has led.
+    /// For each process: the highest number of a group that it has led.
     led: BTreeMap<ProcessId, u64>,
 }
 
 impl OneLeaderPerGroup {
-    /// Creates the monitor before the first election.
+    /// Creates the monitor in its initial state: no process has a leader.
     pub fn new() -> Self {
         OneLeaderPerGroup::default()
     }

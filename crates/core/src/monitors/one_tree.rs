@@ -1,3 +1,5 @@
+//! Monitor of the spanning tree that grows from a leader.
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
@@ -17,7 +19,7 @@ pub struct OneTree {
 }
 
 impl OneTree {
-    /// Creates the monitor before the first wave.
+    /// Creates the monitor in its initial state: no process has joined a wave.
     pub fn new() -> Self {
         OneTree::default()
     }

@@ -1,3 +1,5 @@
+//! Monitor of group membership.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -12,9 +14,9 @@ use crate::service::membership::{Command, Event, View};
 /// returns to an older view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneView {
-    /// Members of each view, by number.
+    /// For each view, by its number: its members.
     members: BTreeMap<u64, ProcessSet>,
-    /// Newest view of each process.
+    /// For each process: the number of the newest view that it has installed.
     newest: BTreeMap<ProcessId, u64>,
 }
 

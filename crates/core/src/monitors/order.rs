@@ -1,3 +1,5 @@
+//! Monitor of the order of entries, compared with the order of their requests.
+
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -7,11 +9,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// If one request happened before another, their entries follow in the same order.
+/// If one request happened before another, the entry of the first precedes the entry of the second.
 ///
-/// The engine keeps the vector clocks. It decides whether they include only the messages of the
-/// lock, or also those of the application. Without clocks no request happened before another, and
-/// nothing is violated.
+/// The engine keeps the vector clocks. It decides whether the clocks include only the messages of
+/// the lock, or also those of the application. Without clocks no request happened before another,
+/// and nothing is violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Order {
     with_messages: bool,
@@ -19,13 +21,13 @@ pub struct Order {
 }
 
 impl Order {
-    /// Creates the monitor before the first request.
+    /// Creates the monitor of [`Property::Order`] in its initial state: no request has been seen.
     pub fn new() -> Self {
         Order::default()
     }
 
-    /// Creates the monitor of [`Property::OrderWithMessages`], for an engine whose vector clocks
-    /// include the messages of the application.
+    /// Creates the monitor of [`Property::OrderWithMessages`] in its initial state. The vector
+    /// clocks of the engine must include the messages of the application.
     pub fn with_messages() -> Self {
         Order { with_messages: true, ..Order::new() }
     }

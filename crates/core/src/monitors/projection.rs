@@ -1,3 +1,5 @@
+//! Adapters that apply the monitor of one service to a combined service.
+
 use crate::monitor::{Monitor, MonitorResult, Observation};
 use crate::process::ProcessId;
 use crate::property::Property;
@@ -15,8 +17,8 @@ pub struct OnElection<M>(pub M);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnApplication<M>(pub M);
 
-/// Implements a monitor of the combined service by a monitor of one of its two parts. Commands and
-/// events of the other part are skipped.
+/// Implements a monitor of the combined service by a monitor of one of its two parts. The macro
+/// skips the commands and events of the other part.
 macro_rules! on_half {
     ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
      of $whole:ident, $whole_command:ty, $whole_event:ty) => {

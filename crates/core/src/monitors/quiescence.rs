@@ -1,3 +1,5 @@
+//! Monitor of termination detection.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -7,10 +9,11 @@ use crate::property::Property;
 use crate::service::termination::{Command, Event};
 
 /// The end of a computation is announced only when no process works for it and none of its work is
-/// in flight. From then on, no work of this computation can arise.
+/// in flight. Work can only arise from other work, so the computation has then ended for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quiescence {
-    /// Number of pieces of work in progress or in flight, by initiator.
+    /// For each initiator: the number of pieces of work of its computation that are in progress or
+    /// in flight.
     open: BTreeMap<ProcessId, u64>,
 }
 

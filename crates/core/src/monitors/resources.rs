@@ -16,12 +16,14 @@ pub struct OneHolder(Allocation);
 /// A process is aborted only while it is part of a deadlock: a cycle of processes, each of which
 /// waits for a resource that the next one holds.
 ///
-/// Such a cycle ends only when a process of it is aborted. So a process that was deadlocked when it
-/// was chosen still is when it learns of this, unless another process of the cycle was aborted.
+/// Such a cycle ends only when one of its processes is aborted. Therefore a victim that the
+/// algorithm chose during a deadlock is still deadlocked when it learns of the choice. The only
+/// exception is that another process of the cycle was aborted meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoPhantom(Allocation);
 
-/// Resources that processes hold, and those for which they wait, as their users know.
+/// Resources that processes hold, and resources for which they wait, according to the commands and
+/// events of their users.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Allocation {
     held: BTreeMap<Resource, BTreeSet<ProcessId>>,
@@ -60,13 +62,15 @@ impl Allocation {
         }
     }
 
-    /// Returns the process that holds the resource for which `at` waits, with that resource.
+    /// Returns the resource for which `at` waits and the process that holds it. Returns `None` if
+    /// `at` does not wait or no process holds the resource.
     fn blocker(&self, at: ProcessId) -> Option<(Resource, ProcessId)> {
         let resource = self.awaited.get(&at)?;
         Some((*resource, *self.held.get(resource)?.first()?))
     }
 
-    /// Returns true if `at` waits for itself, through other processes.
+    /// Returns true if `at` is part of a cycle of processes, each of which waits for a resource
+    /// that the next one holds.
     fn is_deadlocked(&self, at: ProcessId) -> bool {
         let mut seen = BTreeSet::new();
         let mut last = at;

@@ -1,4 +1,4 @@
-//! Monitors of sessions of which only some exclude each other.
+//! Monitors of services in which only some sessions exclude each other.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -9,10 +9,10 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{drinking, forum};
 
-/// No two processes use their shared bottle at the same time. A crash ends a session.
+/// No two neighbours use the bottle that they share at the same time. A crash ends a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BottleExclusion {
-    /// Neighbours whose shared bottles are in use, by process in a session.
+    /// For each process in a session: the neighbours whose shared bottles the session uses.
     sessions: BTreeMap<ProcessId, ProcessSet>,
 }
 
@@ -51,7 +51,7 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
 /// No two processes attend different forums at the same time. A crash ends a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ForumExclusion {
-    /// Forums in use, by process inside.
+    /// For each process inside: the number of the forum that it attends.
     sessions: BTreeMap<ProcessId, u64>,
 }
 

@@ -9,16 +9,17 @@ use crate::property::Property;
 use crate::service::Fence;
 use crate::service::shares::{Command, Event, Share};
 
-/// A process that holds the whole lock is the only holder, and no more parts are held than the
-/// limit that each holder states. A crash ends a hold.
+/// A process that holds the whole lock is the only holder. The number of held parts never exceeds
+/// the limit that a holder states. A crash ends the hold of its process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
-    /// Share of each holder, with the limit that it states: the number of parts that may be held in
-    /// total.
+    /// For each holder: its share, and the limit that it states on the number of parts that
+    /// processes hold in total.
     holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
 }
 
-/// A fence exceeds those of all earlier holders with which its holder cannot share the lock.
+/// The fence of each holder exceeds the fences of all earlier holders with which it cannot share
+/// the lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareFencing {
     /// Highest fence of a holder of a part.

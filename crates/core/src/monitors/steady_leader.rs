@@ -1,3 +1,5 @@
+//! Monitor of leaders that are deposed without need.
+
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
@@ -9,16 +11,17 @@ use crate::service::election;
 /// No leader is deposed while a majority, which includes the leader itself, believes in it, unless
 /// the leader crashes.
 ///
-/// A leader that is cut off from all others is rightly deposed. Therefore this property is only for
-/// leaders that can reach the others.
+/// A leader that is cut off from all others is rightly deposed. Therefore this property is meant
+/// only for runs in which the leader can reach the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
-    /// Leader that each process believes in.
+    /// For each process: the leader that it believes in.
     beliefs: Vec<Option<ProcessId>>,
 }
 
 impl SteadyLeader {
-    /// Creates the monitor for a group of `size` processes, before the first election.
+    /// Creates the monitor for a group of `size` processes, in its initial state: no process
+    /// believes in a leader.
     pub fn of(size: u32) -> Self {
         SteadyLeader { beliefs: vec![None; size as usize] }
     }

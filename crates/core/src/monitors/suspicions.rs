@@ -1,3 +1,5 @@
+//! Monitors of failure detectors: accuracy and completeness.
+
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,15 +13,15 @@ use crate::service::detector::{Command, Event};
 
 /// Strong accuracy of a failure detector: no process is suspected before it crashes.
 ///
-/// T. D. Chandra, S. Toueg, JACM 43(2), 1996. With [`StrongCompleteness`] it makes a detector
-/// perfect.
+/// T. D. Chandra, S. Toueg, JACM 43(2), 1996. A detector with strong accuracy and
+/// [`StrongCompleteness`] is perfect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StrongAccuracy {
     down: ProcessSet,
 }
 
 impl StrongAccuracy {
-    /// Creates the monitor before the first crash.
+    /// Creates the monitor in its initial state: no process has crashed.
     pub fn new() -> Self {
         StrongAccuracy::default()
     }
@@ -45,19 +47,20 @@ impl Monitor<Command, Event> for StrongAccuracy {
     }
 }
 
-/// Strong completeness of a failure detector: in the end, every live process suspects every crashed
-/// one.
+/// Strong completeness of a failure detector: at the end of a run, every live process suspects
+/// every crashed process.
 ///
 /// T. D. Chandra, S. Toueg, JACM 43(2), 1996.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrongCompleteness {
-    /// The processes that a process suspects, by process.
+    /// For each process: the peers that it suspects.
     suspected: Vec<ProcessSet>,
     down: ProcessSet,
 }
 
 impl StrongCompleteness {
-    /// Creates the monitor of a group of `size` processes, before the first crash.
+    /// Creates the monitor for a group of `size` processes, in its initial state: no process has
+    /// crashed.
     pub fn new(size: u32) -> Self {
         StrongCompleteness {
             suspected: vec![ProcessSet::new(); size as usize],

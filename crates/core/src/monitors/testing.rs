@@ -3,7 +3,8 @@
 use crate::monitor::{Monitor, Observation};
 use crate::process::ProcessId;
 
-/// Returns true if a run with these events, each at its process, violates nothing.
+/// Returns true if no event violates the property. Each event is given with the number of its
+/// process, from 0.
 pub(super) fn holds<C, E>(mut monitor: impl Monitor<C, E>, events: &[(u32, E)]) -> bool {
     let mut judged =
         events.iter().map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));

@@ -1,3 +1,5 @@
+//! Monitor of the number of leaders at the end of a run.
+
 use alloc::format;
 use alloc::string::ToString;
 

@@ -1,3 +1,5 @@
+//! Monitor of the elected process: it has the largest or smallest rank.
+
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -11,38 +13,40 @@ use crate::rank::Rank;
 use crate::service::election;
 
 /// At the end every process that believes in a leader believes in the live process with the largest
-/// rank, or with the smallest if so configured.
+/// rank. The monitor may be configured for the smallest rank instead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
-    /// Rank of each process; empty if ranks equal process numbers.
+    /// Rank of each process. Empty if the rank of each process equals its number.
     ranks: Arc<[Rank]>,
-    /// True if the smallest rank must lead.
+    /// True if the process with the smallest rank must lead, and not the one with the largest rank.
     smallest: bool,
     down: ProcessSet,
     beliefs: Vec<Option<ProcessId>>,
 }
 
 impl Validity {
-    /// Creates the monitor for processes with these ranks, all of them live.
+    /// Creates the monitor for one live process per rank: `ranks[i]` is the rank of process *i*.
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
         Validity::of(size, ranks)
     }
 
-    /// Creates the monitor for `size` processes with these ranks, or with their numbers if empty.
+    /// Creates the monitor for `size` processes with these ranks. If `ranks` is empty, the rank of
+    /// a process is its number.
     pub fn of(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
         Validity { ranks: ranks.into(), smallest: false, down: ProcessSet::new(), beliefs }
     }
 
-    /// Judges [`Property::SmallestLeads`] instead, if `smallest` is true.
+    /// Returns the monitor of [`Property::SmallestLeads`] if `smallest` is true, and of
+    /// [`Property::Validity`] otherwise.
     #[must_use]
     pub fn of_smallest(self, smallest: bool) -> Self {
         Validity { smallest, ..self }
     }
 
-    /// Marks processes as down from the start.
+    /// Marks the processes `down` as down from the start.
     #[must_use]
     pub fn without(mut self, down: &[ProcessId]) -> Self {
         for process in down {

@@ -13,7 +13,7 @@ use crate::service::wave::{Command, Event};
 /// before, and only the initiator has no parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WaveTree {
-    /// Reached processes, by initiator of a wave that has not returned.
+    /// For each initiator of a wave that has not returned: the processes that the wave has reached.
     reached: BTreeMap<ProcessId, ProcessSet>,
 }
 
@@ -55,17 +55,18 @@ impl Monitor<Command, Event> for WaveTree {
     }
 }
 
-/// A wave returns to its initiator only when all processes have taken part, and the initiator
-/// counts all of them.
+/// A wave returns to its initiator only when all processes have taken part. The number of processes
+/// that the initiator reports then is the group size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllReached {
     size: u32,
-    /// Reached processes, by initiator of a wave that has not returned.
+    /// For each initiator of a wave that has not returned: the processes that the wave has reached.
     reached: BTreeMap<ProcessId, ProcessSet>,
 }
 
 impl AllReached {
-    /// Creates the monitor for a group of `size` processes, before the first wave.
+    /// Creates the monitor for a group of `size` processes, in its initial state: no wave has
+    /// started.
     pub const fn new(size: u32) -> Self {
         AllReached { size, reached: BTreeMap::new() }
     }

@@ -67,7 +67,7 @@ fn save_covers_exactly_steps_queued_before() {
     queue_effects(&mut node, &[2, 3, 4]);
     assert_eq!(released(&mut node), [], "nothing is saved yet");
     let first = node.begin_save().expect("something to save");
-    assert_eq!((first.change(), first.is_whole()), (&(1, vec![2, 3, 4]), false));
+    assert_eq!((first.change(), first.is_complete_state()), (&(1, vec![2, 3, 4]), false));
     // During the save.
     queue_effects(&mut node, &[0, 5]);
     assert_eq!(node.begin_save(), None, "one at a time");
@@ -101,8 +101,8 @@ fn unchanged_step_waits_only_for_earlier_ones() {
     assert!(node.step(Input::Command(0)).can_release());
 }
 
-/// A process with a persistent counter. Its messages `Promise` depend on the counter, its questions
-/// do not.
+/// A process with a persistent counter. Its `Promise` messages depend on the counter, and its
+/// questions do not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PromiseCounter(u64);
 
@@ -176,7 +176,7 @@ impl Protocol for CutList {
     type Event = u64;
     type Message = ();
     type Timer = ();
-    /// First index, first index of the change, and elements of the change.
+    /// First index of the list, first index of the change, and the elements of the change.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {
@@ -189,13 +189,13 @@ impl Protocol for CutList {
     }
 
     fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        let (_, from, rest) = self.urgent(saved).unwrap_or((0, self.end(), Vec::new()));
+        let (_, from, rest) = self.urgent_change(saved).unwrap_or((0, self.end(), Vec::new()));
         (self.first != saved.0 || !rest.is_empty()).then_some((self.first, from, rest))
     }
 
     const DEFERS_SAVES: bool = true;
 
-    fn urgent(&self, (first, _, list): &Self::Stable) -> Option<Self::Stable> {
+    fn urgent_change(&self, (first, _, list): &Self::Stable) -> Option<Self::Stable> {
         let from = first + list.len();
         (self.end() > from).then(|| (*first, from, self.list[from - self.first..].to_vec()))
     }

@@ -1,107 +1,21 @@
 //! Common interface of all agreement services. Engines treat them as one service, and each has a
 //! user model that generates the commands of a workload.
 //!
-//! An engine is compiled once for all of them. Therefore commands and events are sums ([`Command`],
-//! [`Event`]) with one variant per service. A new service is one line in the list below.
+//! An engine is compiled once for all of them. Therefore commands and events are enums
+//! ([`Command`], [`Event`]) with one variant per service. A new service is added as one line of the
+//! macro `services`.
 
 use core::fmt;
-use core::hash::Hash;
 
 use alloc::vec::Vec;
 
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use super::{
     EventViews, barrier, broadcast, consensus, drinking, forum, log, membership, renaming,
     resources, shares, snapshot, spanning_tree, termination, wave,
 };
 use crate::card::Service;
 use crate::process::ProcessId;
-
-/// State of a user of a service. It tells whether the service owes the user a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserState {
-    /// Does not wait.
-    Idle,
-    /// Has issued a command and waits for its result.
-    Waiting,
-    /// Has received a notice that every user must receive. From then on, users in the state
-    /// [`UserState::Uninformed`] wait for this notice as well.
-    Informed,
-    /// Has not received a notice that every user must receive. Waits for it once another user is in
-    /// the state [`UserState::Informed`].
-    Uninformed,
-}
-
-/// Parameters of a user model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserConfig {
-    /// Service of the user. Only the type [`User`], which covers all services, reads it.
-    pub service: Service,
-    /// Process of the user.
-    pub at: ProcessId,
-    /// Number of processes.
-    pub size: u32,
-    /// Number of commands that the user issues.
-    pub times: u32,
-}
-
-/// A model of the user of a service at one process: an automaton over its commands and events.
-/// Workloads issue the commands that it returns.
-pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
-    /// Commands of the user.
-    type Command;
-    /// Events that the user receives.
-    type Event;
-
-    /// True if all users request one common result, such as a decision, instead of one item each.
-    const IS_COLLECTIVE: bool = false;
-
-    /// Creates the user before its first command.
-    fn new(config: &UserConfig) -> Self;
-
-    /// Returns the first command, if the user ever issues one. The user may have to receive an
-    /// event before it can issue the command.
-    fn first_command(config: &UserConfig) -> Option<Self::Command> {
-        Self::new(config).next_command()
-    }
-
-    /// Returns the next command, if the user can issue one now.
-    fn next_command(&self) -> Option<Self::Command>;
-
-    /// Returns true if a command requests an agreement, the unit in which costs are stated.
-    fn is_counted(command: &Self::Command) -> bool {
-        let _ = command;
-        true
-    }
-
-    /// Returns true if the user must eventually issue its next command, because other users depend
-    /// on it.
-    fn is_obliged(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the user holds something for a while. Its next command returns it.
-    fn is_holding(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the user must receive an event before any command is allowed at this
-    /// process.
-    fn must_wait(&self) -> bool {
-        false
-    }
-
-    /// Records a command that the user issued.
-    fn on_command(&mut self, command: &Self::Command);
-
-    /// Records an event that the user received.
-    fn on_event(&mut self, event: &Self::Event);
-
-    /// Records a crash of the process.
-    fn on_crash(&mut self) {}
-
-    /// Returns the state of the user.
-    fn state(&self) -> UserState;
-}
 
 /// Error: a command or event belongs to another service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +44,7 @@ macro_rules! services {
             $($Service($service::Event)),+
         }
 
-        /// User of any of these services.
+        /// User model of any agreement service.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "each is named as its service")]
         pub enum User {
@@ -146,7 +60,8 @@ macro_rules! services {
                 matches!(self, $(Service::$Service)|+)
             }
 
-            /// Returns true if all users of the service together request one result.
+            /// Returns true if all users of the service together request one result, such as a
+            /// decision. Returns false if each user requests results of its own.
             pub const fn is_collective(self) -> bool {
                 match self {
                     $(Service::$Service => <$service::User as ServiceUser>::IS_COLLECTIVE,)+
@@ -212,7 +127,7 @@ macro_rules! services {
             }
 
             impl EventViews for $service::Event {
-                fn of_agreement(&self) -> Option<Event> {
+                fn to_agreement(&self) -> Option<Event> {
                     Some(Event::$Service(self.clone()))
                 }
             }
@@ -222,14 +137,14 @@ macro_rules! services {
             type Command = Command;
             type Event = Event;
 
-            fn new(config: &UserConfig) -> Self {
+            fn new(config: &UserModelConfig) -> Self {
                 match config.service {
                     $(Service::$Service => User::$Service(ServiceUser::new(config)),)+
                     other => panic!("{} is not an agreement service", other.name()),
                 }
             }
 
-            fn first_command(config: &UserConfig) -> Option<Command> {
+            fn first_command(config: &UserModelConfig) -> Option<Command> {
                 match config.service {
                     $(Service::$Service => {
                         <$service::User as ServiceUser>::first_command(config).map(Command::from)
@@ -319,7 +234,7 @@ services! {
 }
 
 impl EventViews for Event {
-    fn of_agreement(&self) -> Option<Event> {
+    fn to_agreement(&self) -> Option<Event> {
         Some(self.clone())
     }
 }
@@ -334,13 +249,13 @@ pub struct Users {
 }
 
 impl Users {
-    /// Creates the users of a service in a group of `size`. Each of them issues `times` commands.
-    /// Returns `None` if it is not an agreement service.
+    /// Creates the users of a service in a group of `size` processes. The user at a process issues
+    /// `times(process)` commands. Returns `None` if it is not an agreement service.
     pub fn new(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
         if !service.is_agreement() {
             return None;
         }
-        let user = |at| User::new(&UserConfig { service, at, size, times: times(at) });
+        let user = |at| User::new(&UserModelConfig { service, at, size, command_count: times(at) });
         let users = (0..size).map(ProcessId).map(user).collect();
         Some(Users { service, users, issued: alloc::vec![0; size as usize] })
     }
@@ -350,12 +265,14 @@ impl Users {
         self.users.get(at.index())?.next_command()
     }
 
-    /// Returns true if the user at `at` holds something for a while. Its next command returns it.
+    /// Returns true if the user at `at` holds something, such as a resource, that its next command
+    /// releases.
     pub fn is_holding(&self, at: ProcessId) -> bool {
         self.users[at.index()].is_holding()
     }
 
-    /// Returns true if the user at `at` must receive an event before any command is allowed there.
+    /// Returns true if the user at `at` must receive an event before any command is allowed at this
+    /// process.
     pub fn must_wait(&self, at: ProcessId) -> bool {
         self.users[at.index()].must_wait()
     }
@@ -376,7 +293,8 @@ impl Users {
         self.users[at.index()].on_crash();
     }
 
-    /// Returns the live processes whose users wait.
+    /// Returns the live processes whose users wait for a result. `is_up` returns true for a live
+    /// process.
     pub fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         let up = || (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
         let state = |at: ProcessId| self.users[at.index()].state();
@@ -389,14 +307,15 @@ impl Users {
         up().filter(waits).collect()
     }
 
-    /// Returns true if no live user waits or has another command.
+    /// Returns true if no user of a live process waits for a result or can issue another command.
+    /// `is_up` returns true for a live process.
     pub fn is_served(&self, is_up: impl Fn(ProcessId) -> bool) -> bool {
         let mut up = (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
         up.all(|at| self.next_command(at).is_none()) && self.waiting(is_up).is_empty()
     }
 
     /// Returns the number of agreements that the users have requested.
-    pub fn agreements(&self) -> u64 {
+    pub fn agreement_count(&self) -> u64 {
         if self.service.is_collective() {
             self.issued.iter().copied().max().unwrap_or(0)
         } else {

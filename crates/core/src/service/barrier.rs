@@ -2,13 +2,14 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Arrive and wait for the others. Allowed when not waiting.
+    /// Arrive at the barrier and wait for the other processes. Allowed unless this process is
+    /// waiting already.
     Arrive,
 }
 
@@ -36,7 +37,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a barrier. It must arrive in each round, because the others wait for it.
+/// A user of a barrier. The user must arrive in each round, because the others wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     remaining: u32,
@@ -49,8 +50,8 @@ impl ServiceUser for User {
 
     const IS_COLLECTIVE: bool = true;
 
-    fn new(config: &UserConfig) -> Self {
-        User { remaining: config.times, is_waiting: false }
+    fn new(config: &UserModelConfig) -> Self {
+        User { remaining: config.command_count, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
-/// Identifier of a broadcast item: its sender and the sender's number for it.
+/// Identifier of a broadcast item: its sender, and a number that the sender gave to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Item {
     /// Process that broadcast the item.
     pub from: ProcessId,
-    /// Number of the item at its sender, from 1.
+    /// Number of the item among those of its sender, from 1.
     pub number: u64,
 }
 
@@ -71,8 +71,8 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
-        User { at: config.at, sent: 0, limit: config.times.into(), is_waiting: false }
+    fn new(config: &UserModelConfig) -> Self {
+        User { at: config.at, sent: 0, limit: config.command_count.into(), is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

@@ -21,14 +21,14 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// The clock was adjusted.
+    /// The clock of this process was adjusted.
     Adjusted {
-        /// Adjustment; negative if the clock was set back.
+        /// Adjustment in ticks; negative if the clock was set back.
         by: i64,
         /// Term of the leader that adjusted the clock.
         term: Term,
     },
-    /// The user asked for the clock of this process.
+    /// The clock was read. This is the answer to [`Command::Read`].
     Shows {
         /// Reading of the clock.
         time: i64,

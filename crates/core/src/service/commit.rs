@@ -4,13 +4,13 @@ use core::fmt;
 
 use crate::service::Term;
 
-/// Identifier of a transaction: the term of its coordinator and a number.
+/// Identifier of a transaction: the term of its coordinator, and its number in this term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transaction {
     /// Term of the coordinator.
     pub term: Term,
-    /// Number in that term, from 1.
+    /// Number of the transaction among those of its term, from 1.
     pub number: u64,
 }
 

@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Propose a value. Every process does so once.
+    /// Propose a value. Every process proposes once.
     Propose {
         /// Value that the process proposes.
         value: u64,
@@ -56,8 +56,8 @@ impl ServiceUser for User {
 
     const IS_COLLECTIVE: bool = true;
 
-    fn new(config: &UserConfig) -> Self {
-        let (value, proposes) = (config.at.number().into(), config.times > 0);
+    fn new(config: &UserModelConfig) -> Self {
+        let (value, proposes) = (config.at.number().into(), config.command_count > 0);
         User { value, proposes, is_waiting: false, knows: false }
     }
 
@@ -65,7 +65,8 @@ impl ServiceUser for User {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// Returns true for every user: with too few proposals, no process may be able to decide.
+    /// Returns true for every user, because with too few proposals no process may be able to
+    /// decide.
     fn is_obliged(&self) -> bool {
         true
     }

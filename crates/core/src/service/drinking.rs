@@ -3,8 +3,8 @@
 
 use core::fmt;
 
-use super::agreement::UserConfig;
 use super::session_user::{SessionRequests, SessionUser};
+use super::user::UserModelConfig;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
@@ -70,8 +70,8 @@ impl SessionRequests for DrinkingRequests {
     type Event = Event;
     const END: Command = Command::Quench;
 
-    fn new(config: &UserConfig) -> Self {
-        let UserConfig { at, size, .. } = *config;
+    fn new(config: &UserModelConfig) -> Self {
+        let UserModelConfig { at, size, .. } = *config;
         DrinkingRequests { at, size, needs_all: at.0.is_multiple_of(2) }
     }
 

@@ -6,7 +6,7 @@ use core::fmt;
 ///
 /// Send it to the resource with every access. A resource that rejects a fence lower than the
 /// highest it has seen is safe even from a process that was paused inside and resumed late. Fences
-/// are compared by the first half, then by the second.
+/// are compared by their first halves, then by their second halves.
 ///
 /// A fence has 128 bits, because a term alone may take 64. These representations keep the order:
 ///
@@ -38,10 +38,12 @@ pub struct Fence(
 );
 
 impl Fence {
-    /// Fence of an algorithm without fences (several processes may be inside at the same time).
+    /// Fence in the entries of an algorithm without fences, such as one that admits several
+    /// processes at the same time.
     pub const NONE: Fence = Fence(0, 0);
 
-    /// Returns the fence as one number in the same order, with the first half above the second.
+    /// Returns the fence as one number: the first half is the upper 64 bits. Numbers have the same
+    /// order as fences.
     pub const fn to_u128(self) -> u128 {
         (self.0 as u128) << 64 | self.1 as u128
     }
@@ -86,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Shows why the bytes are big-endian.
+    /// Shows that little-endian bytes lose the order of fences.
     #[test]
     fn little_endian_bytes_lose_order() {
         let little = |fence: Fence| fence.to_u128().to_le_bytes();

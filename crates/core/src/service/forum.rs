@@ -3,19 +3,19 @@
 
 use core::fmt;
 
-use super::agreement::UserConfig;
 use super::session_user::{SessionRequests, SessionUser};
+use super::user::UserModelConfig;
 
 /// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Request to attend a forum. Allowed outside, when not waiting.
+    /// Request to attend a forum. Allowed if this process is not inside and does not wait.
     Attend {
         /// Number of the forum.
         forum: u64,
     },
-    /// Leave the forum. Allowed inside.
+    /// Leave the forum. Allowed while this process is inside.
     Depart,
 }
 
@@ -23,7 +23,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process is inside.
+    /// This process is inside, attending its forum.
     Attending {
         /// Number of the forum.
         forum: u64,
@@ -53,8 +53,8 @@ impl fmt::Display for Event {
 /// A user of the service.
 pub type User = SessionUser<ForumRequests>;
 
-/// Requests for the forums 1 and 2 in turn. The first half of the processes begins with 1, the
-/// other half with 2.
+/// Requests that alternate between the forums 1 and 2. The first half of the processes begins with
+/// forum 1, the other half with forum 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ForumRequests {
     /// Forum of the next request.
@@ -66,8 +66,8 @@ impl SessionRequests for ForumRequests {
     type Event = Event;
     const END: Command = Command::Depart;
 
-    fn new(config: &UserConfig) -> Self {
-        let UserConfig { at, size, .. } = *config;
+    fn new(config: &UserModelConfig) -> Self {
+        let UserModelConfig { at, size, .. } = *config;
         let is_in_second_half = u64::from(at.0) * 2 >= u64::from(size);
         ForumRequests { forum: 1 + u64::from(is_in_second_half) }
     }

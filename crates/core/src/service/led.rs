@@ -23,7 +23,7 @@ pub enum Event<E> {
 }
 
 impl<E> EventViews for Event<E> {
-    fn of_election(&self) -> Option<&election::Event> {
+    fn as_election(&self) -> Option<&election::Event> {
         match self {
             Event::Application(_) => None,
             Event::Election(event) => Some(event),

@@ -32,41 +32,43 @@ pub use user::User;
 pub enum Command {
     /// Propose an entry.
     Append {
-        /// Number that the answer repeats; unique among the commands of one user.
+        /// Number of this command, which its answer repeats. No two commands of one user have the
+        /// same number.
         ticket: u64,
         /// Content of the entry.
         payload: Payload,
     },
     /// Request the index up to which a process must apply entries for a linearizable read.
     Read {
-        /// Number that the answer repeats.
+        /// Number of this command, which its answer repeats.
         ticket: u64,
     },
-    /// Transfer leadership to another process, once its log is complete.
+    /// Transfer leadership to another process, once the log of that process is complete.
     Transfer {
-        /// Number that the answer repeats.
+        /// Number of this command, which its answer repeats.
         ticket: u64,
         /// Process that becomes leader.
         to: ProcessId,
     },
-    /// Transfer leadership to the first process whose log is complete.
+    /// Transfer leadership to the process whose log is the first to be complete.
     HandOver {
-        /// Number that the answer repeats.
+        /// Number of this command, which its answer repeats.
         ticket: u64,
     },
-    /// Replace all entries up to an applied index by a snapshot. Every process compacts its own
-    /// log, whether it leads or not.
+    /// Replace all entries up to an applied index by a snapshot. Every process compacts its log by
+    /// a command of its own, whether it leads or not.
     Compact {
-        /// Number that the answer repeats.
+        /// Number of this command, which its answer repeats.
         ticket: u64,
         /// Index of the last entry that the snapshot covers.
         index: u64,
-        /// State of the user's state machine at that index; the same bytes at all processes.
+        /// State of the user's state machine after the entry at `index`. All processes must provide
+        /// the same bytes for an index.
         state: Payload,
     },
     /// Change the members that keep the log. Only the leader executes this command.
     ChangeMembers {
-        /// Number that the answer repeats.
+        /// Number of this command, which its answer repeats.
         ticket: u64,
         /// Members that vote and count for a majority.
         voters: ProcessSet,
@@ -76,7 +78,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Returns the ticket that identifies the answer.
+    /// Returns the ticket of this command, by which its answer is recognized.
     pub fn ticket(&self) -> u64 {
         let (Command::Append { ticket, .. }
         | Command::Read { ticket }
@@ -106,7 +108,7 @@ pub enum Event {
         /// Leader, as far as this process knows; `None` if it knows none.
         leader: Option<ProcessId>,
     },
-    /// Another process leads and executes the commands of this one.
+    /// Another process leads and executes the commands of this process.
     Relaying {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
@@ -116,7 +118,8 @@ pub enum Event {
     },
     /// The log of this process contains an entry, which may still be dropped.
     Stored {
-        /// Index of the entry. The first entry has index 1, and each follows the last one.
+        /// Index of the entry. The first entry has index 1, and each later entry has the next
+        /// index.
         index: u64,
         /// Entry at that index.
         entry: Entry,
@@ -127,8 +130,8 @@ pub enum Event {
         /// Index of the first removed entry.
         from: u64,
     },
-    /// An entry is committed permanently. All processes receive this event in the order of the log.
-    /// After recovery it is repeated from the first entry of the log.
+    /// An entry is committed permanently. All processes receive this event for each entry, in the
+    /// order of the log. After recovery the events are repeated from the first entry of the log.
     Committed {
         /// Index of the entry.
         index: u64,
@@ -147,7 +150,8 @@ pub enum Event {
     Answered {
         /// Ticket of the command.
         ticket: u64,
-        /// Index of the answer. This process has applied all entries up to it.
+        /// Index of the last entry that the read observes. This process has applied all entries up
+        /// to it.
         index: u64,
     },
     /// A transfer of leadership succeeded: this process does not lead any more.
@@ -167,16 +171,16 @@ pub enum Event {
     /// This process lost leadership, and does not know whether the entry of this ticket will be
     /// committed.
     Unknown {
-        /// Ticket of the append.
+        /// Ticket of the command that appended the entry.
         ticket: u64,
     },
     /// Many entries were committed since the last compaction. The user should issue
     /// [`Command::Compact`]; the log continues without it.
     SnapshotNeeded {
-        /// Index of the last entry applied here.
+        /// Index of the last entry that this process applied.
         index: u64,
     },
-    /// The log of this process was compacted, so it may begin at a later index.
+    /// The log of this process was compacted. It may now begin at a higher index.
     Compacted {
         /// Ticket of the command.
         ticket: u64,
@@ -204,10 +208,10 @@ pub enum Event {
         /// Index of the committed entry with the new members.
         index: u64,
     },
-    /// Another process reports that this one is no longer a member. Its user should shut it down,
-    /// because it receives no further entries.
+    /// Another process reports that this one is no longer a member. The user should shut this
+    /// process down, because it receives no further entries.
     Removed {
-        /// Index of the committed entry that removed it.
+        /// Index of the committed entry that removed this process.
         at: u64,
     },
     /// The log of this process lacks entries that it acknowledged to the leader. The process stops
@@ -234,11 +238,12 @@ pub enum Reason {
     HandingOver,
     /// The new leader did not take over, and this process continues to lead.
     NotTaken,
-    /// The index is not committed at this process, or the log was compacted up to it before.
+    /// The index to compact up to is not committed at this process, or an earlier snapshot covers
+    /// it.
     NotThere,
     /// Another membership change is in progress.
     Changing,
-    /// A new voter lacks too many entries and does not catch up in time.
+    /// A new voter lacks too many entries and does not catch up with the log in time.
     NotCaughtUp,
     /// The new members form no valid group: no voter is left, a member is outside the group, or a
     /// member is both voter and learner.
@@ -260,7 +265,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Content {
-    /// No content: a leader begins its term with such an entry.
+    /// No content. A leader begins its term with an entry of this kind.
     Nothing,
     /// Payload of a user.
     Payload(Payload),
@@ -269,8 +274,8 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns the length of the payload in bytes; 0 for other content.
-    pub fn weight(&self) -> usize {
+    /// Returns the length of the payload in bytes, or 0 for an entry without a payload.
+    pub fn payload_len(&self) -> usize {
         match self {
             Content::Payload(payload) => payload.bytes().len(),
             Content::Nothing | Content::Members(_) => 0,
@@ -280,7 +285,7 @@ impl Content {
 
 impl Event {
     /// Returns the ticket of the command that the event answers, if it answers one.
-    pub fn answers(&self) -> Option<u64> {
+    pub fn answered_ticket(&self) -> Option<u64> {
         match self {
             Event::Acknowledged { ticket, .. }
             | Event::Answered { ticket, .. }

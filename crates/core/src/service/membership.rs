@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process_set::ProcessSet;
 
 /// A numbered set of members.
@@ -27,7 +27,7 @@ impl fmt::Display for View {
 pub enum Command {
     /// Leave the group. Allowed to members.
     Leave,
-    /// Join the group again. Allowed after leaving.
+    /// Join the group again. Allowed to a process that has left it.
     Join,
 }
 
@@ -65,13 +65,13 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a group. Only the user of the last process leaves, joins and leaves again, as often as
-/// it may. The others stay, because some process has to.
+/// A user of a group. Only the user of the last process leaves and joins in turn, until it has
+/// issued all its commands. The others stay, so that the group always has members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     remaining: u32,
-    /// True if the last event tells that the process is a member.
-    belongs: bool,
+    /// True if the process is a member according to the last event.
+    is_member: bool,
     /// True if the user has asked to leave, and has not asked to join since.
     has_left: bool,
     is_waiting: bool,
@@ -81,15 +81,15 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let is_last = config.size > 1 && config.at.number() == config.size;
-        let remaining = if is_last { config.times } else { 0 };
-        User { remaining, belongs: true, has_left: false, is_waiting: false }
+        let remaining = if is_last { config.command_count } else { 0 };
+        User { remaining, is_member: true, has_left: false, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {
         // A process that was removed by mistake is readmitted without a command.
-        let has_command = !self.is_waiting && self.remaining > 0 && self.belongs != self.has_left;
+        let has_command = !self.is_waiting && self.remaining > 0 && self.is_member != self.has_left;
         has_command.then_some(if self.has_left { Command::Join } else { Command::Leave })
     }
 
@@ -100,8 +100,8 @@ impl ServiceUser for User {
     }
 
     fn on_event(&mut self, event: &Event) {
-        self.belongs = matches!(event, Event::Installed { .. });
-        self.is_waiting &= self.belongs == self.has_left;
+        self.is_member = matches!(event, Event::Installed { .. });
+        self.is_waiting &= self.is_member == self.has_left;
     }
 
     fn on_crash(&mut self) {

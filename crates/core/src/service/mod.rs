@@ -28,11 +28,12 @@ pub mod snapshot;
 pub mod spanning_tree;
 pub mod termination;
 pub mod tree;
+pub mod user;
 pub mod wave;
 
 pub use fence::Fence;
 
-/// Election number and winner; compared in this order.
+/// Number and winner of an election. Terms are compared by number, and equal numbers by winner.
 ///
 /// In an asynchronous system, two groups of processes can elect different leaders with the same
 /// number. The number alone would not distinguish these leaders. Elections without terms use number
@@ -40,7 +41,8 @@ pub use fence::Fence;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
-    /// Number of elections that the leader knew of, including this one.
+    /// Number of elections that the leader had learned of, including this one. 0 in elections
+    /// without terms.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub number: u64,
     /// Winner of the election.
@@ -48,19 +50,19 @@ pub struct Term {
 }
 
 impl Term {
-    /// Exclusive upper bound of the numbers that fit a fence. At a thousand elections per second it
-    /// lasts 34 years.
-    pub const NUMBERS: u64 = 1 << 40;
+    /// Exclusive upper bound of term numbers, because larger ones do not fit a fence. A thousand
+    /// elections per second reach it after 34 years.
+    pub const NUMBER_LIMIT: u64 = 1 << 40;
 
-    /// Returns number and leader packed into one number, which has the same order. It is the first
-    /// half of a fence.
+    /// Returns number and leader packed into one number. Packed numbers have the same order as
+    /// terms. The result is the first half of a fence.
     ///
     /// # Panics
     ///
-    /// If the number reaches [`Term::NUMBERS`] or the leader needs more than 24 bits. Runners
+    /// If the number reaches [`Term::NUMBER_LIMIT`] or the leader needs more than 24 bits. Runners
     /// reject such numbers before.
     pub fn packed(self) -> u64 {
-        assert!(self.number < Term::NUMBERS, "a term's number stays below 2^40");
+        assert!(self.number < Term::NUMBER_LIMIT, "a term's number stays below 2^40");
         assert!(self.leader.0 < 1 << 24, "a leader's id stays below 2^24");
         (self.number << 24) | u64::from(self.leader.0)
     }
@@ -109,7 +111,7 @@ pub mod election {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Start an election, unless one is in progress here.
+        /// Start an election, unless this process takes part in one already.
         Elect,
         /// Step down, if this process is the leader.
         Resign,
@@ -224,7 +226,7 @@ impl From<election::Command> for office::Command {
 }
 
 /// A command, event, message or timer of one of many instances of a protocol, with the key of the
-/// instance. For example, each lock of many is an instance.
+/// instance. For example, a node with many locks runs one instance for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tagged<K, T> {
@@ -240,45 +242,46 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
     }
 }
 
-/// Access to an event as the event of a lock, an election or an agreement service.
+/// Views of an event of any protocol as an event of a lock, an election or an agreement service.
 pub trait EventViews {
-    /// Returns the event of the lock; `None` if it is no such event.
-    fn of_mutex(&self) -> Option<&mutex::Event> {
+    /// Returns this event as an event of a lock, or `None` if it belongs to another service.
+    fn as_mutex(&self) -> Option<&mutex::Event> {
         None
     }
 
-    /// Returns the event of the election; `None` if it is no such event.
-    fn of_election(&self) -> Option<&election::Event> {
+    /// Returns this event as an event of an election, or `None` if it belongs to another service.
+    fn as_election(&self) -> Option<&election::Event> {
         None
     }
 
-    /// Returns the event of the agreement service; `None` if it is no such event.
-    fn of_agreement(&self) -> Option<agreement::Event> {
+    /// Returns this event as an event of an agreement service, or `None` if it belongs to another
+    /// service.
+    fn to_agreement(&self) -> Option<agreement::Event> {
         None
     }
 }
 
 impl EventViews for mutex::Event {
-    fn of_mutex(&self) -> Option<&mutex::Event> {
+    fn as_mutex(&self) -> Option<&mutex::Event> {
         Some(self)
     }
 }
 
 impl EventViews for election::Event {
-    fn of_election(&self) -> Option<&election::Event> {
+    fn as_election(&self) -> Option<&election::Event> {
         Some(self)
     }
 }
 
 impl EventViews for office::Event {
-    fn of_mutex(&self) -> Option<&mutex::Event> {
+    fn as_mutex(&self) -> Option<&mutex::Event> {
         match self {
             office::Event::Mutex(event) => Some(event),
             office::Event::Election(_) => None,
         }
     }
 
-    fn of_election(&self) -> Option<&election::Event> {
+    fn as_election(&self) -> Option<&election::Event> {
         match self {
             office::Event::Election(event) => Some(event),
             office::Event::Mutex(_) => None,

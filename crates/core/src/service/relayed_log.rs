@@ -1,7 +1,7 @@
 //! A [`log`] that accepts commands at any process, and whose leader also answers queries.
 //!
-//! A process that does not lead relays appends and reads to the leader, and reports it with
-//! [`log::Event::Relaying`]. A query is for the leader's user. It reaches that user after a
+//! A process that does not lead reports [`log::Event::Relaying`], and relays appends and reads to
+//! the leader. A query is addressed to the user at the leader. The query reaches this user after a
 //! majority has confirmed the leader, and after the user has received all committed entries. Each
 //! command receives one answer, as with a log. Only a crash leaves a command without one.
 
@@ -9,12 +9,13 @@ use super::{EventViews, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Identifier of a query at the leader. It is unique among the queries of one process.
+/// Identifier of a query, by which the leader answers it. No two queries of one process have the
+/// same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
-    /// Incarnation of the process that sent the query. After a crash it may use the same number
-    /// for another query.
+    /// Incarnation of the process that sent the query. After a crash the process may use the same
+    /// number for another query.
     pub incarnation: u64,
     /// Number of the query; unique within one incarnation.
     pub number: u64,
@@ -25,15 +26,17 @@ pub struct Ticket {
 pub enum Command {
     /// Command for the log. Its ticket is below 2⁶³.
     Log(log::Command),
-    /// Query for the leader's user, which may be at this process. The answer is [`Event::Replied`],
-    /// or [`log::Event::Declined`] or [`log::Event::Unknown`] in an [`Event::Log`].
+    /// Query for the user at the leader, which may be this process. The answer is
+    /// [`Event::Replied`]. If the query fails, the answer is [`log::Event::Declined`] or
+    /// [`log::Event::Unknown`], wrapped in [`Event::Log`].
     Query {
-        /// Number that the answer repeats. It differs from all tickets of the log.
+        /// Number of this query, which its answer repeats. It differs from all tickets of commands
+        /// for the log.
         ticket: u64,
         /// Content of the query.
         query: log::Payload,
     },
-    /// Answer a query ([`Event::QueryReceived`]).
+    /// Answer a query that this process received by [`Event::QueryReceived`].
     Reply {
         /// Process that sent the query.
         to: ProcessId,
@@ -42,7 +45,7 @@ pub enum Command {
         /// Content of the answer.
         reply: log::Payload,
     },
-    /// Notify other processes. They send no answer, and the notification may be lost.
+    /// Notify other processes. They send no answer, and the message to each of them may be lost.
     Notify {
         /// Processes that receive the notification.
         to: ProcessSet,
@@ -56,7 +59,7 @@ pub enum Command {
 pub enum Event {
     /// Event of the log.
     Log(log::Event),
-    /// This process leads, and its user shall answer a query, by [`Command::Reply`].
+    /// This process leads. Its user must answer the query by [`Command::Reply`].
     QueryReceived {
         /// Process that sent the query.
         by: ProcessId,
@@ -80,15 +83,15 @@ pub enum Event {
 }
 
 impl EventViews for Event {
-    fn of_agreement(&self) -> Option<agreement::Event> {
+    fn to_agreement(&self) -> Option<agreement::Event> {
         match self {
-            Event::Log(event) => event.of_agreement(),
+            Event::Log(event) => event.to_agreement(),
             Event::QueryReceived { .. } | Event::Replied { .. } | Event::Notified { .. } => None,
         }
     }
 }
 
-/// Only the log's commands and events belong to the agreement services.
+/// Converts only commands for the log, because queries do not belong to the agreement services.
 impl TryFrom<agreement::Command> for Command {
     type Error = agreement::WrongService;
 
@@ -101,6 +104,6 @@ impl TryFrom<Event> for agreement::Event {
     type Error = agreement::WrongService;
 
     fn try_from(event: Event) -> Result<Self, agreement::WrongService> {
-        event.of_agreement().ok_or(agreement::WrongService)
+        event.to_agreement().ok_or(agreement::WrongService)
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// Returns the largest new name in a group of `size`: N + t, where t is the largest number of
 /// crashes below half of the group.
@@ -56,9 +56,9 @@ impl ServiceUser for User {
 
     const IS_COLLECTIVE: bool = true;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let helps = config.size > 2 && config.at.number() == config.size;
-        User { wants: config.times > 0 && !helps, is_waiting: false }
+        User { wants: config.command_count > 0 && !helps, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

@@ -24,7 +24,7 @@ pub enum Event {
     Serving {
         /// Term of the primary.
         term: Term,
-        /// All writes so far, oldest first.
+        /// All writes that the primary has at this time, oldest first.
         writes: Vec<u64>,
     },
     /// A write is durable.

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
 /// Number of a resource, from 1. Printed as `R1`, `R2` and so on.
@@ -32,8 +32,8 @@ pub enum Command {
         /// The requested resource.
         resource: Resource,
     },
-    /// Release a resource. Allowed if this process waits for none. Has no effect but its event if
-    /// this process does not hold the resource.
+    /// Release a resource. Allowed if this process waits for none. If this process does not hold
+    /// the resource, the command only causes the event [`Event::Released`].
     Release {
         /// The released resource.
         resource: Resource,
@@ -77,7 +77,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that keeps one resource and meanwhile uses the next two, one after the other.
+/// A user that holds one resource and meanwhile uses the next two, one after the other.
 ///
 /// There are as many resources as processes, but at least three. The user at process *i* acquires
 /// resource *i*, acquires and releases the next one, acquires the one after that, and releases
@@ -87,7 +87,7 @@ pub struct User {
     at: ProcessId,
     /// Number of resources.
     resources: u32,
-    /// Number of commands that the user has issued in this round.
+    /// Number of commands that the user has issued in the present round.
     step: u8,
     /// Number of rounds that the user has not completed.
     remaining: u32,
@@ -95,7 +95,7 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the resource at a distance from the first one of this user.
+    /// Returns the resource whose number follows that of the user's first resource by `distance`.
     fn resource(&self, distance: u32) -> Resource {
         let index = (u64::from(self.at.0) + u64::from(distance)) % u64::from(self.resources);
         Resource(index + 1)
@@ -106,9 +106,15 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let resources = config.size.max(3);
-        User { at: config.at, resources, step: 0, remaining: config.times, is_waiting: false }
+        User {
+            at: config.at,
+            resources,
+            step: 0,
+            remaining: config.command_count,
+            is_waiting: false,
+        }
     }
 
     fn next_command(&self) -> Option<Command> {
@@ -127,7 +133,7 @@ impl ServiceUser for User {
         })
     }
 
-    /// An acquisition is the unit of costs.
+    /// Counts only acquisitions, because costs are stated per acquisition.
     fn is_counted(command: &Command) -> bool {
         matches!(command, Command::Acquire { .. })
     }
@@ -137,7 +143,7 @@ impl ServiceUser for User {
         self.step > 0 && !self.is_waiting
     }
 
-    /// A user holds its second and its third resource for a while.
+    /// Returns true if the user holds its second or its third resource, which it keeps for a while.
     fn is_holding(&self) -> bool {
         !self.is_waiting && matches!(self.step, 2 | 4)
     }
@@ -181,7 +187,7 @@ mod tests {
 
     fn user(at: u32, times: u32) -> User {
         let service = Service::Resources;
-        User::new(&UserConfig { service, at: ProcessId(at), size: 2, times })
+        User::new(&UserModelConfig { service, at: ProcessId(at), size: 2, command_count: times })
     }
 
     #[test]

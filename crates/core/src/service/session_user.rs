@@ -4,7 +4,7 @@
 use core::fmt;
 use core::hash::Hash;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 
 /// The requests of one user for sessions of a service.
 pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
@@ -15,8 +15,8 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Command that ends a session.
     const END: Self::Command;
 
-    /// Creates the requests of the user at a process of a group of `size`.
-    fn new(config: &UserConfig) -> Self;
+    /// Creates the requests of the user that `config` describes.
+    fn new(config: &UserModelConfig) -> Self;
 
     /// Returns the next request.
     fn request(&self) -> Self::Command;
@@ -24,7 +24,7 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Replaces the next request by the one that follows it.
     fn advance(&mut self);
 
-    /// Returns true if the event begins a session. All other events end one.
+    /// Returns true if the event begins a session. All other events end a session.
     fn is_beginning(event: &Self::Event) -> bool;
 }
 
@@ -48,9 +48,9 @@ impl<R: SessionRequests> ServiceUser for SessionUser<R> {
     type Command = R::Command;
     type Event = R::Event;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let requests = R::new(config);
-        SessionUser { requests, remaining: config.times, position: Position::Outside }
+        SessionUser { requests, remaining: config.command_count, position: Position::Outside }
     }
 
     fn next_command(&self) -> Option<R::Command> {

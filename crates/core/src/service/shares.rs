@@ -1,20 +1,20 @@
 //! Shared locks: several processes hold a part of a lock at the same time, or one process holds the
 //! whole lock.
 //!
-//! Readers hold a part and a writer holds the whole lock. So does a semaphore: a part is one
-//! permit, and the whole lock is all permits.
+//! For a lock of readers and writers, each reader holds a part and a writer holds the whole lock.
+//! For a semaphore, a part is one permit and the whole lock is all permits.
 
 use core::fmt;
 
 use super::Fence;
-use super::agreement::UserConfig;
 use super::session_user::{SessionRequests, SessionUser};
+use super::user::UserModelConfig;
 
 /// Share of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Share {
-    /// A part of the lock: a reader, or one permit of a semaphore.
+    /// A part of the lock: held by a reader, or as one permit of a semaphore.
     Part,
     /// The whole lock: a writer, or all permits of a semaphore.
     Whole,
@@ -48,12 +48,12 @@ pub enum Command {
 pub enum Event {
     /// This process holds a share.
     Locked {
-        /// The share that it holds.
+        /// Share that this process holds.
         share: Share,
-        /// Number of parts that processes may hold at the same time. `None` if any number may be
-        /// held.
+        /// Maximum number of parts that processes may hold at the same time. `None` if there is no
+        /// maximum.
         limit: Option<u32>,
-        /// Fencing token. It exceeds the token of each earlier holder with which this process
+        /// Fencing token. It exceeds the token of every earlier holder with which this process
         /// cannot share the lock.
         fence: Fence,
     },
@@ -101,7 +101,7 @@ impl SessionRequests for ShareRequests {
     type Event = Event;
     const END: Command = Command::Unlock;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let is_last = config.at.0 + 1 == config.size;
         ShareRequests { share: if is_last { Share::Whole } else { Share::Part } }
     }
@@ -124,7 +124,7 @@ impl SessionRequests for ShareRequests {
 
 #[cfg(test)]
 mod tests {
-    use super::super::agreement::{ServiceUser, UserState};
+    use super::super::user::{ServiceUser, UserState};
     use super::*;
     use crate::card::Service;
     use crate::process::ProcessId;
@@ -133,8 +133,12 @@ mod tests {
     fn users_alternate_and_one_begins_with_whole_lock() {
         for (at, first, second) in [(0, Share::Part, Share::Whole), (2, Share::Whole, Share::Part)]
         {
-            let config =
-                UserConfig { service: Service::Shares, at: ProcessId(at), size: 3, times: 2 };
+            let config = UserModelConfig {
+                service: Service::Shares,
+                at: ProcessId(at),
+                size: 3,
+                command_count: 2,
+            };
             let mut user = User::new(&config);
             for share in [first, second] {
                 let request = user.next_command().expect("it requests");
@@ -154,7 +158,12 @@ mod tests {
 
     #[test]
     fn user_that_loses_its_share_requests_the_next_one() {
-        let config = UserConfig { service: Service::Shares, at: ProcessId(0), size: 2, times: 2 };
+        let config = UserModelConfig {
+            service: Service::Shares,
+            at: ProcessId(0),
+            size: 2,
+            command_count: 2,
+        };
         let mut user = User::new(&config);
         user.on_command(&Command::Lock { share: Share::Part });
         user.on_event(&Event::Locked { share: Share::Part, limit: None, fence: Fence(0, 1) });

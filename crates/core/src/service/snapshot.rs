@@ -3,20 +3,20 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
 /// Initial number of tokens of every process. Tokens are neither created nor lost, and this is the
 /// criterion for a consistent snapshot.
 pub const TOKENS: u64 = 2;
 
-/// Identifier of a snapshot: its initiator and the initiator's number for it.
+/// Identifier of a snapshot: its initiator, and a number that the initiator gave to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Snapshot {
     /// Process that initiated the snapshot.
     pub by: ProcessId,
-    /// Number at the initiator, from 1.
+    /// Number of the snapshot among those of its initiator, from 1.
     pub number: u64,
 }
 
@@ -70,16 +70,16 @@ pub enum Event {
     Closed {
         /// Snapshot that contains the channels.
         snapshot: Snapshot,
-        /// Number of tokens in flight from each other process to this one.
+        /// For each other process: the number of tokens in flight from it to this process.
         channels: Vec<(ProcessId, u64)>,
     },
     /// The snapshot is complete. Only the initiator receives this event.
     Collected {
         /// Snapshot that is complete.
         snapshot: Snapshot,
-        /// Number of tokens that processes hold in the snapshot.
+        /// Number of tokens that all processes together hold in the snapshot.
         held: u64,
-        /// Number of tokens in flight in the snapshot.
+        /// Number of tokens that are in flight on all channels in the snapshot.
         under_way: u64,
     },
 }
@@ -118,7 +118,7 @@ pub struct User {
     next: ProcessId,
     remaining: u32,
     tokens: u64,
-    /// True if the next command gives a token, false if it takes a snapshot.
+    /// True if the next command gives a token, and false if it takes a snapshot.
     gives: bool,
     is_waiting: bool,
 }
@@ -127,13 +127,13 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let next = ProcessId((config.at.0 + 1) % config.size);
         let gives = config.at != ProcessId(0);
         User {
             at: config.at,
             next,
-            remaining: config.times,
+            remaining: config.command_count,
             tokens: TOKENS,
             gives,
             is_waiting: false,

@@ -4,14 +4,14 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
 /// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Build the tree. Any number of processes may request it; there is one tree.
+    /// Build the tree. Any number of processes may issue this command; they build one tree.
     Build,
 }
 
@@ -53,13 +53,13 @@ pub struct User {
 /// Knowledge of a user about the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Has not requested the tree.
+    /// The user has not requested the tree and does not know it.
     Unaware,
-    /// Has requested the tree and waits for it.
+    /// The user has requested the tree and waits for it.
     Waiting,
-    /// Knows the tree.
+    /// The user knows the tree.
     Informed,
-    /// Has crashed.
+    /// The process has crashed.
     Down,
 }
 
@@ -69,8 +69,8 @@ impl ServiceUser for User {
 
     const IS_COLLECTIVE: bool = true;
 
-    fn new(config: &UserConfig) -> Self {
-        User { has_request: config.times > 0, phase: Phase::Unaware }
+    fn new(config: &UserModelConfig) -> Self {
+        User { has_request: config.command_count > 0, phase: Phase::Unaware }
     }
 
     fn next_command(&self) -> Option<Command> {

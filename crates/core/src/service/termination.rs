@@ -3,14 +3,14 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
 /// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Begin a computation here. Allowed when the previous one has ended.
+    /// Begin a computation at this process. Allowed if its previous computation has ended.
     Compute {
         /// Number of generations of work that create further work. Work of the last generation
         /// creates none.
@@ -27,11 +27,12 @@ pub enum Event {
         /// Initiator of the computation.
         of: ProcessId,
     },
-    /// This process has completed a piece of work, and has sent the work that it created to others.
+    /// This process has completed a piece of work. It has sent the pieces of work that this one
+    /// created to other processes.
     Done {
         /// Initiator of the computation.
         of: ProcessId,
-        /// Number of pieces of work that it created.
+        /// Number of pieces of work that the completed piece created.
         more: u32,
     },
     /// The computation has ended for good. Only the initiator receives this event.
@@ -56,8 +57,8 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user that begins a new computation whenever the previous one has ended. The first process
-/// begins with work of two further generations, the others with a single piece.
+/// A user that begins a new computation whenever its previous one has ended. Work of the first
+/// process creates work for two further generations. Work of the others creates none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     generations: u32,
@@ -69,9 +70,9 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
+    fn new(config: &UserModelConfig) -> Self {
         let generations = if config.at == ProcessId(0) { 2 } else { 0 };
-        User { generations, remaining: config.times, is_waiting: false }
+        User { generations, remaining: config.command_count, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

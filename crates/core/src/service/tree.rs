@@ -9,7 +9,7 @@ use crate::service::Term;
 pub struct Wave {
     /// Term of the root.
     pub term: Term,
-    /// Number in that term, from 1.
+    /// Number of the wave among those of its term, from 1.
     pub number: u64,
 }
 

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::agreement::{ServiceUser, UserConfig, UserState};
+use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
 /// Command of the local user.
@@ -61,8 +61,8 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
-        User { remaining: config.times, is_waiting: false }
+    fn new(config: &UserModelConfig) -> Self {
+        User { remaining: config.command_count, is_waiting: false }
     }
 
     fn next_command(&self) -> Option<Command> {

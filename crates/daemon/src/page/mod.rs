@@ -52,7 +52,7 @@ impl Source {
         Source::Files(paths.into_iter().map(Tail::new).collect())
     }
 
-    /// Passes the events since the last call to the view.
+    /// Reads the events that were recorded since the last call, and passes them to `view`.
     #[cfg(feature = "page")]
     fn read(&mut self, view: &mut tenure_trace::live::View) {
         match self {
@@ -104,7 +104,8 @@ impl LivePage {
     /// Serves a page with the events of `source`.
     ///
     /// If the page listens beyond this machine, viewers need a token. It is read from the file
-    /// `token`, which is created if it is missing. If no file is given, the token is new.
+    /// `token`, which is created if it is missing. If `token` is `None`, the function draws a new
+    /// token.
     ///
     /// # Errors
     ///

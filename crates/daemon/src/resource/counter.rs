@@ -3,10 +3,10 @@
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::{Access, Operation};
 
-/// Value of the counter, and the numbers of accepted and rejected accesses.
+/// Value of the counter, and the numbers of accepted writes and of rejected accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterStats {
-    /// Current value.
+    /// Current value of the counter.
     pub value: u64,
     /// Number of accepted writes. It is equal to the value if no update was lost.
     pub puts: u64,

@@ -47,11 +47,13 @@ struct ServerState {
     traced: Mutex<TracedCounter>,
     /// Notified when an access could not be written to the trace.
     trace_failed: Notify,
-    /// Sender for the next process that reads the counter. `None`: no caller waits for one.
+    /// Sender of the [`Holder`] for the next process that reads the counter. `None`: no caller
+    /// waits for a holder.
     holder_request: Mutex<Option<oneshot::Sender<Holder>>>,
 }
 
-/// Counter, and the trace of its accesses. One lock protects both, so that their order is the same.
+/// Counter, and the trace of its accesses. One lock protects both, so that the trace contains the
+/// accesses in the order in which the counter executed them.
 #[derive(Debug)]
 struct TracedCounter {
     counter: Counter,
@@ -66,7 +68,8 @@ impl TracedCounter {
     fn write(&mut self, access: Access) -> Result<(), WriteError> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
         trace.write(Record::new(now(), Subject::Resource, Kind::Access(access)))?;
-        let continued = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(trace));
+        let continued =
+            self.segments.as_mut().map_or(Ok(()), |segments| segments.rotate_if_full(trace));
         continued.map_err(|CreateError { error, .. }| WriteError(error))
     }
 }
@@ -118,7 +121,7 @@ impl Server {
     }
 
     /// Delays the next read of the counter until the returned [`Holder`] is dropped. Replaces an
-    /// earlier request that no process has met yet.
+    /// earlier call for which no process has read the counter yet.
     pub fn await_holder(&self) -> oneshot::Receiver<Holder> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);

@@ -1,7 +1,7 @@
 //! Metrics of a node in the text format of Prometheus, version 0.0.4.
 
 use tenure_runtime::Exposition;
-use tenure_runtime::transport::Refusal;
+use tenure_runtime::transport::RejectionReason;
 
 use super::{LinkStatus, NodeStatus};
 
@@ -103,7 +103,7 @@ fn write_links(all: &mut Exposition, links: &[LinkStatus]) {
 fn write_rejections(all: &mut Exposition, status: &NodeStatus) {
     let help = "Incoming connections that were rejected.";
     let mut family = all.family("counter", "tenure_rejected_total", help);
-    for reason in Refusal::ALL.map(Refusal::name) {
+    for reason in RejectionReason::ALL.map(RejectionReason::name) {
         let times = status.refused.get(reason).copied().unwrap_or_default();
         family.set(&[("reason", reason)], times);
     }

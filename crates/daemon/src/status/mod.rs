@@ -38,15 +38,15 @@ pub struct NodeStatus {
     pub leader: Option<LeaderInfo>,
     /// Number of leaders that this node has learned of since it started.
     pub elections: u64,
-    /// How this node uses its lock.
+    /// Statistics of the lock on this node.
     pub lock: LockUsage,
     /// Connections to the peers, in the order of their numbers.
     pub links: Vec<LinkStatus>,
     /// Numbers of rejected connections, by reason. Reasons that did not occur are omitted.
     pub refused: BTreeMap<String, u64>,
-    /// Messages and bytes on its connections.
+    /// Numbers of messages and bytes on the connections of the node.
     pub traffic: Traffic,
-    /// Saves to the disk.
+    /// Number and durations of the saves to the disk.
     pub saves: SaveStats,
 }
 
@@ -55,7 +55,7 @@ pub struct NodeStatus {
 pub struct LeaderInfo {
     /// Number of the leader's process.
     pub process: u32,
-    /// Number of the term.
+    /// Number of the leader's term.
     pub term: u64,
     /// Time at which this node learned of the leader.
     pub since: String,
@@ -63,7 +63,7 @@ pub struct LeaderInfo {
     pub for_ms: u64,
 }
 
-/// How one node uses its lock.
+/// Statistics of the lock on one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LockUsage {
     /// State of this node: `outside`, `waiting` or `inside` the critical section.
@@ -97,7 +97,8 @@ pub struct LinkStatus {
     pub session: Option<u64>,
     /// True if the peer is suspected to have crashed.
     pub suspected: bool,
-    /// Last error of the connection since it was established.
+    /// Last error of a connection with the peer; `None` if a connection was established after the
+    /// error.
     pub error: Option<String>,
     /// Number of messages that this node keeps because the peer has not confirmed them.
     pub held_messages: u64,
@@ -108,36 +109,37 @@ pub struct LinkStatus {
 /// Numbers of messages and bytes on the connections of a node since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Messages that were sent, including repetitions.
+    /// Number of messages that were sent, including repetitions.
     pub messages_sent: u64,
-    /// Messages that were passed to the algorithm.
+    /// Number of messages that were passed to the algorithm.
     pub messages_received: u64,
-    /// Bytes that were sent.
+    /// Number of bytes that were sent.
     pub bytes_sent: u64,
-    /// Bytes that were received.
+    /// Number of bytes that were received.
     pub bytes_received: u64,
-    /// Repeated messages that the node received and dropped.
+    /// Number of repeated messages that the node received and dropped.
     pub duplicates: u64,
-    /// Received messages that were meant for an earlier session of the node.
+    /// Number of messages to peers that this node dropped because the session of the peer that they
+    /// were meant for had ended.
     pub discarded: u64,
-    /// Messages that were dropped because the queue of the peer was full.
+    /// Number of messages that were dropped because the queue of the peer was full.
     pub overflowed: u64,
-    /// Connections that were closed because a peer sent malformed bytes.
+    /// Number of connections that were closed because a peer sent malformed bytes.
     pub malformed: u64,
-    /// Received messages that failed validation.
+    /// Number of received messages that failed validation.
     pub implausible: u64,
-    /// Connections to a peer that were established.
+    /// Number of connections to a peer that were established.
     pub connections: u64,
-    /// Connections to a peer that had been connected before.
+    /// Number of connections to a peer that had been connected before.
     pub reconnections: u64,
-    /// Attempts to connect that failed.
+    /// Number of attempts to connect that failed.
     pub failed_dials: u64,
 }
 
-/// Saves of the state to the disk since the node started.
+/// Number and durations of the saves of the state since the node started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaveStats {
-    /// Number of saves.
+    /// Number of saves since the node started.
     pub count: u64,
     /// Total duration of saves, in seconds.
     pub seconds: f64,

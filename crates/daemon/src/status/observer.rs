@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tenure_core::{Fence, ProcessId, Term};
-use tenure_runtime::store::{SaveCounts, SaveMetrics};
+use tenure_runtime::store::{SaveMetrics, SaveSummary};
 use tenure_runtime::transport::{MeshView, PeerStatus};
 use tenure_trace::{Condition, ProcessStates, Record, StateChange, now};
 
@@ -40,11 +40,12 @@ pub struct Observer {
     stats: RecordStats,
 }
 
-/// Statistics of the records so far.
+/// Statistics computed from the records so far.
 #[derive(Debug, Default)]
 struct RecordStats {
     process_states: ProcessStates,
-    /// Known leader, and the time at which the node learned of it.
+    /// Term of the leader that the node knows, and the time at which the node learned of it, in
+    /// nanoseconds since 1970.
     leader: Option<(Term, u64)>,
     elections: u64,
     requests: u64,
@@ -94,7 +95,7 @@ impl Observer {
         let RunState { session, started, view, saves } = info.run_state.get()?;
         let counts = view.counts();
         let refused = counts.refused.iter().map(|(why, times)| (why.name().to_owned(), *times));
-        let SaveCounts { count, total, longest } = saves.read();
+        let SaveSummary { count, total, longest } = saves.read();
         let now = now();
         Some(NodeStatus {
             process: info.me.number(),

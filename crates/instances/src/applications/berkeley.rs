@@ -15,22 +15,22 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 pub struct ClockScenario {
     /// Initial value of each clock, in ticks. The first process is the first leader.
     pub starts: Vec<i64>,
-    /// Largest difference in ticks at which a clock still enters the average. `None`: all clocks
-    /// enter it.
+    /// Largest difference in ticks between two clocks that enter the average. `None`: all clocks
+    /// enter the average.
     pub tolerance: Option<u64>,
     /// Latency of each message, in ticks.
     pub latency: Distribution,
     /// Maximum drift of a clock from real time, in parts per million.
     pub drift_ppm: u32,
-    /// Time between the election and a crash of the leader, in ticks. `None`: no crash.
+    /// Time from the start of the election to a crash of the leader, in ticks. `None`: no crash.
     pub crash: Option<u64>,
     /// Seed of all random choices.
     pub seed: u64,
 }
 
 impl ClockScenario {
-    /// Creates a scenario whose clocks show these times at first. The clocks do not drift, there is
-    /// no tolerance, and each message takes one unit.
+    /// Creates a scenario whose clocks initially show `starts`, in ticks. The clocks do not drift,
+    /// there is no tolerance, and each message takes one unit.
     pub fn starting_at(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
             starts: starts.into(),
@@ -46,9 +46,11 @@ impl ClockScenario {
 /// Result of a synchronisation run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockOutcome {
-    /// Adjustments of each process's clock in ticks, in the order in which they were made.
+    /// For each process: the adjustments of its clock in ticks, in the order in which they were
+    /// made.
     pub adjustments: Vec<Vec<i64>>,
-    /// Final value of each clock minus the elapsed time, in ticks. `None`: the process has crashed.
+    /// For each process: the final value of its clock minus the elapsed time, in ticks. `None`: the
+    /// process has crashed.
     pub clocks: Vec<Option<i64>>,
     /// Largest difference between two clocks at the end of the run, in ticks.
     pub spread: u64,

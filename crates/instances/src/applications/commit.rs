@@ -29,19 +29,19 @@ pub struct CommitScenario {
     pub recovery: Option<u64>,
     /// Time from the start of the transaction to a partition between the coordinator and the
     /// others, in ticks. `None`: no partition. From then on, both sides suspect each other.
-    pub cut: Option<u64>,
+    pub partition: Option<u64>,
     /// Commit protocol.
-    pub phases: Phases,
+    pub protocol: CommitProtocol,
 }
 
-/// Commit protocol of a run.
+/// Commit protocol of a run, with its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phases {
+pub enum CommitProtocol {
     /// Two-phase commit with these variants. A participant that voted yes must wait for the
     /// decision.
     Two(Variants<Switch>),
-    /// Three-phase commit with these variants. If all voted yes, all participants learn this before
-    /// the decision.
+    /// Three-phase commit with these variants. If all participants voted yes, each of them learns
+    /// this before the decision.
     Three(Variants<three_phase_commit::Switch>),
 }
 
@@ -53,8 +53,8 @@ impl CommitScenario {
             no_votes: Vec::new(),
             crash: None,
             recovery: None,
-            cut: None,
-            phases: Phases::Two(Variants::none()),
+            partition: None,
+            protocol: CommitProtocol::Two(Variants::none()),
         }
     }
 }
@@ -62,7 +62,8 @@ impl CommitScenario {
 /// Result of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitOutcome {
-    /// Decision of each process: true for commit, false for abort. `None`: it did not decide.
+    /// For each process: true if it decided to commit, false if it decided to abort, `None` if it
+    /// did not decide.
     pub decided: Vec<Option<bool>>,
     /// Processes that voted yes and never learned the decision.
     pub blocked: Vec<ProcessId>,
@@ -91,9 +92,11 @@ pub struct CommitOutcome {
 /// assert_eq!(kinds.map(|kind| done.messages[kind]), [3; 4]);
 /// ```
 pub fn run_transaction(scenario: &CommitScenario) -> Result<CommitOutcome, RunError> {
-    match scenario.phases {
-        Phases::Two(variants) => run_transaction_with::<TwoPhaseCommit>(variants, scenario),
-        Phases::Three(variants) => run_transaction_with::<ThreePhaseCommit>(variants, scenario),
+    match scenario.protocol {
+        CommitProtocol::Two(variants) => run_transaction_with::<TwoPhaseCommit>(variants, scenario),
+        CommitProtocol::Three(variants) => {
+            run_transaction_with::<ThreePhaseCommit>(variants, scenario)
+        }
     }
 }
 
@@ -110,14 +113,14 @@ where
     settings.network.order = Some(Order::Fifo);
     // The first leader has finished its recovery by then.
     let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
-    let faults = [scenario.crash, scenario.recovery, scenario.cut];
+    let faults = [scenario.crash, scenario.recovery, scenario.partition];
     let faults: u64 = faults.iter().flatten().sum();
     settings.limits.until = Some(begin + faults + 40 * TICKS_PER_UNIT * u64::from(size));
-    if let Some(after) = scenario.cut {
+    if let Some(after) = scenario.partition {
         settings.faults.extend(partition_first(size, begin + after));
     }
     if let Some(after) = scenario.crash {
-        let down = |after| Recovery { after, memory: Memory::Stable };
+        let down = |after| Recovery { downtime: after, memory: Memory::Stable };
         settings.faults.push(Fault::Crash {
             process: ProcessId(0),
             when: CrashTrigger::At(begin + after),

@@ -20,7 +20,8 @@ use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_sim::{Controls, Distribution, Report, RunError, Settings, Simulation};
 use tenure_trace::{EventData, Kind, ServiceCommand, ServiceEvent, Subject, Trace, TraceBuffer};
 
-/// Time of the election, in ticks. Users issue their initial commands before it.
+/// Time at which the first process starts the election, in ticks. Users issue their initial
+/// commands before it.
 const ELECTION_START: u64 = TICKS_PER_UNIT;
 
 /// An event that a user received, with the time and the process.
@@ -62,7 +63,7 @@ where
         terms
     }
 
-    /// Returns the number of messages that the application sent, by kind.
+    /// Returns the number of messages that the application sent, by message kind.
     fn messages(&self) -> BTreeMap<&'static str, u64> {
         let kinds = self.report.metrics.kinds.iter();
         let of_application =
@@ -73,11 +74,11 @@ where
 
 /// Returns the highest latency in ticks; 10 units if the distribution has no upper bound.
 fn max_latency(latency: Distribution) -> u64 {
-    latency.most().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
+    latency.max_ticks().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
 }
 
 /// Returns a configuration of the election for messages that take at most `delay` ticks. The first
-/// process has the best rank, then the second, and so on.
+/// process has the largest rank, the second the next, and so on.
 fn first_process_wins(size: u32, delay: u64) -> bully::Config {
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
     bully::Config { ranks, ..bully::Config::plain(size, delay) }
@@ -97,8 +98,8 @@ where
     Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
-/// Runs a simulation, and collects the events of its users. It runs twice with the same result:
-/// once for the final states, and once for the trace.
+/// Runs a simulation, and collects the events that its users receive. The simulation runs twice
+/// with the same result: once for the final states, and once for the trace.
 fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,

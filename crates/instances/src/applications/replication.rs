@@ -21,12 +21,12 @@ pub struct ReplicationScenario {
     pub writes: u32,
     /// Pause between two writes of a user, in ticks.
     pub write_interval: u64,
-    /// Latency of a message.
+    /// Latency of each message, in ticks.
     pub latency: Distribution,
     /// Processes that crash, each with the time of its crash in ticks.
     pub crashes: Vec<(ProcessId, u64)>,
-    /// Start and end of a partition between the first process and the others, in ticks. Meanwhile
-    /// the others suspect the first process, and it suspects none of them.
+    /// Start and end of a partition between the first process and the others, in ticks. During the
+    /// partition the others suspect the first process, and the first process suspects none of them.
     pub isolation: Option<(u64, u64)>,
     /// Enabled variants of the algorithm.
     pub variants: Variants<Switch>,
@@ -54,15 +54,17 @@ impl ReplicationScenario {
 /// Result of a replication run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicationOutcome {
-    /// Acknowledged writes, each with the process, its term, the index and the value.
+    /// Acknowledged writes. Each is the process that acknowledged it, the term of this process, and
+    /// the index and value of the write.
     pub acknowledged: Vec<(ProcessId, Term, u64, u64)>,
     /// For each primary, its term and the writes that it had when it began to serve.
     pub served: Vec<(Term, Vec<u64>)>,
-    /// Number of writes that were rejected.
+    /// Number of writes that were rejected, because their process was not the primary.
     pub refused: u64,
     /// Writes that each process has at the end. Crashed processes are included.
     pub lists: Vec<Vec<u64>>,
-    /// Acknowledged writes that the last primary does not have, or has at another index.
+    /// Values of the acknowledged writes that the last primary does not have, or has at another
+    /// index.
     pub lost: Vec<u64>,
     /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,
@@ -75,14 +77,14 @@ pub struct ReplicationOutcome {
 /// [`RunError`], if the parameters are invalid.
 ///
 /// ```
-/// use tenure_instances::applications::replication::{ReplicationScenario, write};
+/// use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
 ///
-/// let written = write(&ReplicationScenario::among(3)).unwrap();
+/// let written = replicate_writes(&ReplicationScenario::among(3)).unwrap();
 /// assert_eq!((written.acknowledged.len(), written.lost.len()), (10, 0));
 /// // 2(N − 1) messages a write.
 /// assert_eq!(written.messages["update"], 10 * 2);
 /// ```
-pub fn write(scenario: &ReplicationScenario) -> Result<ReplicationOutcome, RunError> {
+pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOutcome, RunError> {
     let size = scenario.size;
     let delay = max_latency(scenario.latency);
     // The first change of primary is complete by then.

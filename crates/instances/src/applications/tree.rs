@@ -18,7 +18,7 @@ pub struct TreeScenario {
     pub edges: Vec<(ProcessId, ProcessId)>,
     /// True if processes echo: each reports the size of its subtree to its parent.
     pub has_echoes: bool,
-    /// Latency of a message.
+    /// Latency of each message, in ticks.
     pub latency: Distribution,
     /// Seed of all random choices.
     pub seed: u64,

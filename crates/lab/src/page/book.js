@@ -41,7 +41,8 @@ export class Book {
     }
     if (isNew) {
       byId("chapter").innerHTML = chapter.html;
-      for (const block of byId("chapter").querySelectorAll("pre[data-lines]")) enliven(block);
+      const blocks = byId("chapter").querySelectorAll("pre[data-lines]");
+      for (const block of blocks) addCommandButtons(block);
     }
     const target = heading === null ? null
       : byId("chapter").querySelector(`#${CSS.escape(heading)}`);
@@ -59,7 +60,7 @@ export class Book {
 }
 
 /** Adds the buttons of its commands to a block. Each prints below the block. */
-function enliven(block) {
+function addCommandButtons(block) {
   const lines = JSON.parse(block.dataset.lines).filter(isRunnable);
   if (lines.length === 0) return;
   const output = element("pre", { class: "output", tabindex: "0", "aria-live": "polite" });

@@ -7,7 +7,7 @@ import { CHECK, Form } from "./form.js";
 import { join, split, value, withValue } from "./words.js";
 
 const SIGNS = { holds: "✓", violated: "✗", incomplete: "…" };
-/** File that a check writes its counterexample to. */
+/** Name of the file to which a check writes its counterexample. */
 const TRACE = "found.ndjson";
 /** Exit status of a command whose arguments are invalid. */
 const USAGE = 2;
@@ -36,7 +36,9 @@ export class Check {
     return { check: this.line || this.form.line.value.trim() };
   }
 
-  /** Checks, shows the result, and resolves to it; null if there is none. */
+  /**
+   * Runs the check of a command line, shows the result, and resolves to it; null if there is none.
+   */
   async start(line) {
     this.form.show(line);
     this.line = line;
@@ -141,16 +143,19 @@ async function check(line, options) {
   return { report: JSON.parse(stdout), trace: files?.[TRACE] };
 }
 
-/** Error message of a command in one line, without the name of the program and its usage. */
+/**
+ * Returns the error message of a command in one line, without the name of the program and its
+ * usage.
+ */
 function problemOf(stderr) {
   const [problem] = stderr.trim().replace(/^(tenure|error): /, "").split("\n\n");
   return problem.replaceAll(/\s*\n\s*/g, " ") || "The command printed no result.";
 }
 
-/** Options that mean the same to the simulator. */
+/** Options of the checker that have the same meaning for the simulator. */
 const SHARED = ["-n", "--ids", "--topology", "--tree", "--quorums", "--variant", "--coordinator"];
 
-/** Command line of a simulation of the group that a check explores. */
+/** Returns the command line that simulates the group of a check. */
 export function simulated(line) {
   const [algorithm] = split(line);
   const kept = SHARED.flatMap((name) => {

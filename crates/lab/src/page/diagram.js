@@ -1,4 +1,4 @@
-// Pictures drawn by the server, each in a shadow tree so that their styles stay separate.
+// Pictures drawn by the engine, each in a shadow tree so that their styles stay separate.
 
 import { byId } from "./element.js";
 
@@ -32,7 +32,10 @@ export class Diagram {
     }
   }
 
-  /** Scroll position that shows the latest event; the headline may be wider than the diagram. */
+  /**
+   * Returns the scroll position that shows the latest event. The headline may be wider than the
+   * diagram.
+   */
   end() {
     const edge = this.box.getBoundingClientRect().left - this.box.scrollLeft;
     const lines = Array.from(this.root.querySelectorAll(".lane, .down"), (line) =>
@@ -40,7 +43,9 @@ export class Diagram {
     return Math.max(0, ...lines) + BEHIND - this.box.clientWidth;
   }
 
-  /** Shows a view. In a run the messages begin to move before the diagram is drawn. */
+  /**
+   * Shows a view. While a run continues, the messages begin to move before the diagram is drawn.
+   */
   show({ svg }, isRunning) {
     if (svg === this.svg) return;
     this.svg = svg;
@@ -60,7 +65,7 @@ export class Diagram {
   }
 }
 
-/** Logs of all processes, if the algorithm has any; also drawn by the server. */
+/** Picture of the logs of all processes, if the algorithm has logs. */
 export class Logs {
   constructor() {
     this.box = byId("boxes");

@@ -7,7 +7,7 @@ export function showError(id, sentence) {
   byId(id).hidden = !sentence;
 }
 
-/** Message in place of an item of a list that does not exist. */
+/** Creates the message for an item that a list does not contain. */
 export function unknown(kind, name) {
   return element("p", { class: "error", role: "alert" },
     `unknown ${kind} '${name}': select one in the list`);

@@ -65,7 +65,10 @@ const EXAMPLES = [
   },
 ];
 
-/** Hint for the counterexample to a property in a check; undefined if it is not an example. */
+/**
+ * Returns the hint for the counterexample to a property in a check; undefined if it is not an
+ * example.
+ */
 export function hintOf(line, property) {
   return EXAMPLES.find((each) => each.check === line && each.property === property)?.hint;
 }

@@ -1,6 +1,6 @@
 // Layout of processes and messages in the picture, independent of the DOM.
 
-/** Width of a process in a picture of this width. */
+/** Returns the width of a process in a picture of `wide` pixels with n processes. */
 export function nodeWidth(n, wide) {
   return Math.min(n > 10 ? 70 : 104, Math.floor(wide / (n > 5 ? 5.2 : 4)));
 }
@@ -108,7 +108,10 @@ function rows(n, wide, node, room) {
   return { high: down * Math.ceil(n / columns) + 17, ring: false, at };
 }
 
-/** Curve of the messages from one position to another; the opposite direction has another curve. */
+/**
+ * Returns the curve of the messages from one position to another. The opposite direction has
+ * another curve.
+ */
 export function link(from, to) {
   if (from.x === to.x && from.y === to.y) {
     return { from, by: { x: from.x + 90, y: from.y - 90 }, to };
@@ -123,7 +126,7 @@ export function link(from, to) {
   return { from, by, to };
 }
 
-/** Point of a link, from 0 at its beginning to 1 at its end. */
+/** Returns the point at a part of a link, from 0 at its beginning to 1 at its end. */
 export function along({ from, by, to }, part) {
   const rest = 1 - part;
   const mix = (axis) => rest * rest * from[axis] + 2 * rest * part * by[axis]
@@ -131,7 +134,7 @@ export function along({ from, by, to }, part) {
   return { x: mix("x"), y: mix("y") };
 }
 
-/** Part of a link that lies outside the process at its end. */
+/** Returns the part of a link that lies outside the process at its end. */
 export function reach(curve, node) {
   for (let part = 1; part > 0; part -= 0.01) {
     const at = along(curve, part);
@@ -152,7 +155,7 @@ const meet = (one, two) => Math.abs(one.x - two.x) < (one.wide + two.wide) / 2 +
  * Finds a free position for a box on its link or beside it, as close as possible to the wanted
  * one.
  */
-export function settle(box, taken, wide, high) {
+export function freePosition(box, taken, wide, high) {
   const parts = PARTS.toSorted((one, two) => Math.abs(one - box.part) - Math.abs(two - box.part));
   const { from, to } = box.curve;
   const far = Math.hypot(to.x - from.x, to.y - from.y) || 1;

@@ -40,13 +40,13 @@ export class Histories {
     return this.rowOf.get(this.now);
   }
 
-  /** Rows of the children of a moment. */
+  /** Returns the rows of the children of a moment. */
   children(row) {
     const { moment } = this.all[row];
     return this.all.flatMap((each, child) => (each.parent === moment ? [child] : []));
   }
 
-  /** Row in the adjacent lane whose depth is closest to that of the present moment. */
+  /** Returns the row in an adjacent lane whose depth is closest to that of the present moment. */
   beside(by) {
     const lane = this.lane[this.row] + by;
     if (lane < 0 || lane >= this.lanes.length) return undefined;

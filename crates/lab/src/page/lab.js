@@ -25,7 +25,10 @@ import { Tree } from "./tree.js";
 import { verdicts } from "./verdicts.js";
 import { contained, Views } from "./views.js";
 
-/** Begin of the words of a run that was opened from a trace. They are no command line. */
+/**
+ * First words of the description of a run that was opened from a trace. Such a run has no command
+ * line.
+ */
 const RECORDED = "a recorded ";
 
 /** Describes events; several receivers of the same message are listed together. */
@@ -184,7 +187,7 @@ class Lab {
     return true;
   }
 
-  /** Shows a hint above the picture; none removes it. */
+  /** Shows a hint above the picture; null removes it. */
   tell(hint) {
     byId("hint").textContent = hint ?? "";
     byId("hint").hidden = hint === null;
@@ -202,7 +205,7 @@ class Lab {
     this.writePlace();
   }
 
-  /** Place of the present view for a link; null if no link leads to it. */
+  /** Returns the place of the present view for a link; null if no link leads to it. */
   place() {
     const view = { check: this.check, questions: this.questions, book: this.book };
     return (view[this.views.shown] ?? this.session).place();

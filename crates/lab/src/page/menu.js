@@ -16,7 +16,10 @@ export class Menu {
     window.addEventListener("scroll", () => this.place(), true);
   }
 
-  /** Opens the menu at a button; `rows` receives the function that performs an action. */
+  /**
+   * Opens the menu at a button; `rows` receives the function that performs an action, and returns
+   * the rows.
+   */
   open(anchor, title, description, rows, act) {
     this.anchor = anchor;
     const problem = element("p", { class: "error", role: "alert", hidden: true });

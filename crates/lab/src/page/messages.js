@@ -7,7 +7,7 @@ const TOKENS = /token|privilege/i;
 
 const short = (time) => Number(time.toFixed(3));
 
-/** Progress of a message, from 0 to 1. */
+/** Returns the progress of a message, from 0 to 1. */
 export function progress({ sent, due }, now) {
   if (due === null || due === undefined || due <= sent) return 0.5;
   return Math.min(1, Math.max(0, (now - sent) / (due - sent)));
@@ -19,8 +19,8 @@ export function sentence({ from, to, kind, description, due }) {
   return `P${from} → P${to} ${kind}${when}${content}`;
 }
 
-/** Minimum number of letters that distinguishes these kinds; at most three. */
-export function brief(kinds) {
+/** Returns the minimum number of letters that distinguishes these kinds, at most three. */
+export function distinguishingLength(kinds) {
   const apart = (letters) => new Set(kinds.map((kind) => kind.slice(0, letters))).size;
   return [1, 2].find((letters) => apart(letters) === new Set(kinds).size) ?? 3;
 }
@@ -44,7 +44,7 @@ export function messageButton(button, { message, count, at, next }, letters) {
   if (button.textContent !== name) button.textContent = name;
 }
 
-/** Menu rows of a message; `act` performs an action. */
+/** Creates the menu rows of a message; `act` performs an action. */
 export function messageRows({ message }, act) {
   const button = (label, what) => element("button", {
     type: "button", "data-act": Object.keys(what)[0], onclick: () => act(what),

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 use tenure_trace::diagram::{ELEMENTS, PALETTE};
 use tenure_web::Asset;
 
-/// Creates the asset of a JavaScript module of the page, from the file with this name.
+/// Creates the asset of a JavaScript module of the page from the file with the given name.
 macro_rules! module {
     ($name:literal) => {
         Asset::script(concat!("/", $name, ".js"), include_str!(concat!($name, ".js")))
     };
 }
 
-/// Returns the functions that all pages share, as a JavaScript module.
+/// Returns the JavaScript module with the functions that all pages share.
 fn elements() -> &'static str {
     // Built once per process.
     static MODULE: OnceLock<String> = OnceLock::new();

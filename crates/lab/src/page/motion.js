@@ -6,16 +6,16 @@ import { along } from "./geometry.js";
 
 /** Duration of a step that the user takes, in milliseconds. */
 const STEP = 600;
-/** Steps that follow each other faster than this are shown without motion, in milliseconds. */
+/** Minimum time between two steps for which messages move, in milliseconds. */
 const SHORTEST = 60;
-/** Part of a step in which received messages arrive, before new ones leave. */
+/** Part of the duration of a step in which received messages arrive, before new ones leave. */
 const ARRIVAL = 0.55;
 /** Number of points of a curved way. */
 const POINTS = 8;
 
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-/** Offsets of the points of a curve from a position, as keyframes. */
+/** Returns the offsets of the points of a curve from a position, as keyframes. */
 function wayFrames(curve, from, to, { x, y }) {
   return Array.from({ length: POINTS + 1 }, (_, point) => {
     const at = along(curve, from + ((to - from) * point) / POINTS);
@@ -56,7 +56,7 @@ export class Motion {
     }
   }
 
-  /** A new message leaves its sender after those that arrive. */
+  /** Moves a new message away from its sender, after the received messages have arrived. */
   leave({ button, curve, x, y, part }) {
     const frames = wayFrames(curve, 0, part, { x, y });
     frames[POINTS] = { translate: "0 0" };
@@ -70,7 +70,7 @@ export class Motion {
     button.animate(frames, { duration: this.pace, easing: "linear" });
   }
 
-  /** A received message reaches its receiver, and a lost one falls. */
+  /** Moves a received message to its receiver, and lets a lost one fall. */
   arrive({ button, curve, x, y, part }, isLost) {
     const ghost = button.cloneNode(true);
     ghost.className = `${button.className} ghost`;
@@ -89,7 +89,7 @@ export class Motion {
   }
 }
 
-/** True if a view shows a moment that follows the last one by one step or action. */
+/** Returns true if a view shows a moment that follows the last one by one step or action. */
 function isNextMoment({ session, moment, tree }, last) {
   return last !== null && session === last.session && moment !== last.moment
     && tree[moment]?.parent === last.moment;

@@ -4,7 +4,10 @@ import { join, split } from "./words.js";
 
 const OPTION = "--partition";
 const PARTITION = /^(\d+(?:,\d+)*)@([\d.]+?)\.\.([\d.]*)$/;
-/** Delay after the present time, so that events of the present moment come first. */
+/**
+ * Delay of a partition after the present time, in units, so that events of the present moment come
+ * first.
+ */
 const AFTER = 0.001;
 
 /**
@@ -13,7 +16,7 @@ const AFTER = 0.001;
  */
 const rightAfter = ({ tree, moment }) => Number((tree[moment].time + AFTER).toFixed(6));
 
-/** Partitions in a command line: their positions, processes, beginnings and ends. */
+/** Returns the partitions in a command line: their positions, processes, beginnings and ends. */
 function partitions(words) {
   return words.flatMap((word, at) => {
     const text = word === OPTION ? words[at + 1] : word.startsWith(`${OPTION}=`)
@@ -28,11 +31,11 @@ function partitions(words) {
   });
 }
 
-/** True if a partition cuts off a process at a time. */
+/** Returns true if a partition cuts off a process at a time. */
 const includes = ({ processes, from, to }, process, time) =>
   processes.includes(process) && from <= time && time < to;
 
-/** True if a process is in a part that is cut off at the time of a view. */
+/** Returns true if a process is in a part that is cut off at the time of a view. */
 export function isCutOff(view, process) {
   const now = rightAfter(view);
   return partitions(split(view.words ?? "")).some((each) => includes(each, process, now));

@@ -1,10 +1,10 @@
 // Live picture: processes, and messages on their way between them.
 
 import { byId, element, updateChildren } from "./element.js";
-import { along, link, nodeWidth, places, reach, settle } from "./geometry.js";
+import { along, freePosition, link, nodeWidth, places, reach } from "./geometry.js";
 import { isCutOff } from "./partition.js";
 import { hasToken, holdOf, processButton } from "./processes.js";
-import { brief, messageButton, progress, sentence } from "./messages.js";
+import { distinguishingLength, messageButton, progress, sentence } from "./messages.js";
 import { Motion } from "./motion.js";
 import { Timers } from "./timers.js";
 
@@ -120,7 +120,8 @@ export class Picture {
       return { message, count: bundle.length, at, next, curve, part };
     });
     const kinds = view.messages.map((each) => each.kind);
-    const letters = boxes.length <= SPELT * Math.min(1, wide / 600) ? Infinity : brief(kinds);
+    const isSpelt = boxes.length <= SPELT * Math.min(1, wide / 600);
+    const letters = isSpelt ? Infinity : distinguishingLength(kinds);
     const orphan = this.messages.show(boxes, (box) => box.message.message, (button, box) => {
       messageButton(button, box, letters);
       button.onclick = () => (box.count > 1 ? focusInList(box.message)
@@ -130,7 +131,7 @@ export class Picture {
     for (const box of boxes) {
       const button = this.messages.kept.get(box.message.message);
       Object.assign(box, { wide: button.offsetWidth, high: button.offsetHeight });
-      Object.assign(box, settle(box, taken, wide, layout.high));
+      Object.assign(box, freePosition(box, taken, wide, layout.high));
       taken.push(box);
       Object.assign(button.style, { left: `${box.x}px`, top: `${box.y}px` });
     }
@@ -169,14 +170,14 @@ export class Picture {
     this.links.replaceChildren(...background, ...this.weights(view, layout), ...arrows, ...leads);
   }
 
-  /** Links that are drawn even without messages. */
+  /** Returns the links that are drawn even without messages. */
   staticLinks({ n, layout: { form, links } }, { at, ring }) {
     // In a ring laid out in rows, the links would cross everything.
     if (form === "ring" && !ring && n > 2) return [];
     return links.map(([one, two]) => [at[one - 1], at[two - 1]]);
   }
 
-  /** Weights in the middle of links, if there are weights. */
+  /** Creates the labels of the weights in the middle of links, if there are weights. */
   weights({ layout: { links, weights = [] } }, { at }) {
     return weights.map((weight, place) => {
       const [one, two] = links[place].map((process) => at[process - 1]);
@@ -219,7 +220,7 @@ function bundle(messages) {
   return [...bundles.values()];
 }
 
-/** Maximum number of bundles beside one process. */
+/** Returns the maximum number of bundles beside one process. */
 function maxBundles(bundles) {
   const counts = new Map();
   for (const { bundle, at } of bundles) {
@@ -234,7 +235,7 @@ function focusInList({ message }) {
   document.querySelector(`[data-listed="${message}"]`).focus();
 }
 
-/** Quorum of a process, if there are quorums. */
+/** Returns the quorum of a process; empty if there are no quorums. */
 const quorumOf = ({ layout }, process) => layout.quorums?.[process - 1] ?? [];
 
 /** Shows the legend of the visible signs. */

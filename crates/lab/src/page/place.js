@@ -29,7 +29,7 @@ export function onPlaceChange(show) {
   });
 }
 
-/** Address of the page with a place. */
+/** Returns the address of the page with a place. */
 export function linkTo(place) {
   const address = new URL(location.href);
   address.hash = toFragment(place);

@@ -8,13 +8,13 @@ export const holdOf = (process) => (process.up ? process.hold : "down");
 
 const timers = ({ timers: { length } }) => (length === 1 ? "1 timer" : `${length} timers`);
 
-/** State of the lock, if the service has one. */
+/** Describes the state of the lock, if the service has a lock. */
 function ofLock(process, service) {
   const hold = holdOf(process);
   return service === "election" && hold !== "down" ? [] : [HOLDS[hold] ?? hold];
 }
 
-/** State of the leader, if the service has one. */
+/** Describes the state of the leader, if the service has a leader. */
 function ofLeader(process, service) {
   if (!process.up || service === "mutex") return [];
   if (process.leads) return ["leads"];
@@ -33,14 +33,14 @@ export function condition(process, service) {
   return parts.join(", ");
 }
 
-/** Fields of a state that name the process that received the vote. */
+/** Fields of a state that contain the process for which this process voted. */
 const VOTES = ["voted_for", "vote"];
 /** States of a process that has the token, where no field `token` says so. */
 const HOLDING = ["Here", "Holding", "Inside", "Using"];
 /** Fields of a state that number an election. */
 const TERMS = ["term", "epoch"];
 
-/** Value of the first of these fields in a state or one of its parts. */
+/** Returns the value of the first of these fields in a state or one of its parts. */
 function fieldOf(state, names) {
   if (state === null || typeof state !== "object" || Array.isArray(state)) return undefined;
   const own = names.find((name) => typeof state[name] === "string"
@@ -53,13 +53,13 @@ function fieldOf(state, names) {
   return undefined;
 }
 
-/** Process that has the vote of this one; undefined if there are no votes. */
+/** Returns the process for which this one voted; undefined if there are no votes. */
 function voteOf(state) {
   const vote = fieldOf(state, VOTES) ?? fieldOf(state?.voter?.lock, ["request"]);
   return /P\d+/.exec(typeof vote === "string" ? vote : "")?.[0];
 }
 
-/** Term and votes of a process, if its algorithm has any. */
+/** Describes the term and the vote of a process, if its algorithm has them. */
 function ofElection({ up, state }) {
   if (!up) return [];
   const [term, vote, votes] = [fieldOf(state, TERMS), voteOf(state), state?.role?.votes];
@@ -71,7 +71,7 @@ function ofElection({ up, state }) {
   return lines;
 }
 
-/** True if a process has the token of its algorithm. */
+/** Returns true if a process has the token of its algorithm. */
 export function hasToken({ token, up, state }) {
   const at = state?.privilege ?? (state?.type === "TokenRing" ? state.phase : undefined);
   return token || (up && HOLDING.includes(typeof at === "string" ? at : at?.type));
@@ -80,7 +80,10 @@ export function hasToken({ token, up, state }) {
 /** Maximum number of timers drawn as rings. */
 const RINGS = 5;
 
-/** Rings of the timers of a process, each with the part of its time that is left. */
+/**
+ * Creates the rings of the timers of a process. Each shows the part of the timer's delay that is
+ * left.
+ */
 function timerRings(parts) {
   if (parts.length === 0) return null;
   const rings = parts.slice(0, RINGS).map(({ name, left }) => element("i", {
@@ -119,7 +122,10 @@ export function processButton(button, process, service, { chosen, timers: rings,
   );
 }
 
-/** Menu rows of a process; `act` performs an action. With `isCut` it is cut off. */
+/**
+ * Creates the menu rows of a process; `act` performs an action. `isCut` is true if the process is
+ * cut off.
+ */
 export function processRows(view, process, isCut, act) {
   const number = process.process;
   const others = view.processes.map((each) => each.process).filter((each) => each !== number);

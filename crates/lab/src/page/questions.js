@@ -54,7 +54,7 @@ export class Questions {
       ...this.guess(question));
   }
 
-  /** Field for the guess. The answer is shown once there is a guess. */
+  /** Creates the field for the guess. The answer is shown once there is a guess. */
   guess(question) {
     const given = this.guesses.get(question.id);
     const field = element("textarea", {
@@ -80,13 +80,13 @@ export class Questions {
   }
 }
 
-/** Text whose parts between backticks are code. */
+/** Creates a text whose parts between backticks are code. */
 function inline(text) {
   return text.split("`").map((part, place) => (place % 2 === 0 ? part
     : element("code", {}, part)));
 }
 
-/** The answer, its sources and its experiments. */
+/** Creates the answer, its sources and its experiments. */
 function answerOf({ answer, beyond, experiments }) {
   const parts = answer.split("\n\n").map((part) => element("p", {}, ...inline(part)));
   if (beyond) parts.push(element("p", { class: "soft" }, "Not shown here: ", ...inline(beyond)));

@@ -54,7 +54,7 @@ export class Session {
     });
   }
 
-  /** Place of the present moment for a link; null if the run came from a file. */
+  /** Returns the place of the present moment for a link; null if the run came from a file. */
   place() {
     if (this.origin === null || this.view === null) return null;
     return { ...this.origin, path: pathOf(this.view, this.initial, this.acts) };
@@ -138,7 +138,7 @@ export class Session {
   }
 }
 
-/** Number of violated properties. */
+/** Returns the number of violated properties. */
 export function violated(view) {
   return view.verdicts.filter((each) => each.verdict === "violated").length;
 }

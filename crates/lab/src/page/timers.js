@@ -24,7 +24,7 @@ export class Timers {
     }
   }
 
-  /** Timers of a process, each with the part of its time that is left, from 0 to 1. */
+  /** Returns the timers of a process, each with the part of its delay that is left, from 0 to 1. */
   of({ process, up, timers }) {
     if (!up) return [];
     return (timers ?? []).map((timer) => {

@@ -4,7 +4,7 @@ import { byId, element, updateChildren } from "./element.js";
 import { Histories } from "./histories.js";
 
 const ROW = 24;
-/** Distance of two branches, and maximum width of all. */
+/** Distance of two branches, and maximum width of all branches, in pixels. */
 const LANE = 14;
 const LANES = 112;
 const NAMESPACE = "http://www.w3.org/2000/svg";

@@ -39,7 +39,7 @@ export class Views {
   }
 }
 
-/** Data that the page contains, as JSON; null if it contains none. */
+/** Returns data that the page contains, parsed from JSON; null if it contains none. */
 export function contained(id) {
   const script = document.getElementById(id);
   return script === null ? null : JSON.parse(script.textContent);

@@ -11,7 +11,7 @@ export function join(words) {
   return words.map(quoted).join(" ");
 }
 
-/** Finds an option: its position, number of words, and value. */
+/** Finds an option. Returns its position, its number of words, and its value. */
 function find(words, name) {
   const at = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
   if (at < 0) return null;
@@ -20,7 +20,7 @@ function find(words, name) {
     : words[at + 1] ?? "" };
 }
 
-/** Value of an option; empty if it is absent. */
+/** Returns the value of an option; empty if it is absent. */
 export function value(line, name) {
   return find(split(line), name)?.value ?? "";
 }

@@ -1,4 +1,5 @@
-//! A handler that panics ends one branch of a session. The session and the server continue.
+//! Tests of handlers that panic. A panic ends one branch of a session. The session and the server
+//! continue.
 
 use std::net::SocketAddr;
 
@@ -13,8 +14,8 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Settings, Simulation, 
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Lock that a process enters when any peer welcomes it. It panics if a peer greets it while it is
-/// inside.
+/// Lock that a process enters when any peer sends it `Welcome`. A process panics if it receives
+/// `Hello` while it is inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fragile {
     group: Group,
@@ -88,7 +89,7 @@ impl RunSource for FragileSource {
             words: words.join(" "),
             card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
             size: 2,
-            layout: NodeLayout::joined(2),
+            layout: NodeLayout::circle(2),
             replay: None,
             interventions: Vec::new(),
             steps: 0,
@@ -130,8 +131,8 @@ async fn handler_panic_ends_only_its_branch() {
     let moments = broken["tree"].as_array().unwrap();
     assert_eq!(moments.last().unwrap()["description"], description);
     assert_eq!(broken["moment"], moments.len() - 1);
-    assert!(moments.len() > 2, "the steps before it are there: {moments:?}");
-    assert!(inside(&broken), "what there was before is shown");
+    assert!(moments.len() > 2, "the steps before the panic are there: {moments:?}");
+    assert!(inside(&broken), "the state before the panic is shown");
     for (what, body) in [("step", json!({ "steps": 1 })), ("act", json!({ "crash": 1 }))] {
         let (status, refused) = post(at, &format!("/1/{what}"), &body);
         assert_eq!(status, 400, "{refused}");

@@ -1,4 +1,4 @@
-//! A computation is cancelled when its client disconnects.
+//! Tests of clients that disconnect. The lab then cancels their computations.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -18,10 +18,11 @@ use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Upper limit for any wait.
+/// Time limit for any wait in these tests.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Source of one run whose steps never end. It records their cancellation.
+/// Source of one run whose steps never end. It records the start and the cancellation of their
+/// computation.
 struct EndlessSource {
     started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,
@@ -34,7 +35,7 @@ struct EndlessEngine {
 }
 
 impl Engine for EndlessEngine {
-    fn go(
+    fn replay_and_advance(
         &self,
         path: &[Cause],
         advance: &Advance,
@@ -42,7 +43,7 @@ impl Engine for EndlessEngine {
         deadline: &Deadline,
     ) -> Result<MomentView, String> {
         if matches!(advance, Advance::Steps(0)) {
-            return self.run.go(path, advance, reached, deadline);
+            return self.run.replay_and_advance(path, advance, reached, deadline);
         }
         self.started.store(true, Ordering::Release);
         let started = Instant::now();
@@ -73,7 +74,7 @@ impl RunSource for EndlessSource {
             words: words.join(" "),
             card,
             size: 2,
-            layout: NodeLayout::joined(2),
+            layout: NodeLayout::circle(2),
             replay: None,
             interventions: Vec::new(),
             steps: 0,

@@ -33,7 +33,8 @@ pub enum Mismatch {
         new: Vec<String>,
         /// Facts that the step removes.
         gone: Vec<String>,
-        /// Number of the process that takes the step, from 1. `None` for a fault of the network.
+        /// Number of the process that takes the step, counted from 1. `None` for a fault of the
+        /// network.
         process: Option<u32>,
     },
 }
@@ -47,9 +48,10 @@ pub struct Comparison {
     pub states: u64,
     /// Number of compared steps.
     pub steps: u64,
-    /// Number of steps of the code that change nothing in the model.
+    /// Number of steps of the code that change nothing in the state of the model.
     pub unchanged: u64,
-    /// Number of steps by the actions of the model that they correspond to.
+    /// For each action of the model, by name: the number of times that the action explains a step
+    /// of the code or a part of one.
     pub actions: BTreeMap<String, u64>,
     /// First difference, which ended the comparison.
     pub mismatch: Option<Mismatch>,
@@ -92,16 +94,19 @@ pub struct Comparer<'m> {
     comparison: Comparison,
     /// Distinct structures, which many states of the code share.
     structures: Vec<Arc<Structure>>,
-    /// Number of each structure.
+    /// Index of each structure in `structures`.
     numbers: HashMap<Arc<Structure>, usize>,
-    /// Number of the structure of each state of the code.
+    /// For each state of the code, in the order of the walk: the index of its structure in
+    /// `structures`.
     states: Vec<usize>,
-    /// Results of steps by the structures before and after.
+    /// For each compared step, by the indices of the structures before and after it: the actions
+    /// that explain it. `None` if no actions explain it.
     known: HashMap<(usize, usize), Option<Match>>,
 }
 
 impl<'m> Comparer<'m> {
-    /// Begins a comparison of a group of `size` processes.
+    /// Creates the comparison of a group of `size` processes with `model`. A walk over the states
+    /// of the code then drives it.
     pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
         Comparer {
             model,
@@ -115,7 +120,7 @@ impl<'m> Comparer<'m> {
         }
     }
 
-    /// Ends the comparison after a walk.
+    /// Returns the results of the comparison. `walk` is the report of the walk that drove it.
     pub fn finish(mut self, walk: WalkReport) -> Comparison {
         self.comparison.is_complete = walk.is_complete;
         self.comparison
@@ -123,8 +128,8 @@ impl<'m> Comparer<'m> {
 }
 
 impl Comparer<'_> {
-    /// Maps a state of the code, which has the next number, to its structure. Returns the violated
-    /// conjunct or axiom, if any. Structures that an earlier state had are not evaluated again.
+    /// Maps a new state of the code to its structure. Returns the violated conjunct or axiom, if
+    /// there is one. A structure that an earlier state had is not evaluated again.
     fn add_state(&mut self, state: &GlobalState) -> Option<Mismatch> {
         self.comparison.states += 1;
         let structure = (self.abstraction)(state);
@@ -149,7 +154,8 @@ impl Comparer<'_> {
         mismatch
     }
 
-    /// Counts the actions of the model that explain a step. Returns a mismatch if none does.
+    /// Counts the actions of the model that explain a step of the code. Returns a mismatch if no
+    /// actions explain it.
     fn compare_step(&mut self, step: WalkedStep<'_>) -> Option<Mismatch> {
         self.comparison.steps += 1;
         let [before, after] = [step.before, step.after].map(|state| self.states[state]);
@@ -192,7 +198,8 @@ impl WalkObserver for Comparer<'_> {
     }
 
     fn on_step(&mut self, step: WalkedStep<'_>) -> ControlFlow<()> {
-        // A step that is none of the model is the cause of a state that violates the invariant.
+        // A mismatch of the step is reported rather than one of its new state: a step that the
+        // model does not have is the cause of a state that violates the invariant.
         let violated = step.new.and_then(|state| self.add_state(state));
         let mismatch = self.compare_step(step).or(violated);
         self.end_at(mismatch)

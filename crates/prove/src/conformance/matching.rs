@@ -8,24 +8,24 @@ use crate::model::Model;
 use crate::model::action::Action;
 use crate::structure::evaluation::{Assignment, Evaluation};
 use crate::structure::table::Structure;
-use crate::structure::transition::apply;
+use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
 
-/// Greatest number of actions that one step of the code may correspond to, such as the receipt of
-/// the last reply and the entry. A voter that withdraws its vote takes the most: it also begins its
-/// own request again, and gets its own vote.
+/// Maximum number of actions that may explain one step of the code, such as the receipt of the last
+/// reply followed by the entry. A voter that withdraws its vote needs the most: it also begins its
+/// own request again, and receives its own vote.
 const MAX_ACTIONS: usize = 8;
 
 /// Actions that explain a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// The state of the model is the same before and after.
+    /// The state of the model is the same before and after the step.
     Unchanged,
-    /// These actions lead from the state before to the state after.
+    /// The actions with these names lead from the state before the step to the state after it.
     Actions(Vec<String>),
 }
 
-/// Searches actions of one model.
+/// Search for actions of one model that explain a step.
 pub(crate) struct Matcher<'m> {
     model: &'m Model,
 }
@@ -35,8 +35,9 @@ impl<'m> Matcher<'m> {
         Matcher { model }
     }
 
-    /// Returns the shortest sequence of actions by which a process leads from one structure to the
-    /// other. Losses of messages are permitted at the end.
+    /// Returns the shortest sequence of actions of a process that leads from the structure `before`
+    /// to the structure `after`. Messages may be lost at the end of the sequence. Returns `None` if
+    /// there is no such sequence.
     pub(crate) fn find(
         &self,
         before: &Structure,
@@ -54,7 +55,7 @@ impl<'m> Matcher<'m> {
             for (state, names) in &level {
                 for action in &self.model.actions {
                     for assignment in self.enabled(state, action) {
-                        let reached = apply(state, action, &assignment);
+                        let reached = apply_action(state, action, &assignment);
                         let mut names = names.clone();
                         names.push(action.title());
                         if self.is_reached(&reached, after) {
@@ -73,7 +74,7 @@ impl<'m> Matcher<'m> {
         None
     }
 
-    /// Returns true if a state of the model equals the other, except for messages that may be lost.
+    /// Returns true if `state` equals `wanted`, except for messages that the network may have lost.
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
         self.model.state.iter().all(|symbol| match self.model.messages.contains(symbol) {
             true => state.includes(*symbol, wanted),
@@ -81,9 +82,10 @@ impl<'m> Matcher<'m> {
         })
     }
 
-    /// Returns true if a state may occur within a step of a process. Only the state of this process
-    /// and the messages that it sends itself may differ from both ends of the step. This keeps the
-    /// search short: it excludes actions of other processes, and messages that are not sent.
+    /// Returns true if `state` may occur within a step of `process`. `ends` are the states before
+    /// and after the step. The state may differ from both only in the state of this process and in
+    /// messages that it sends itself. This keeps the search short: it excludes actions of other
+    /// processes, and messages that the step does not send.
     fn is_between(&self, state: &Structure, ends: [&Structure; 2], process: Option<Value>) -> bool {
         let is_own = |argument: &Value| match argument {
             Value::Element(Sort::Process, _) => Some(*argument) == process,
@@ -104,7 +106,7 @@ impl<'m> Matcher<'m> {
         })
     }
 
-    /// Returns the values of the parameters for which an action is possible.
+    /// Returns the assignments of parameters for which an action is possible in a state.
     fn enabled(&self, state: &Structure, action: &Action) -> Vec<Assignment> {
         let mut found = Vec::new();
         let _ = Evaluation::new(state).visit(

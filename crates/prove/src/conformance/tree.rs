@@ -5,22 +5,23 @@ use tenure_check::GlobalState;
 
 use crate::structure::value::Value;
 
-/// Key of the name of a struct or variant.
+/// Key under which a tree stores the name of a struct or variant.
 const TYPE: &str = "type";
 
-/// A tree of values, with access that fails loudly: an abstraction must not overlook a renamed
-/// field.
+/// A tree of values. Access to a missing field panics, so that an abstraction cannot overlook a
+/// renamed field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'t>(pub(crate) &'t Json);
 
-/// Returns the processes that are up, each with its name in a structure.
+/// Returns the processes that are up, each as the value that names it in a structure, with its
+/// tree.
 pub(crate) fn named_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
     let named = (0..).map(Value::process).zip(&state.processes);
     named.filter_map(|(name, process)| Some((name, &**process.as_ref()?)))
 }
 
 impl<'t> Tree<'t> {
-    /// Returns the name of the variant or struct.
+    /// Returns the name of the variant or struct at the root of the tree.
     pub(crate) fn variant(self) -> &'t str {
         match self.0 {
             Json::String(name) => name,
@@ -33,38 +34,38 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Returns a field.
+    /// Returns the tree of the field `name`.
     #[track_caller]
     pub(crate) fn field(self, name: &str) -> Tree<'t> {
         Tree(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
     }
 
-    /// Returns a number.
+    /// Returns the number at the root of the tree.
     #[track_caller]
     pub(crate) fn int(self) -> i64 {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Returns a rank that has only an id.
+    /// Returns the id of a rank whose weight is 0.
     #[track_caller]
     pub(crate) fn rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();
         self.0.as_i64().or_else(text).unwrap_or_else(|| panic!("{} is no rank", self.0))
     }
 
-    /// Returns true for `None`.
+    /// Returns true if the tree is the value `None` of an option.
     pub(crate) fn is_none(self) -> bool {
         self.0.is_null()
     }
 
-    /// Returns a process, written `P1`.
+    /// Returns the process at the root of the tree, where it is written such as `P1`.
     #[track_caller]
     pub(crate) fn process(self) -> Value {
         let number = self.0.as_str().and_then(|text| text.strip_prefix('P')?.parse::<u32>().ok());
         Value::process(number.unwrap_or_else(|| panic!("{} is no process", self.0)) - 1)
     }
 
-    /// Returns a timestamp, written `(1, P1)`: its number and its process.
+    /// Returns the number and the process of a timestamp, which is written such as `(1, P1)`.
     #[track_caller]
     pub(crate) fn timestamp(self) -> (i64, Value) {
         let parse = || {

@@ -82,7 +82,7 @@ pub(crate) fn declaration(symbol: Symbol) -> String {
     format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.name())
 }
 
-/// Returns the declaration of a parameter as a constant.
+/// Returns the declaration of a parameter of an action, as a constant.
 pub(crate) fn constant(variable: Variable) -> String {
     format!("(declare-fun {variable} () {})", variable.sort.name())
 }

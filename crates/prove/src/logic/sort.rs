@@ -9,14 +9,15 @@ pub enum Sort {
     Int,
     /// Real numbers: readings of physical clocks.
     Real,
-    /// Processes, of which there are any number.
+    /// Processes. A structure may have any number of them.
     Process,
     /// Quorums: sets of processes that an axiom describes.
     Quorum,
 }
 
 impl Sort {
-    /// Sorts whose elements have no structure. A solver may interpret them by any set.
+    /// Sorts whose elements have no structure. A solver may interpret each of them by any nonempty
+    /// set.
     pub const UNINTERPRETED: [Sort; 2] = [Sort::Process, Sort::Quorum];
 
     /// Returns the name of the sort in SMT-LIB 2.

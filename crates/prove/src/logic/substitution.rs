@@ -6,35 +6,35 @@ use crate::logic::symbol::Symbol;
 use crate::logic::term::{Node, Term};
 use crate::logic::variable::Variable;
 
-/// New definition of a symbol in terms of the state before.
+/// New definition of a symbol, in terms of the state before a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// Symbol with a new definition.
     pub symbol: Symbol,
-    /// Variables for the arguments.
+    /// Variables that stand for the arguments of the symbol.
     pub parameters: Vec<Variable>,
-    /// Value at these arguments, over the state before.
+    /// Value of the symbol at these arguments, as a term over the state before the step.
     pub value: Term,
 }
 
-/// Updates of one action. A symbol without one keeps its definition.
+/// Updates of one action, by symbol. A symbol without an update keeps its definition.
 pub type Updates = BTreeMap<Symbol, Update>;
 
 /// Values of variables.
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Returns the value of this term after `updates`, as a term over the state before. No
-    /// quantified formula relates the two states, so the solver sees neither frame axioms nor
-    /// copies of symbols.
+    /// Returns the value of this term in the state after `updates`, as a term over the state before
+    /// them. No quantified formula relates the two states, so the solver sees neither frame axioms
+    /// nor copies of symbols.
     #[must_use]
     pub fn after(&self, updates: &Updates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())
     }
 
-    /// Returns the term with values in place of variables.
+    /// Returns the term with the given values in place of its free variables.
     #[must_use]
-    pub(crate) fn with(&self, values: &BTreeMap<Variable, Term>) -> Term {
+    pub(crate) fn with_values(&self, values: &BTreeMap<Variable, Term>) -> Term {
         Substitution { updates: &Updates::new(), next_index: 1 }.apply(self, values)
     }
 }
@@ -97,7 +97,8 @@ impl Substitution<'_> {
         terms.iter().map(|term| self.apply(term, values)).collect()
     }
 
-    /// Renames the variables of a quantifier, so that they capture no variable of a value.
+    /// Renames the variables of a quantifier, so that they do not capture free variables of the
+    /// substituted values.
     fn under_quantifier(
         &mut self,
         variables: &[Variable],

@@ -18,7 +18,7 @@ pub(crate) enum Node {
     Apply(Symbol, Vec<Term>),
     Bool(bool),
     Int(i64),
-    /// A rational number: numerator and positive denominator.
+    /// A rational number: its numerator and its positive denominator.
     Real(i64, i64),
     Not(Term),
     And(Vec<Term>),
@@ -112,7 +112,7 @@ impl Term {
     }
 }
 
-/// Returns the conjunction of formulas; true if there is none.
+/// Returns the conjunction of `formulas`. Returns the formula *true* if there are none.
 pub fn all(formulas: impl IntoIterator<Item = Term>) -> Term {
     let mut formulas: Vec<Term> = formulas.into_iter().collect();
     match formulas.len() {
@@ -122,7 +122,7 @@ pub fn all(formulas: impl IntoIterator<Item = Term>) -> Term {
     }
 }
 
-/// Returns the disjunction of formulas; false if there is none.
+/// Returns the disjunction of `formulas`. Returns the formula *false* if there are none.
 pub fn any(formulas: impl IntoIterator<Item = Term>) -> Term {
     let mut formulas: Vec<Term> = formulas.into_iter().collect();
     match formulas.len() {
@@ -132,17 +132,17 @@ pub fn any(formulas: impl IntoIterator<Item = Term>) -> Term {
     }
 }
 
-/// Returns the formula that a condition holds for all values of variables.
+/// Returns the formula that `body` holds for all values of `variables`.
 pub fn for_all(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
     Term::new(Node::ForAll(variables.into_iter().collect(), body))
 }
 
-/// Returns the formula that a condition holds for some values of variables.
+/// Returns the formula that `body` holds for some values of `variables`.
 pub fn exists(variables: impl IntoIterator<Item = Variable>, body: Term) -> Term {
     Term::new(Node::Exists(variables.into_iter().collect(), body))
 }
 
-/// Returns one of two terms, depending on a condition.
+/// Returns the term that equals `then` where `condition` holds, and `otherwise` elsewhere.
 ///
 /// # Panics
 ///
@@ -156,13 +156,13 @@ pub fn choose(condition: Term, then: impl Into<Term>, otherwise: impl Into<Term>
 
 /// Relations and arithmetic between terms. Each method panics if the sorts of the operands differ.
 pub trait Operations: Into<Term> {
-    /// Returns the formula that both terms are equal.
+    /// Returns the formula that this term equals the other.
     #[track_caller]
     fn equals(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Equals, self.into(), other.into())
     }
 
-    /// Returns the formula that the terms differ.
+    /// Returns the formula that this term differs from the other.
     #[track_caller]
     fn differs(self, other: impl Into<Term>) -> Term {
         !self.equals(other)
@@ -180,25 +180,25 @@ pub trait Operations: Into<Term> {
         Term::binary(Node::AtMost, self.into(), other.into())
     }
 
-    /// Returns the implication of another formula by this one.
+    /// Returns the formula that this formula implies the other one.
     #[track_caller]
     fn implies(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Implies, self.into(), other.into())
     }
 
-    /// Returns the sum of both numbers.
+    /// Returns the sum of this number and the other.
     #[track_caller]
     fn plus(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Plus, self.into(), other.into())
     }
 
-    /// Returns the difference of both numbers.
+    /// Returns this number minus the other.
     #[track_caller]
     fn minus(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Minus, self.into(), other.into())
     }
 
-    /// Returns the product of both numbers.
+    /// Returns the product of this number and the other.
     #[track_caller]
     fn times(self, other: impl Into<Term>) -> Term {
         Term::binary(Node::Times, self.into(), other.into())

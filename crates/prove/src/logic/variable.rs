@@ -7,9 +7,10 @@ use crate::logic::sort::Sort;
 pub struct Variable {
     /// Name of the variable.
     pub name: &'static str,
-    /// Distinguishes variables of the same name that a substitution has renamed. 0 for the others.
+    /// Number that distinguishes variables of the same name after a substitution has renamed them.
+    /// 0 for a variable that was not renamed.
     pub index: u32,
-    /// Sort of its values.
+    /// Sort of the values of the variable.
     pub sort: Sort,
 }
 
@@ -39,7 +40,7 @@ impl Variable {
         Variable::new(name, Sort::Quorum)
     }
 
-    /// Returns the variable under another index.
+    /// Returns the variable with its index replaced by `index`.
     #[must_use]
     pub fn renamed(self, index: u32) -> Self {
         Variable { index, ..self }

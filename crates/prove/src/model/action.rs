@@ -5,19 +5,20 @@ use crate::logic::symbol::Symbol;
 use crate::logic::term::{Arguments, Operations, Term, all, choose};
 use crate::logic::variable::Variable;
 
-/// Step of a model: a guard, and updates that happen together.
+/// Step of a model: a guard, and updates that are made at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// Name, unique in the model.
     pub name: &'static str,
-    /// True if the action is the loss of the message with this name.
+    /// True if the action is the loss of a message, whose name is `name`.
     pub is_loss: bool,
-    /// Variables with arbitrary values: the process that steps, the message that it receives.
+    /// Variables with arbitrary values, such as the process that takes the step and the number in
+    /// the message that it receives.
     pub parameters: Vec<Variable>,
-    /// Functions with arbitrary values, as the parameters have: the advance of each clock. They are
-    /// no symbols of the state.
+    /// Functions whose values are arbitrary in each step, like those of the parameters, such as the
+    /// advance of each clock. These functions do not belong to the state.
     pub inputs: Vec<Symbol>,
-    /// Condition for the step.
+    /// Condition under which the step is possible.
     pub guard: Term,
     /// New definitions of symbols, over the state before the step.
     pub updates: Updates,
@@ -36,17 +37,18 @@ impl Action {
         }
     }
 
-    /// Returns the name of the action. The loss of a message begins with `lose`.
+    /// Returns the name of the action. For the loss of a message, the name of the message follows
+    /// the word `lose`.
     pub fn title(&self) -> String {
         if self.is_loss { format!("lose {}", self.name) } else { self.name.to_owned() }
     }
 
-    pub(crate) fn loss(mut self) -> Self {
+    pub(crate) fn into_loss(mut self) -> Self {
         self.is_loss = true;
         self
     }
 
-    /// Adds a function with arbitrary values, which guard and updates may mention.
+    /// Adds a function with arbitrary values. The guard and the updates may mention it.
     #[must_use]
     pub fn with_input(mut self, function: Symbol) -> Self {
         self.inputs.push(function);
@@ -64,7 +66,7 @@ impl Action {
     }
 
     /// Changes a function at one point: `symbol(arguments) := value`. Later changes of the same
-    /// symbol take precedence. The value speaks of the state before the step.
+    /// symbol take precedence. The term `value` refers to the state before the step.
     ///
     /// # Panics
     ///
@@ -72,7 +74,7 @@ impl Action {
     #[must_use]
     #[track_caller]
     pub fn set(self, symbol: Symbol, arguments: impl Arguments, value: impl Into<Term>) -> Self {
-        let parameters = places(symbol);
+        let parameters = argument_variables(symbol);
         let arguments = arguments.terms();
         assert_eq!(arguments.len(), parameters.len(), "arguments of `{}`", symbol.name);
         let is_there = parameters.iter().zip(arguments).map(|(place, it)| place.equals(it));
@@ -103,8 +105,8 @@ impl Action {
         self.set(relation, arguments, false)
     }
 
-    /// Defines a symbol anew at all arguments: `symbol(parameters) := value`. The value speaks of
-    /// the state before the step.
+    /// Defines a symbol anew at all arguments: `symbol(parameters) := value`. The term `value`
+    /// refers to the state before the step.
     ///
     /// # Panics
     ///
@@ -132,21 +134,21 @@ impl Action {
         self
     }
 
-    /// Returns the value of a symbol after the updates so far.
+    /// Returns the value of a symbol at `parameters` after the updates that the action has so far.
     pub(crate) fn value_of(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
         let places: Vec<Term> = parameters.iter().map(|place| (*place).into()).collect();
         match self.updates.get(&symbol) {
             Some(update) => {
                 let values = update.parameters.iter().copied().zip(places).collect();
-                update.value.with(&values)
+                update.value.with_values(&values)
             }
             None => symbol.at(places),
         }
     }
 }
 
-/// Returns variables for the arguments of a symbol.
-pub(crate) fn places(symbol: Symbol) -> Vec<Variable> {
+/// Returns one variable for each argument of a symbol.
+pub(crate) fn argument_variables(symbol: Symbol) -> Vec<Variable> {
     let place = |(index, sort)| Variable::new("place", sort).renamed(index);
     (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()
 }

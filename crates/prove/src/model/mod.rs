@@ -8,7 +8,7 @@ use crate::logic::term::Term;
 use crate::logic::variable::Variable;
 use crate::model::action::Action;
 
-/// Named part of the invariant.
+/// Named part of the invariant of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conjunct {
     /// Name, unique in the invariant.
@@ -26,10 +26,10 @@ impl Conjunct {
     }
 }
 
-/// Axiom: a condition on the symbols that never change.
+/// Axiom of a model: a condition on its rigid symbols, which never change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axiom {
-    /// Meaning, in words.
+    /// Meaning of the axiom, in words.
     pub statement: &'static str,
     /// The formula. It has no free variables.
     pub formula: Term,
@@ -49,8 +49,9 @@ pub struct Model {
     pub name: &'static str,
     /// Symbols of the state.
     pub state: Vec<Symbol>,
-    /// Relations of the state that stand for messages in flight. The network may lose each tuple at
-    /// any time. A message that is received is not removed, so duplicates are covered as well.
+    /// Relations of the state that stand for messages in flight. The network may lose each tuple of
+    /// them at any time. A message that is received is not removed, so duplicates are covered as
+    /// well.
     pub messages: Vec<Symbol>,
     /// Symbols that never change, such as the order of names or the members of quorums.
     pub rigid: Vec<Symbol>,
@@ -58,7 +59,7 @@ pub struct Model {
     pub axioms: Vec<Axiom>,
     /// Conditions on the initial states.
     pub initial: Vec<Term>,
-    /// Steps of the processes, one for each handler or branch of a handler.
+    /// Steps of the processes. Each action models a handler of the code, or a branch of one.
     pub actions: Vec<Action>,
     /// The invariant. The first conjunct is the property to prove.
     pub invariant: Vec<Conjunct>,
@@ -74,18 +75,19 @@ impl Model {
         self.invariant.first().expect("an invariant begins with the property")
     }
 
-    /// Returns all actions: those of the processes, and the loss of each message.
+    /// Returns all actions: those of the processes, and for each relation of `messages` the loss of
+    /// a message.
     pub fn all_actions(&self) -> Vec<Action> {
         let losses = self.messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()
     }
 
-    /// Returns all symbols, state and rigid ones.
+    /// Returns all symbols: the symbols of the state and the rigid symbols.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> {
         self.state.iter().chain(&self.rigid).copied()
     }
 
-    /// Returns the uninterpreted sorts that the symbols mention.
+    /// Returns the uninterpreted sorts that occur in the symbols of the model.
     pub(crate) fn sorts(&self) -> Vec<Sort> {
         let is_used = |sort: &Sort| {
             self.symbols().any(|symbol| symbol.range == *sort || symbol.domain.contains(sort))
@@ -94,14 +96,14 @@ impl Model {
     }
 }
 
-/// Returns the loss of one message.
+/// Returns the action by which the network loses one tuple of the relation `message`.
 fn loss(message: Symbol) -> Action {
     let lost = |(index, sort)| Variable::new("lost", sort).renamed(index);
     let parameters: Vec<Variable> =
         (1u32..).zip(message.domain.iter().copied()).map(lost).collect();
     let arguments: Vec<Term> = parameters.iter().map(|variable| (*variable).into()).collect();
     Action::new(message.name, parameters)
-        .loss()
+        .into_loss()
         .when(message.at(arguments.clone()))
         .remove(message, arguments)
 }

@@ -21,7 +21,7 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Number of requests that a process has made, which is the number of its last one.
+/// Number of requests that a process has made. Its last request has this number.
 const NUMBER: Symbol = Symbol::function("number", &[Process], Int);
 /// The coordinator has granted a request that was not released: process, number.
 const HOLDER: Symbol = Symbol::relation("holder", &[Process, Int]);
@@ -45,7 +45,7 @@ const M: Variable = Variable::int("m");
 /// Process and number of the request that the coordinator grants next.
 const Y: Variable = Variable::process("y");
 const K: Variable = Variable::int("k");
-/// Number of the granted request that a newer one of the same process replaces.
+/// Number of a granted request of `X` that a newer request of `X` replaces.
 const OLD: Variable = Variable::int("old");
 
 /// Entry of the catalogue.
@@ -59,8 +59,8 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 };
 
 fn model(variant: Option<&str>) -> Model {
-    let mut actions = of_processes(variant);
-    actions.extend(of_coordinator());
+    let mut actions = process_actions(variant);
+    actions.extend(coordinator_actions());
     Model {
         name: ENTRY.name,
         state: vec![WAITING, INSIDE, NUMBER, HOLDER, QUEUED, REQUEST, GRANT, RELEASE],
@@ -77,7 +77,7 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-fn of_processes(variant: Option<&str>) -> Vec<Action> {
+fn process_actions(variant: Option<&str>) -> Vec<Action> {
     let next = NUMBER.at(X) + 1;
     let is_present = M.equals(NUMBER.at(X));
     let enter = Action::new("enter", [X, M]).when(GRANT.at((X, M)) & WAITING.at(X));
@@ -102,9 +102,9 @@ fn of_processes(variant: Option<&str>) -> Vec<Action> {
     ]
 }
 
-fn of_coordinator() -> Vec<Action> {
+fn coordinator_actions() -> Vec<Action> {
     let is_held = exists([P, N], HOLDER.at((P, N)));
-    // The request is not older than those of its process that the coordinator knows.
+    // The request is newer than all requests of its process that the coordinator knows.
     let is_new = for_all([N], (HOLDER.at((X, N)) | QUEUED.at((X, N))).implies(N.less(M)));
     let is_receipt = REQUEST.at((X, M)) & is_new;
     // An older request of the process is forgotten.

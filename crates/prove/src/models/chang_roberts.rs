@@ -27,9 +27,9 @@ const PARTICIPANT: Symbol = Symbol::relation("participant", &[Process]);
 const ELECTED: Symbol = Symbol::relation("elected", &[Process]);
 /// The leader that a process knows.
 const LEADER: Symbol = Symbol::function("leader", &[Process], Process);
-/// A message with the rank of a process is in flight to a process.
+/// A message with the rank of the first process is in flight to the second process.
 const CANDIDACY: Symbol = Symbol::relation("candidacy", &[Process, Process]);
-/// The announcement of a leader is in flight to a process.
+/// The announcement that the first process is the leader is in flight to the second process.
 const ANNOUNCEMENT: Symbol = Symbol::relation("announcement", &[Process, Process]);
 /// Walking from the first process along the ring, the second comes before the third.
 const BETWEEN: Symbol = Symbol::relation("between", &[Process, Process, Process]);
@@ -42,7 +42,7 @@ const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 const R: Variable = Variable::process("r");
 const S: Variable = Variable::process("s");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
 /// Process whose rank the received message contains.
 const O: Variable = Variable::process("o");
@@ -143,7 +143,7 @@ fn invariant() -> Vec<Conjunct> {
     ]
 }
 
-/// No process `q` other than this one has an equal or higher rank.
+/// Returns the formula that no other process has a rank equal to or higher than that of `process`.
 fn is_highest(process: impl Into<Term>) -> Term {
     let process = process.into();
     Q.equals(&process) | RANK.at(Q).less(RANK.at(process))

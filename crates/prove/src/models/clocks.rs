@@ -1,22 +1,24 @@
-//! Physical clocks of models: real numbers, and one action by which time passes.
+//! Physical clocks of models: their readings are real numbers, and one action lets time pass.
 //!
 //! Each clock runs at a rate between [`SLOW`] and [`FAST`], which may change at any time. The state
-//! contains no real time, only the readings of clocks. One action, [`elapse`], lets some real time
-//! pass: every clock advances by an amount of its own within the two rates.
+//! contains no real time, only the readings of clocks. The action [`elapse`] lets some real time
+//! pass: every clock advances by an amount of its own that its rates permit.
 //!
-//! Two clocks are compared by a product. A deadline `d` on one clock comes before a deadline `e` on
-//! another one, however both run from now on, if
+//! Deadlines on two clocks are compared by a product. A deadline `d` on one clock comes before a
+//! deadline `e` on another clock, at whatever rates both run from now on, if
 //!
 //! ```text
 //! (d − clock) · FAST ≤ (e − other clock) · SLOW
 //! ```
 //!
 //! [`ends_before`] is this formula. [`elapse`] preserves it: in the real time `δ` the left side
-//! falls by at least `SLOW · δ · FAST`, and the right side by at most `FAST · δ · SLOW`. A deadline
-//! is set a fixed duration ahead, so such a formula holds at first if the two durations satisfy the
-//! same inequality. That is the margin between the durations of an algorithm.
+//! falls by at least `SLOW · δ · FAST`, and the right side by at most `FAST · δ · SLOW`. An
+//! algorithm sets a deadline a fixed duration ahead. At this time the formula holds if the two
+//! durations satisfy the same inequality. This inequality is the margin between the durations of an
+//! algorithm.
 //!
-//! Rates and durations are constants without a value. A proof is about all that satisfy the axioms.
+//! Rates and durations are constants without a value. A proof covers all values that satisfy the
+//! axioms.
 
 use crate::logic::sort::Sort::{Process, Real};
 use crate::logic::symbol::Symbol;
@@ -31,14 +33,14 @@ pub(super) const SLOW: Symbol = Symbol::constant("slow", Real);
 pub(super) const FAST: Symbol = Symbol::constant("fast", Real);
 /// Reading of a process's clock.
 pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Real);
-/// Amount by which a process's clock advances in one step.
+/// Amount by which a process's clock advances in one step of [`elapse`].
 pub(super) const ADVANCE: Symbol = Symbol::function("advance", &[Process], Real);
 
-/// Parts of a rate in which drift is expressed.
+/// Number of millionths in a rate of 1. Drift is given in parts per million.
 const MILLION: i64 = 1_000_000;
 
 const P: Variable = Variable::process("p");
-/// Real time that passes.
+/// Real time that passes in one step.
 const D: Variable = Variable::real("d");
 
 /// Returns the real number zero.
@@ -46,28 +48,29 @@ pub(super) fn zero() -> Term {
     Term::real(0, 1)
 }
 
-/// Returns a duration in whole units.
+/// Returns the term for a duration of `units` units.
 ///
 /// # Panics
 ///
-/// Panics if it is 2⁶³ units or more.
+/// Panics if `units` is 2⁶³ or more.
 pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns the formula that one deadline comes before another one on any two clocks. The remaining
-/// times are those on the clocks.
+/// Returns the formula that, at any rates, the deadline after `remaining` comes before the deadline
+/// after `other_remaining`. Each remaining time is measured by the clock of its deadline.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
     remaining.times(FAST).at_most(other_remaining.times(SLOW))
 }
 
-/// Returns the formula that a clock may advance by this amount while `D` passes.
+/// Returns the formula that a clock may advance by `advance` while the real time `D` passes.
 pub(super) fn is_within_rates(advance: impl Into<Term>) -> Term {
     let advance = advance.into();
     SLOW.times(D).at_most(&advance) & advance.at_most(FAST.times(D))
 }
 
-/// Returns the action by which time passes on the clocks of all processes.
+/// Returns the action by which time passes on the clocks of all processes. `more_parameters` are
+/// added to the parameters of the action.
 pub(super) fn elapse(more_parameters: &[Variable]) -> Action {
     let parameters = [D].into_iter().chain(more_parameters.iter().copied());
     Action::new("elapse", parameters)
@@ -76,16 +79,16 @@ pub(super) fn elapse(more_parameters: &[Variable]) -> Action {
         .define(CLOCK, [P], CLOCK.at(P) + ADVANCE.at(P))
 }
 
-/// Returns the axiom about the rates of clocks: any two of them.
+/// Returns the axiom that the rates of clocks are positive and otherwise arbitrary.
 pub(super) fn any_rates() -> Axiom {
     Axiom::new("clocks run at positive rates", zero().less(SLOW) & SLOW.at_most(FAST))
 }
 
-/// Returns the axiom that the rates of clocks are off by at most this many parts per million.
+/// Returns the axiom that the rate of each clock differs from 1 by at most `ppm` parts per million.
 ///
 /// # Panics
 ///
-/// Panics if a clock could stand still.
+/// Panics if `ppm` is a million or more, because a clock could then stand still.
 pub(super) fn drift(ppm: u32) -> Axiom {
     let ppm = i64::from(ppm);
     assert!(ppm < MILLION, "a drift of 1 would stop a clock");

@@ -4,7 +4,7 @@
 //! 1978. The code is `crates/algorithms/src/mutex/lamport.rs`.
 //!
 //! Links keep the order of messages. All messages of a link carry growing clock readings, so the
-//! first one is the one with the least clock.
+//! first message on a link is the one with the least clock reading.
 
 use tenure_check::GlobalState;
 
@@ -20,26 +20,28 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Clock reading of the present request. 0 without a request.
+/// Clock reading of a process's present request. 0 without a request.
 const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 /// Logical clock of a process.
 const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
-/// The first process has no message of the second one that is later than its request.
+/// The first process has received no message of the second process that is later than the first
+/// process's own request.
 const AWAITED: Symbol = Symbol::relation("awaited", &[Process, Process]);
-/// A request is in the queue of a process: whose queue, whose request, its clock reading.
+/// A request is in the queue of a process: process with the queue, process with the request, clock
+/// reading.
 const QUEUED: Symbol = Symbol::relation("queued", &[Process, Process, Int]);
 /// A request is in flight: sender, receiver, clock reading.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
 /// A reply is in flight: sender, receiver, clock reading.
 const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
-/// A release is in flight: sender, receiver, clock reading, and that of the released request.
+/// A release is in flight: sender, receiver, clock reading, clock reading of the released request.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
 
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 const C: Variable = Variable::int("c");
 const R: Variable = Variable::int("r");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
 /// Sender of the received message.
 const Y: Variable = Variable::process("y");
@@ -62,7 +64,8 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// A request with clock reading `stamp` of one process precedes another one.
+/// Returns the formula that a request of `process` with the clock reading `stamp` precedes a
+/// request of `other`.
 fn precedes(
     stamp: impl Into<Term>,
     process: Variable,
@@ -92,7 +95,8 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// The received message is the first on its link: no other one has a lower clock reading.
+/// Returns the formula that the received message is the first on its link: no other message on the
+/// link has a lower clock reading.
 fn is_first() -> Term {
     for_all([C], (REQUEST.at((Y, X, C)) | REPLY.at((Y, X, C))).implies(M.at_most(C)))
         & for_all([C, R], RELEASE.at((Y, X, C, R)).implies(M.at_most(C)))
@@ -166,7 +170,7 @@ fn invariant() -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Conjuncts about the states of processes.
+/// Returns the conjuncts about the states of processes.
 fn processes() -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
@@ -183,7 +187,7 @@ fn processes() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about the order of requests.
+/// Returns the conjuncts about the order of requests.
 fn order() -> Vec<Conjunct> {
     // p has a request, and a later message of q.
     let heard = is_active(P) & P.differs(Q) & !(WAITING.at(P) & AWAITED.at((P, Q)));
@@ -220,7 +224,7 @@ fn order() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about the clock readings of messages.
+/// Returns the conjuncts about the clock readings of messages.
 fn messages() -> Vec<Conjunct> {
     let is_past = C.at_most(CLOCK.at(P)) & P.differs(Q);
     vec![

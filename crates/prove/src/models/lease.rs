@@ -29,11 +29,12 @@ use crate::models::{ModelEntry, ModelVariant};
 const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
 /// Number of the last request of a process.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// The last request is not answered, and its deadline has not been noticed.
+/// The last request of a process is open: the process has neither received its grant nor noticed
+/// its deadline.
 const PENDING: Symbol = Symbol::relation("pending", &[Process]);
-/// Deadline of the last request, on the clock of its process.
+/// Deadline of a process's last request, on its own clock.
 const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
-/// Deadline of the request whose grant permits being inside.
+/// Deadline of the request whose grant permits a process to be inside, on the clock of the process.
 const INSIDE_UNTIL: Symbol = Symbol::function("inside-until", &[Process], Real);
 /// A request is in flight: sender, ticket, round.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Int, Int]);
@@ -43,21 +44,21 @@ const GRANT: Symbol = Symbol::relation("grant", &[Process, Int, Int]);
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
 /// The grantor reserves the lock for a claim.
 const HELD: Symbol = Symbol::constant("held", Bool);
-/// Process of that claim.
+/// Process of the claim for which the grantor reserves the lock.
 const HOLDER: Symbol = Symbol::constant("holder", Process);
-/// Ticket of that claim.
+/// Ticket of the claim for which the grantor reserves the lock.
 const HELD_TICKET: Symbol = Symbol::constant("held-ticket", Int);
 /// The grantor has restarted, and grants nothing yet.
 const CLOSED: Symbol = Symbol::constant("closed", Bool);
 /// Clock of the grantor.
 const GRANTOR_CLOCK: Symbol = Symbol::constant("grantor-clock", Real);
-/// Time of the timer *Expiry* on the clock of the grantor.
+/// Time at which the timer *Expiry* is due, on the clock of the grantor.
 const HELD_UNTIL: Symbol = Symbol::constant("held-until", Real);
-/// Duration of a lease at the client, from its request.
+/// Duration of a lease at the client, measured from its request.
 const LEASE: Symbol = Symbol::constant("lease", Real);
-/// Duration of a lease at the grantor, from its grant.
+/// Duration of a lease at the grantor, measured from its grant.
 const EXPIRY: Symbol = Symbol::constant("expiry", Real);
-/// Interval between requests.
+/// Interval between two requests of a process that renew its lease.
 const RENEWAL: Symbol = Symbol::constant("renewal", Real);
 
 const P: Variable = Variable::process("p");
@@ -66,7 +67,7 @@ const K: Variable = Variable::int("k");
 const R: Variable = Variable::int("r");
 const L: Variable = Variable::int("l");
 const S: Variable = Variable::int("s");
-/// Process that steps, or sender of the message that the grantor receives.
+/// Process that takes the step, or sender of the message that the grantor receives.
 const X: Variable = Variable::process("x");
 /// Ticket in the received message.
 const M: Variable = Variable::int("m");
@@ -91,20 +92,20 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Durations of a lease and drift of clocks, in the unit of the code.
+/// Durations of a lease, in any unit that they share, and drift of clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaseTimes {
-    /// Time for which a client claims the lock, from its request.
+pub struct LeaseParameters {
+    /// Time for which a client claims the lock, measured from its request.
     pub lease: u64,
-    /// Time for which the grantor reserves the lock, from its grant.
+    /// Time for which the grantor reserves the lock, measured from its grant.
     pub expiry: u64,
     /// Bound on the deviation of each clock's rate from 1, in parts per million.
     pub drift_ppm: u32,
 }
 
-impl LeaseTimes {
-    /// Returns the model of a lease with these durations. Nothing is assumed of their relation: the
-    /// model is refuted if the margin is too small.
+impl LeaseParameters {
+    /// Returns the model of a lease with these durations. The model assumes nothing about their
+    /// relation, so it is refuted if the margin between them is too small.
     ///
     /// # Panics
     ///
@@ -155,8 +156,8 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the axioms about rates and durations. A variant is judged with the durations of the
-/// code, whose unit is the delay of a message.
+/// Returns the axioms about rates and durations. With a variant, the durations have the values of
+/// the code, whose unit is the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
         let margin = ends_before(LEASE.value(), EXPIRY.value());
@@ -175,24 +176,25 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     vec![drift(50_000), Axiom::new("a lease has the durations of the code", times)]
 }
 
-/// A process is inside, and its deadline has not come.
+/// Returns the formula that a process is inside and that its clock has not reached its deadline.
 fn claims(process: Variable) -> Term {
     INSIDE.at(process) & CLOCK.at(process).less(INSIDE_UNTIL.at(process))
 }
 
-/// The grantor reserves the lock for a claim.
+/// Returns the formula that the grantor reserves the lock for the claim of `process` with `ticket`.
 fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// No other claim is granted until a deadline on the clock of the process.
+/// Returns the formula that the grantor grants no other claim than that of `process` with `ticket`
+/// before `deadline` on the clock of `process`.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
     (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
 }
 
-/// A grant in flight would permit its receiver to claim the lock.
+/// Returns the formula that a grant in flight would permit its receiver to claim the lock.
 fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
     GRANT.at((process, ticket, round))
         & ticket.equals(TICKET.at(process))
@@ -202,7 +204,7 @@ fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
         & CLOCK.at(process).less(ASKED_UNTIL.at(process))
 }
 
-/// Steps of a process, as a client of the grantor.
+/// Returns the actions of a process as a client of the grantor.
 fn client_actions(variant: Option<&str>) -> Vec<Action> {
     let next = TICKET.at(X) + 1;
     let send = |action: Action, ticket: Term| {
@@ -235,7 +237,8 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
         Action::new("receive-old-grant", [X, M, N])
             .when(GRANT.at((X, M, N)) & !wants.clone())
             .add(RELEASE, (X, M)),
-        // A turn permits nothing, so the model has no such message. It may come at any time.
+        // A message `Turn` permits nothing, so the model has no such message. This action may
+        // happen at any time.
         Action::new("receive-old-turn", [X, M])
             .when(M.at_most(TICKET.at(X)) & !wants)
             .add(RELEASE, (X, M)),
@@ -249,7 +252,7 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
     ]
 }
 
-/// Steps of the grantor.
+/// Returns the actions of the grantor.
 fn grantor_actions(variant: Option<&str>) -> Vec<Action> {
     let kept = if variant == Some("impatient") { RENEWAL } else { EXPIRY };
     let reserve = |action: Action| action.set(HELD_UNTIL, (), GRANTOR_CLOCK.plus(kept));
@@ -297,7 +300,7 @@ fn invariant() -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Conjuncts about claims and the grants that permit them.
+/// Returns the conjuncts about claims and the grants that permit them.
 fn claims_and_grants() -> Vec<Conjunct> {
     vec![
         Conjunct::new(
@@ -331,7 +334,7 @@ fn claims_and_grants() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about phases and deadlines.
+/// Returns the conjuncts about phases and deadlines.
 fn deadlines() -> Vec<Conjunct> {
     let is_near = |deadline: Symbol| deadline.at(P).at_most(CLOCK.at(P).plus(LEASE));
     vec![
@@ -358,7 +361,7 @@ fn deadlines() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about messages in flight.
+/// Returns the conjuncts about messages in flight.
 fn messages() -> Vec<Conjunct> {
     let is_current = K.equals(TICKET.at(P));
     let is_past = K.less(TICKET.at(P)) | (is_current.clone() & R.at_most(ROUND.at(P)));

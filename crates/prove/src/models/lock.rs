@@ -16,7 +16,7 @@ pub(super) const NAME: Symbol = Symbol::function("name", &[Process], Int);
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 
-/// A process has a request: it waits or is inside.
+/// Returns the formula that a process has a request: it waits or is inside.
 pub(super) fn is_active(process: Variable) -> Term {
     WAITING.at(process) | INSIDE.at(process)
 }
@@ -30,7 +30,7 @@ pub(super) fn mutual_exclusion() -> Conjunct {
     )
 }
 
-/// Returns the conjunct that a process is in one phase.
+/// Returns the conjunct that a process is in at most one phase.
 pub(super) fn phases() -> Conjunct {
     Conjunct::new(
         "phases",
@@ -42,7 +42,7 @@ pub(super) fn phases() -> Conjunct {
 /// Returns the axiom about names, which decide between equal clock readings.
 pub(super) fn distinct_names() -> Axiom {
     Axiom::new(
-        "names are totally ordered",
+        "names are distinct",
         for_all([P, Q], NAME.at(P).equals(NAME.at(Q)).implies(P.equals(Q))),
     )
 }

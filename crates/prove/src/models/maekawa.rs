@@ -36,17 +36,18 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 fn model(_: Option<&str>) -> Model {
     let always = Term::truth();
     let request = Action::new("request", [X]).when(!is_active(X));
-    let mut actions = vec![votes::requests(request, QUORUM.at(X)), votes::enter(always.clone())];
-    actions.extend(votes::of_processes(&always));
-    actions.extend(votes::of_voters(&always, |_| Term::truth()));
+    let mut actions =
+        vec![votes::request_votes(request, QUORUM.at(X)), votes::enter(always.clone())];
+    actions.extend(votes::process_actions(&always));
+    actions.extend(votes::voter_actions(&always, |_| Term::truth()));
     let is_down = |_: &Term| Term::falsehood();
-    let mut invariant = votes::of_votes(&is_down);
+    let mut invariant = votes::vote_conjuncts(&is_down);
     invariant.push(Conjunct::new(
         "vote-given",
         "a vote that a process has or that is on its way was given to its present request",
         for_all([P, V], awaits_or_has(P).implies(has_given(V, P, STAMP.at(P), NUMBER.at((P, V))))),
     ));
-    invariant.extend(votes::of_messages(&is_down));
+    invariant.extend(votes::message_conjuncts(&is_down));
     Model {
         name: ENTRY.name,
         state: votes::STATE.to_vec(),

@@ -35,9 +35,9 @@ use crate::structure::value::Value;
 
 /// A process has crashed.
 const CRASHED: Symbol = Symbol::relation("crashed", &[Process]);
-/// The withdrawal of all earlier requests is in flight: process, voter.
+/// A withdrawal of all earlier requests is in flight: process, voter.
 const WITHDRAWAL: Symbol = Symbol::relation("withdrawal", &[Process, Process]);
-/// Quorum that stands in the state of a process without a request.
+/// Quorum that the state of a process contains while the process has no request.
 const NO_QUORUM: Symbol = Symbol::constant("no-quorum", Quorum);
 
 const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL];
@@ -57,9 +57,9 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 
 fn model(variant: Option<&str>) -> Model {
     let is_down = |process: &Term| CRASHED.at(process.clone());
-    let mut invariant = votes::of_votes(&is_down);
+    let mut invariant = votes::vote_conjuncts(&is_down);
     invariant.extend(uniqueness());
-    invariant.extend(votes::of_messages(&is_down));
+    invariant.extend(votes::message_conjuncts(&is_down));
     let mut initial = votes::initial();
     initial.push(for_all([P], !CRASHED.at(P) & QUORUM.at(P).equals(NO_QUORUM)));
     initial.push(for_all([P, V], !WITHDRAWAL.at((P, V))));
@@ -83,11 +83,11 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     };
     let withdrawn = P.equals(X) & asks(X, V) & V.differs(X);
     let mut actions = vec![
-        votes::requests(
+        votes::request_votes(
             Action::new("request", [X, C]).when(!is_active(X) & !CRASHED.at(X)).set(QUORUM, X, C),
             C.into(),
         ),
-        votes::requests(
+        votes::request_votes(
             Action::new("request-again", [X, C]).when(WAITING.at(X)).set(QUORUM, X, C).define(
                 WITHDRAWAL,
                 [P, V],
@@ -97,7 +97,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         ),
         votes::enter(counts),
     ];
-    let processes = votes::of_processes(&!CRASHED.at(X));
+    let processes = votes::process_actions(&!CRASHED.at(X));
     actions.extend(processes.into_iter().map(|action| match action.name {
         "exit" => action.set(QUORUM, X, NO_QUORUM),
         _ => action,
@@ -105,13 +105,14 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     // A withdrawal in flight holds up later requests on its link.
     let is_due =
         |stamp: Variable| WITHDRAWAL.at((X, W)).implies(is_over(&Term::from(X), &stamp.into()));
-    actions.extend(votes::of_voters(&!CRASHED.at(W), is_due));
-    actions.extend(of_withdrawals());
+    actions.extend(votes::voter_actions(&!CRASHED.at(W), is_due));
+    actions.extend(withdrawal_actions());
     actions.push(crash());
     actions.into_iter().map(without_messages_to_crashed).collect()
 }
 
-/// Messages to a crashed process are lost. The receiver is the second argument of each message.
+/// Returns the action without the messages that it sends to crashed processes, because these
+/// messages are lost. The receiver is the second argument of each message.
 fn without_messages_to_crashed(mut action: Action) -> Action {
     for message in MESSAGES {
         if let Some(update) = action.updates.get_mut(&message) {
@@ -121,9 +122,9 @@ fn without_messages_to_crashed(mut action: Action) -> Action {
     action
 }
 
-/// A voter learns that earlier requests of a process are over: by a withdrawal, by the crash of the
-/// process, or because the request was its own.
-fn of_withdrawals() -> Vec<Action> {
+/// Returns the actions by which a voter learns that earlier requests of a process are over: from a
+/// withdrawal, from the crash of the process, or because the voter itself made the request.
+fn withdrawal_actions() -> Vec<Action> {
     let is_own = X.equals(W) & VOTED_STAMP.at(W).less(STAMP.at(W));
     let is_withdrawn = !CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | is_own);
     let is_given = HAS_VOTED.at(W) & CANDIDATE.at(W).equals(X);
@@ -133,7 +134,7 @@ fn of_withdrawals() -> Vec<Action> {
         Action::new("forget-queued", [X, W])
             .when(!CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | X.equals(W)))
             .define(QUEUED, [V, P, T, N], is_kept.clone()),
-        votes::votes_for(
+        votes::vote_for(
             Action::new("vote-after-withdrawal", [X, W, Y, NEXT_STAMP, NEXT_NUMBER])
                 .when(is_withdrawn.clone() & is_given.clone() & Y.differs(X))
                 .when(QUEUED.at((W, Y, NEXT_STAMP, NEXT_NUMBER)))
@@ -142,7 +143,7 @@ fn of_withdrawals() -> Vec<Action> {
             NEXT_STAMP,
             NEXT_NUMBER.into(),
         ),
-        votes::becomes_free(
+        votes::become_free(
             Action::new("free-after-withdrawal", [X, W]).when(is_withdrawn & is_given).define(
                 QUEUED,
                 [V, P, T, N],
@@ -154,7 +155,7 @@ fn of_withdrawals() -> Vec<Action> {
 
 /// *Crash*: the state of the process is lost.
 fn crash() -> Action {
-    votes::forgets_request(
+    votes::forget_request(
         Action::new("crash", [X])
             .when(!CRASHED.at(X))
             .set(CRASHED, X, true)
@@ -170,7 +171,7 @@ fn crash() -> Action {
     )
 }
 
-/// Conjuncts about the uniqueness of votes, which outlasts the crash of a voter.
+/// Returns the conjuncts about the uniqueness of votes, which also hold after the crash of a voter.
 fn uniqueness() -> Vec<Conjunct> {
     let process = Term::from(P);
     let is_given = has_given(V, P, STAMP.at(P), NUMBER.at((P, V)));

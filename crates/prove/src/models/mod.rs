@@ -1,4 +1,4 @@
-//! Models of algorithms: one file each, in the vocabulary of its paper.
+//! Models of algorithms: one file for each algorithm, in the vocabulary of its paper.
 
 mod central;
 mod chang_roberts;
@@ -18,7 +18,7 @@ mod votes;
 use crate::conformance::comparison::Abstraction;
 use crate::model::Model;
 
-/// Algorithm with a model.
+/// Entry of the catalogue: an algorithm and a model that proves a property of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelEntry {
     /// Name of the algorithm, as in `tenure list`.
@@ -27,16 +27,16 @@ pub struct ModelEntry {
     pub paper: &'static str,
     /// Property that is proved, in words.
     pub property: &'static str,
-    /// Returns the model, with a variant of the code if one is given.
+    /// Function that returns the model of the algorithm, or of the given variant of it.
     pub(crate) model: fn(Option<&str>) -> Model,
-    /// Maps a state of the code to a state of the model. `None` if the model has not been compared
-    /// with the code.
+    /// Function that maps a state of the code to a state of the model. `None` if the model has not
+    /// been compared with the code.
     pub abstraction: Option<Abstraction>,
     /// Variants of the code that the model describes.
     pub variants: &'static [ModelVariant],
 }
 
-/// Variant of an algorithm.
+/// Variant of an algorithm that its model describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelVariant {
     /// Name of the variant, as in `tenure list NAME`.
@@ -58,7 +58,7 @@ impl ModelEntry {
     }
 }
 
-/// All algorithms with a model.
+/// All models, with their algorithms and properties.
 pub const CATALOGUE: [ModelEntry; 11] = [
     ricart_agrawala::ENTRY,
     lamport::ENTRY,
@@ -75,7 +75,7 @@ pub const CATALOGUE: [ModelEntry; 11] = [
 
 /// Property that is proved of an algorithm, without the model that proves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct ProvedProperty {
     /// Name of the algorithm, as in `tenure list`.
     pub name: &'static str,
     /// Property that is proved, in words.
@@ -84,29 +84,31 @@ pub struct Claim {
     pub variants: &'static [ModelVariant],
 }
 
-/// Claims of the catalogue, in its order. A program that only lists them contains no model.
-static CLAIMS: [Claim; CATALOGUE.len()] = {
-    let mut claims = [Claim { name: "", property: "", variants: &[] }; CATALOGUE.len()];
+/// Proved properties of all models, in the order of [`CATALOGUE`]. The table lets a program list
+/// the properties without containing the models.
+static PROVED_PROPERTIES: [ProvedProperty; CATALOGUE.len()] = {
+    let mut properties =
+        [ProvedProperty { name: "", property: "", variants: &[] }; CATALOGUE.len()];
     let mut place = 0;
-    while place < claims.len() {
+    while place < properties.len() {
         let ModelEntry { name, property, variants, .. } = CATALOGUE[place];
-        claims[place] = Claim { name, property, variants };
+        properties[place] = ProvedProperty { name, property, variants };
         place += 1;
     }
-    claims
+    properties
 };
 
-/// Returns the claims about an algorithm, one for each proved property.
-pub fn claims(name: &str) -> impl Iterator<Item = &'static Claim> {
-    CLAIMS.iter().filter(move |claim| claim.name == name)
+/// Returns the proved properties of an algorithm.
+pub fn proved_properties(name: &str) -> impl Iterator<Item = &'static ProvedProperty> {
+    PROVED_PROPERTIES.iter().filter(move |proved| proved.name == name)
 }
 
-/// Returns the entries of an algorithm, one for each proved property.
-pub fn entries(name: &str) -> impl Iterator<Item = &'static ModelEntry> {
+/// Returns the entries of the catalogue for an algorithm, one for each proved property.
+pub fn model_entries(name: &str) -> impl Iterator<Item = &'static ModelEntry> {
     CATALOGUE.iter().filter(move |entry| entry.name == name)
 }
 
-/// Returns the first entry of an algorithm. `None` if it has no model.
-pub fn find(name: &str) -> Option<&'static ModelEntry> {
+/// Returns the first entry of the catalogue for an algorithm. `None` if the algorithm has no model.
+pub fn find_entry(name: &str) -> Option<&'static ModelEntry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }

@@ -22,7 +22,7 @@ use crate::models::raft_lease::terms::{
 };
 use crate::models::{ModelEntry, ModelVariant};
 
-/// A message in flight contains a term.
+/// Some message in flight contains the term.
 const MENTIONED: Symbol = Symbol::relation("mentioned", &[Int]);
 
 const P: Variable = Variable::process("p");
@@ -30,7 +30,7 @@ const Q: Variable = Variable::process("q");
 const V: Variable = Variable::process("v");
 const A: Variable = Variable::quorum("a");
 const T: Variable = Variable::int("t");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
 /// Sender of the received message.
 const Y: Variable = Variable::process("y");
@@ -79,22 +79,23 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Forgets the votes that a process has.
-fn forgets_votes(action: Action) -> Action {
+/// Adds to an action that `X` forgets the votes that it has received.
+fn forget_votes(action: Action) -> Action {
     action.define(VOTES, [P, Q], VOTES.at((P, Q)) & P.differs(X))
 }
 
-/// The vote of the process that steps goes to this candidate.
-fn votes_for(action: Action, candidate: Variable) -> Action {
+/// Adds to an action that `X` votes for this candidate.
+fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }
 
-/// The process that steps has not voted in its term. Its own name stands for no vote.
-fn forgets_vote(action: Action) -> Action {
+/// Adds to an action that `X` has not voted in its term. In `VOTED_FOR`, the name of the process
+/// itself means that it has not voted.
+fn forget_vote(action: Action) -> Action {
     action.set(HAS_VOTED, X, false).set(VOTED_FOR, X, X)
 }
 
-/// A process has voted for a candidate in its term.
+/// Returns the formula that a process has voted for a candidate in its term.
 fn has_voted_for(voter: Variable, candidate: Variable) -> Term {
     HAS_VOTED.at(voter) & VOTED_FOR.at(voter).equals(candidate)
 }
@@ -102,7 +103,7 @@ fn has_voted_for(voter: Variable, candidate: Variable) -> Term {
 fn actions(variant: Option<&str>) -> Vec<Action> {
     let next = TERM.at(X) + 1;
     let follows =
-        |action: Action| forgets_votes(action.set(CANDIDATE, X, false).set(LEADER, X, false));
+        |action: Action| forget_votes(action.set(CANDIDATE, X, false).set(LEADER, X, false));
     let is_current = M.equals(TERM.at(X));
     let crash = follows(Action::new("crash", [X]));
     let start = Action::new("start-election", [X])
@@ -112,13 +113,13 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         .define(VOTES, [P, Q], choose(P.equals(X), Q.equals(X), VOTES.at((P, Q))))
         .add(REQUEST_VOTE, (Term::from(X), next));
     vec![
-        votes_for(start, X),
-        forgets_vote(follows(
+        vote_for(start, X),
+        forget_vote(follows(
             Action::new("see-higher-term", [X, M])
                 .when(MENTIONED.at(M) & TERM.at(X).less(M))
                 .set(TERM, X, M),
         )),
-        votes_for(
+        vote_for(
             Action::new("grant-vote", [X, Y, M])
                 .when(REQUEST_VOTE.at((Y, M)) & is_current.clone() & !stands(X) & !HAS_VOTED.at(X))
                 .add(VOTE, (X, Y, M)),
@@ -130,7 +131,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         Action::new("count-vote", [X, Y, M])
             .when(VOTE.at((Y, X, M)) & is_current & CANDIDATE.at(X))
             .add(VOTES, (X, Y)),
-        forgets_votes(
+        forget_votes(
             Action::new("win", [X, W])
                 .when(CANDIDATE.at(X) & for_all([V], MEMBER.at((V, W)).implies(VOTES.at((X, V)))))
                 .set(CANDIDATE, X, false)
@@ -140,7 +141,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
         // Each message contains the term of its sender.
         Action::new("mention-term", [X]).add(MENTIONED, TERM.at(X)),
         match variant {
-            Some("forgotten-vote") => forgets_vote(crash),
+            Some("forgotten-vote") => forget_vote(crash),
             _ => crash,
         },
     ]
@@ -193,9 +194,9 @@ mod tests {
     use crate::structure::table::Structure;
     use crate::structure::value::Value;
 
-    /// Compares two processes in the first term.
+    /// Compares the code with `model`, for two processes in the first term.
     fn compared(model: &Model) -> Comparison {
-        let config = Config { rounds: 1, ..Config::plain(2, 1) };
+        let config = Config { heartbeat_modulus: 1, ..Config::plain(2, 1) };
         let mut comparer = Comparer::new(model, abstraction, 2);
         let check = Check::<Raft>::with(2, config).term_max_by(Raft::highest_term, 1);
         let walk = check.walk(100_000, &mut comparer).expect("the configuration is valid");

@@ -37,15 +37,16 @@ use crate::models::{ModelEntry, ModelVariant};
 /// A process follows a leader, has voted for another process, or has restarted. It votes for no
 /// process before its election timeout.
 const FOLLOWER: Symbol = Symbol::relation("follower", &[Process]);
-/// Time of the election timeout, on the clock of its process.
+/// Time at which a process's election timeout is due, on its own clock.
 const ELECTION_AT: Symbol = Symbol::function("election-at", &[Process], Real);
-/// End of the lease of a candidate or leader.
+/// Time at which the lease of a candidate or leader ends, on its own clock.
 const LEASE_UNTIL: Symbol = Symbol::function("lease-until", &[Process], Real);
-/// Time of a leader's next heartbeat. Later responses to the last one do not count.
+/// Time at which a leader sends its next heartbeat, on its own clock. Responses to the last
+/// heartbeat that arrive later do not count.
 const HEARTBEAT_AT: Symbol = Symbol::function("heartbeat-at", &[Process], Real);
 /// Number of a leader's last heartbeat.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// A leader has the response of a process to its last heartbeat.
+/// The first process leads and has the response of the second process to its last heartbeat.
 const ANSWERED: Symbol = Symbol::relation("answered", &[Process, Process]);
 /// Quorum whose promises the lease of a leader relies on.
 const RENEWED_BY: Symbol = Symbol::function("renewed-by", &[Process], Quorum);
@@ -65,17 +66,17 @@ const Q: Variable = Variable::process("q");
 const V: Variable = Variable::process("v");
 const T: Variable = Variable::int("t");
 const R: Variable = Variable::int("r");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
 /// Sender of the received message.
 const Y: Variable = Variable::process("y");
 /// Term in the received message.
 const M: Variable = Variable::int("m");
-/// Number in the received message.
+/// Heartbeat number in the received message.
 const N: Variable = Variable::int("n");
 /// Quorum of votes or responses.
 const W: Variable = Variable::quorum("w");
-/// Random delay until the election timeout.
+/// Random delay from now until the election timeout.
 const E: Variable = Variable::real("e");
 
 /// Entry of the catalogue.
@@ -95,9 +96,9 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Durations of an election and drift of clocks, in the unit of the code.
+/// Durations of an election, in any unit that they share, and drift of clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ElectionTimes {
+pub struct ElectionParameters {
     /// Interval between heartbeats.
     pub heartbeat: u64,
     /// Time for which a leader leads after a majority has responded.
@@ -108,9 +109,9 @@ pub struct ElectionTimes {
     pub drift_ppm: u32,
 }
 
-impl ElectionTimes {
-    /// Returns the model of an election with these durations. Nothing is assumed of their relation:
-    /// the model is refuted if the margin is too small.
+impl ElectionParameters {
+    /// Returns the model of an election with these durations. The model assumes nothing about their
+    /// relation, so it is refuted if the margin between them is too small.
     ///
     /// # Panics
     ///
@@ -173,7 +174,7 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
         let lease = if variant == Some("long-lease") { 12 } else { 8 };
-        let times = ElectionTimes { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
+        let times = ElectionParameters { heartbeat: 3, lease, election: 12, drift_ppm: 40_000 };
         return times.axioms();
     }
     let margin = ends_before(HEARTBEAT_INTERVAL.plus(LEASE), ELECTION.value());
@@ -189,7 +190,8 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     ]
 }
 
-/// The lease of a candidate or leader has not ended. Without the check of a quorum it never ends.
+/// Returns the formula that the lease of a candidate or leader has not ended. With the variant
+/// `no-check-quorum` the lease never ends.
 fn has_lease(process: Variable, variant: Option<&str>) -> Term {
     match variant {
         Some("no-check-quorum") => Term::truth(),
@@ -197,17 +199,17 @@ fn has_lease(process: Variable, variant: Option<&str>) -> Term {
     }
 }
 
-/// A process leads, and its lease has not ended.
+/// Returns the formula that a process leads and its lease has not ended.
 fn claims(process: Variable, variant: Option<&str>) -> Term {
     LEADER.at(process) & has_lease(process, variant)
 }
 
-/// Sets the election timer of `X` to a random delay.
+/// Adds to an action that `X` sets its election timer to a random delay.
 fn with_election_timer(action: Action) -> Action {
     action.when(ELECTION.at_most(E)).set(ELECTION_AT, X, CLOCK.at(X).plus(E))
 }
 
-/// Begins a candidacy in the next term, with the vote of `X` for itself and a lease.
+/// Adds to an action that `X` becomes a candidate in the next term, with its own vote and a lease.
 fn become_candidate(action: Action) -> Action {
     let next = TERM.at(X) + 1;
     with_election_timer(action)
@@ -222,7 +224,8 @@ fn become_candidate(action: Action) -> Action {
         .add(REQUEST_VOTE, (Term::from(X), next))
 }
 
-/// Sends a vote of `X` for `Y`, and with it a promise until the election timeout.
+/// Adds to an action that `X` sends its vote to `Y`. With the vote, `X` promises to vote for no
+/// other process before its election timeout.
 fn vote(action: Action) -> Action {
     with_election_timer(action)
         .set(HAS_VOTED, X, true)
@@ -231,7 +234,8 @@ fn vote(action: Action) -> Action {
         .add(VOTE, (X, Y, M))
 }
 
-/// Sends the heartbeat with this number. No process but the leader has responded to it.
+/// Adds to an action that `X` sends the heartbeat with this number, to which only `X` itself has
+/// responded so far.
 fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
     let number = number.into();
     action
@@ -275,7 +279,7 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     actions
 }
 
-/// Steps of a leader, and of its followers.
+/// Returns the actions of a leader and of its followers.
 fn leader_actions(variant: Option<&str>) -> Vec<Action> {
     let has_all = |relation: Symbol| for_all([V], MEMBER.at((V, W)).implies(relation.at((X, V))));
     // The timer of the next heartbeat is not due.

@@ -27,16 +27,16 @@ const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
 const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
 /// A process defers its reply to a request: `Reply_Deferred`, with the number of the request.
 const DEFERRED: Symbol = Symbol::relation("deferred", &[Process, Process, Int]);
-/// A process has the reply of another one to its present request.
+/// The first process has the reply of the second process to its present request.
 const GRANTED: Symbol = Symbol::relation("granted", &[Process, Process]);
 
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 const T: Variable = Variable::int("t");
 const U: Variable = Variable::int("u");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
-/// Peer of the step.
+/// Sender of the received message.
 const Y: Variable = Variable::process("y");
 /// Number in the received message.
 const M: Variable = Variable::int("m");
@@ -82,7 +82,8 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// The request of one process precedes that of another one.
+/// Returns the formula that the request of `process` with `stamp` precedes the request of `other`
+/// with `other_stamp`.
 fn precedes(stamp: &Term, process: Variable, other_stamp: &Term, other: Variable) -> Term {
     let is_tie = stamp.clone().equals(other_stamp);
     stamp.clone().less(other_stamp) | (is_tie & NAME.at(process).less(NAME.at(other)))
@@ -101,7 +102,8 @@ fn request() -> Action {
         .define(GRANTED, [P, Q], GRANTED.at((P, Q)) & P.differs(X))
 }
 
-/// *Receive a request*: defers the reply if the own request precedes, otherwise replies.
+/// *Receive a request*: defers the reply if the receiver's own request precedes the received one,
+/// otherwise replies.
 fn receive_request(variant: Option<&str>) -> Action {
     let own = STAMP.at(X);
     let other = Term::from(M);
@@ -150,8 +152,8 @@ fn exit() -> Action {
         .define(DEFERRED, [P, Q, T], DEFERRED.at((P, Q, T)) & P.differs(X))
 }
 
-/// *Observe*: a process learns of a higher number. Replies carry the clock of their sender, which
-/// goes beyond the paper, and applications may forward it.
+/// *Observe*: a process learns of a higher number. Unlike in the paper, replies carry the clock of
+/// their sender, and applications may forward it.
 fn observe_clock() -> Action {
     Action::new("observe-clock", [X, M]).when(CLOCK.at(X).less(M)).set(CLOCK, X, M)
 }
@@ -163,7 +165,7 @@ fn invariant() -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Conjuncts about the states of processes.
+/// Returns the conjuncts about the states of processes.
 fn processes() -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
@@ -181,7 +183,7 @@ fn processes() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about messages in flight and deferred replies.
+/// Returns the conjuncts about messages in flight and deferred replies.
 fn messages() -> Vec<Conjunct> {
     let is_present = |process| WAITING.at(process) & P.differs(Q) & T.equals(STAMP.at(process));
     vec![
@@ -228,7 +230,7 @@ fn messages() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about replies, received or in flight.
+/// Returns the conjuncts about replies, received or in flight.
 fn grants() -> Vec<Conjunct> {
     // p has granted the present request of q: its reply is received or in flight.
     let has_granted = GRANTED.at((Q, P)) | REPLY.at((P, Q, STAMP.at(Q)));

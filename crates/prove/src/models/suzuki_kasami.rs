@@ -24,7 +24,7 @@ use crate::structure::value::Value;
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
 /// The token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
-/// `RN`: highest request number of the second process that the first one knows.
+/// `RN`: highest request number of the second process that the first process knows.
 const KNOWN: Symbol = Symbol::function("known", &[Process, Process], Int);
 /// `LN`, in the token: number of the last request of a process that was served.
 const SERVED: Symbol = Symbol::function("served", &[Process], Int);
@@ -38,9 +38,9 @@ const FIRST: Symbol = Symbol::constant("first", Process);
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 const N: Variable = Variable::int("n");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
-/// Peer of the step.
+/// Process whose request `X` receives, or to which `X` sends the token.
 const Y: Variable = Variable::process("y");
 /// Number in the received request.
 const M: Variable = Variable::int("m");
@@ -212,7 +212,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     structure
 }
 
-/// Adds the state that travels with the token.
+/// Adds to `structure` the state that travels with the token.
 fn add_token(structure: &mut Structure, token: Tree<'_>) {
     for (process, number) in (0..).zip(token.field("served").elements()) {
         structure.set(SERVED, [Value::process(process)], number.int());

@@ -31,7 +31,7 @@ const FIRST: Symbol = Symbol::constant("first", Process);
 
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
-/// Process that steps.
+/// Process that takes the step.
 const X: Variable = Variable::process("x");
 
 /// Entry of the catalogue.

@@ -1,8 +1,9 @@
 //! Votes of Maekawa's algorithm, for quorums that a process keeps or changes.
 //!
-//! Messages stay in flight after their receipt. A vote has the time stamp of the request, and a
-//! number that grows when a process returns the vote for it. A process without a request has
-//! forgotten its time stamp and the numbers, as in the code; its clock is at least as high.
+//! Messages stay in flight after their receipt. A vote carries the time stamp of its request, and a
+//! number. The number grows when the process with the request returns the vote. A process without a
+//! request has forgotten its time stamp and these numbers, as in the code. Its clock is at least as
+//! high as the forgotten time stamp.
 
 pub(super) mod mapping;
 
@@ -14,19 +15,21 @@ use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
 use crate::models::lock::{self, INSIDE, WAITING, is_active};
 
-/// Time stamp of the present request. 0 without a request.
+/// Time stamp of a process's present request. 0 without a request.
 pub(super) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 /// Logical clock of a process.
 pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 /// Quorum whose votes the present request needs.
 pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
-/// The first process has the vote of the second one.
+/// The first process has the vote of the second process.
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
-/// Number of the vote of the second process that the first one awaits or has. 0 without a request.
+/// Number of the vote of the second process that the first process awaits or has. 0 without a
+/// request.
 pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
 /// A voter has given its vote to a process.
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
-/// Process that has the vote of a voter. The voter itself if it has not voted.
+/// Process that has the vote of a voter. It is the voter itself if the voter has not given its
+/// vote.
 pub(super) const CANDIDATE: Symbol = Symbol::function("candidate", &[Process], Process);
 /// Time stamp of the request for which a voter has voted.
 pub(super) const VOTED_STAMP: Symbol = Symbol::function("voted-stamp", &[Process], Int);
@@ -38,13 +41,13 @@ pub(super) const QUEUED: Symbol = Symbol::relation("queued", &[Process, Process,
 pub(super) const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
 /// A vote is in flight: voter, process, time stamp, number.
 pub(super) const LOCKED: Symbol = Symbol::relation("locked", &[Process, Process, Int, Int]);
-/// A vote is on its way back: process, voter, time stamp, number.
+/// A returned vote is in flight: process, voter, time stamp, number.
 pub(super) const RELINQUISH: Symbol = Symbol::relation("relinquish", &[Process, Process, Int, Int]);
 /// A release is in flight: process, voter, time stamp, number.
 pub(super) const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
 /// A voter is a member of a quorum.
 pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// Some voter of both quorums.
+/// A process that is a member of both quorums.
 pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 pub(super) const P: Variable = Variable::process("p");
@@ -58,7 +61,7 @@ const B: Variable = Variable::quorum("b");
 pub(super) const X: Variable = Variable::process("x");
 /// Process that votes.
 pub(super) const W: Variable = Variable::process("w");
-/// Process whose request a voter serves next.
+/// Process whose request the voter serves next.
 pub(super) const Y: Variable = Variable::process("y");
 /// Time stamp and number of the received message.
 const M: Variable = Variable::int("m");
@@ -67,7 +70,7 @@ const K: Variable = Variable::int("k");
 pub(super) const NEXT_STAMP: Variable = Variable::int("next-stamp");
 pub(super) const NEXT_NUMBER: Variable = Variable::int("next-number");
 
-/// Symbols of the state, without the quorum of a process.
+/// Symbols of the state, except `QUORUM`.
 pub(super) const STATE: [Symbol; 15] = [
     WAITING,
     INSIDE,
@@ -104,13 +107,14 @@ pub(super) fn initial() -> Vec<Term> {
     ]
 }
 
-/// A voter belongs to the quorum of a process.
+/// Returns the formula that `voter` belongs to the quorum of `process`.
 pub(super) fn asks(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// *Request*: asks the voters of a quorum for their votes, with a new time stamp.
-pub(super) fn requests(action: Action, quorum: Term) -> Action {
+/// *Request*: adds to an action that `X` asks the voters of a quorum for their votes, with a new
+/// time stamp.
+pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
     action
@@ -122,8 +126,8 @@ pub(super) fn requests(action: Action, quorum: Term) -> Action {
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
-/// Forgets the request of the process that steps.
-pub(super) fn forgets_request(action: Action) -> Action {
+/// Adds to an action that `X` forgets its request.
+pub(super) fn forget_request(action: Action) -> Action {
     action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
         NUMBER,
         [P, V],
@@ -131,7 +135,7 @@ pub(super) fn forgets_request(action: Action) -> Action {
     )
 }
 
-/// *Enter*: all voters of the quorum that count have voted.
+/// *Enter*: `X` enters when it has the votes of all voters of its quorum for which `counts` holds.
 pub(super) fn enter(counts: Term) -> Action {
     Action::new("enter", [X])
         .when(WAITING.at(X) & for_all([V], (asks(X, V) & counts).implies(HAS_VOTE.at((X, V)))))
@@ -139,8 +143,8 @@ pub(super) fn enter(counts: Term) -> Action {
         .set(INSIDE, X, true)
 }
 
-/// Receipt of votes, their return, and the exit.
-pub(super) fn of_processes(is_up: &Term) -> Vec<Action> {
+/// Returns the actions by which a process receives votes, returns them and exits.
+pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
     let is_over = P.equals(X) & asks(X, V) & T.equals(STAMP.at(X)) & N.equals(NUMBER.at((X, V)));
     let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(NUMBER.at((X, W)));
     let is_present = is_active(X) & M.equals(STAMP.at(X));
@@ -151,13 +155,13 @@ pub(super) fn of_processes(is_up: &Term) -> Vec<Action> {
         Action::new("return-late-vote", [X, W, M, K])
             .when(LOCKED.at((W, X, M, K)) & !is_present & is_up.clone())
             .add(RELEASE, (X, W, M, K)),
-        // In the code only after an inquiry, and if another voter has failed.
+        // The code does this only after an inquiry, and if another voter has failed.
         Action::new("relinquish", [X, W])
             .when(WAITING.at(X) & HAS_VOTE.at((X, W)))
             .add(RELINQUISH, (Term::from(X), W, STAMP.at(X), NUMBER.at((X, W))))
             .remove(HAS_VOTE, (X, W))
             .set(NUMBER, (X, W), NUMBER.at((X, W)) + 1),
-        forgets_request(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false).define(
+        forget_request(Action::new("exit", [X]).when(INSIDE.at(X)).set(INSIDE, X, false).define(
             RELEASE,
             [P, V, T, N],
             RELEASE.at((P, V, T, N)) | is_over,
@@ -165,13 +169,8 @@ pub(super) fn of_processes(is_up: &Term) -> Vec<Action> {
     ]
 }
 
-/// A voter gives its vote to the request that it serves next.
-pub(super) fn votes_for(
-    action: Action,
-    process: Variable,
-    stamp: Variable,
-    number: Term,
-) -> Action {
+/// Adds to an action that the voter `W` gives its vote to this request.
+pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, number: Term) -> Action {
     action
         .set(HAS_VOTED, W, true)
         .set(CANDIDATE, W, process)
@@ -180,8 +179,8 @@ pub(super) fn votes_for(
         .add(LOCKED, (W, process, stamp, number))
 }
 
-/// A voter has its vote back, and no request waits for it.
-pub(super) fn becomes_free(action: Action) -> Action {
+/// Adds to an action that the voter `W` has its vote back and gives it to no request.
+pub(super) fn become_free(action: Action) -> Action {
     action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
         VOTED_NUMBER,
         W,
@@ -189,8 +188,9 @@ pub(super) fn becomes_free(action: Action) -> Action {
     )
 }
 
-/// Receipt of requests and of returned votes. A request is received if `is_due`.
-pub(super) fn of_voters(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<Action> {
+/// Returns the actions by which a voter receives requests and returned votes. A voter receives a
+/// request only if `is_due` holds for the time stamp of the request.
+pub(super) fn voter_actions(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<Action> {
     let observed = choose(CLOCK.at(W).less(M), M, CLOCK.at(W));
     let receive = |name| {
         Action::new(name, [X, W, M])
@@ -204,12 +204,12 @@ pub(super) fn of_voters(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<
     let parameters = [X, W, M, K, Y, NEXT_STAMP, NEXT_NUMBER];
     let returned = V.equals(W) & P.equals(X) & T.equals(M) & N.equals(K.plus(1));
     let is_kept = V.differs(W) | is_other;
-    let votes_for_next = |action| votes_for(action, Y, NEXT_STAMP, NEXT_NUMBER.into());
+    let vote_for_next = |action| vote_for(action, Y, NEXT_STAMP, NEXT_NUMBER.into());
     vec![
-        votes_for(receive("vote").when(!HAS_VOTED.at(W)), X, M, 1.into()),
+        vote_for(receive("vote").when(!HAS_VOTED.at(W)), X, M, 1.into()),
         receive("queue-request").when(HAS_VOTED.at(W)).add(QUEUED, (W, X, M, 1)),
         receive("receive-known-request"),
-        votes_for_next(
+        vote_for_next(
             Action::new("vote-after-return", parameters)
                 .when(RELINQUISH.at((X, W, M, K)) & is_given.clone())
                 .when(is_next.clone() | is_returned)
@@ -219,18 +219,19 @@ pub(super) fn of_voters(is_up: &Term, is_due: impl Fn(Variable) -> Term) -> Vec<
                     (QUEUED.at((V, P, T, N)) | returned) & is_kept.clone(),
                 ),
         ),
-        votes_for_next(
+        vote_for_next(
             Action::new("vote-after-release", parameters)
                 .when(RELEASE.at((X, W, M, K)) & is_given.clone() & is_next)
                 .define(QUEUED, [V, P, T, N], QUEUED.at((V, P, T, N)) & is_kept),
         ),
-        becomes_free(
+        become_free(
             Action::new("become-free", [X, W, M, K]).when(RELEASE.at((X, W, M, K)) & is_given),
         ),
     ]
 }
 
-/// A voter has given its vote to this request.
+/// Returns the formula that `voter` has given its vote to the request of `process` with `stamp`,
+/// and that this vote has the given number.
 pub(super) fn has_given(
     voter: Variable,
     process: Variable,
@@ -243,7 +244,7 @@ pub(super) fn has_given(
         & VOTED_NUMBER.at(voter).equals(number)
 }
 
-/// A process awaits the vote of `v` on its way, or has it.
+/// Returns the formula that `process` has the vote of `V`, or that this vote is in flight to it.
 pub(super) fn awaits_or_has(process: Variable) -> Term {
     let number = NUMBER.at((process, V));
     is_active(process)
@@ -251,13 +252,15 @@ pub(super) fn awaits_or_has(process: Variable) -> Term {
             | LOCKED.at((Term::from(V), process, STAMP.at(process), number)))
 }
 
-/// A request of `process` with this time stamp is not its present one.
+/// Returns the formula that a request of `process` with this time stamp is over: the process has no
+/// request, or its present request has a higher time stamp.
 pub(super) fn is_over(process: &Term, stamp: &Term) -> Term {
     let is_active = WAITING.at(process.clone()) | INSIDE.at(process.clone());
     is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
 }
 
-/// A stamp and number of a request of `process` at voter `v` are not in the future.
+/// Returns the formula that this time stamp and number belong to a request that `process` makes now
+/// or made earlier, at the voter `V`. `is_down` returns the formula that a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);
@@ -265,8 +268,9 @@ fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) 
         & (is_over(process, stamp) | is_present)
 }
 
-/// Conjuncts about processes and their votes, without the uniqueness of votes.
-pub(super) fn of_votes(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
+/// Returns the conjuncts about processes and their votes, except those about the uniqueness of
+/// votes.
+pub(super) fn vote_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
         lock::phases(),
@@ -301,8 +305,8 @@ pub(super) fn of_votes(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about messages and queued requests.
-pub(super) fn of_messages(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
+/// Returns the conjuncts about messages and queued requests.
+pub(super) fn message_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     let process = Term::from(P);
     let known = || is_known(&process, &T.into(), N.into(), is_down);
     let is_past = is_down(&process) | T.at_most(CLOCK.at(P));

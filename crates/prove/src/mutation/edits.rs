@@ -1,4 +1,4 @@
-//! Edits of a formula: every formula that differs from it in one place.
+//! Edits of a formula: all formulas that differ from a given one in one place.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::mutation::mutant::Operator;
 /// Direction in which edits may change a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// The formula may hold more often.
+    /// The formula after the edit may hold in more states.
     Weaker,
-    /// The formula may hold less often.
+    /// The formula after the edit may hold in fewer states.
     Stronger,
-    /// Any change of a formula.
+    /// The formula may change in any way.
     Any,
 }
 
@@ -57,14 +57,14 @@ impl Edit {
     }
 }
 
-/// Returns all edits of a formula. An edit that names another process replaces one parameter of
-/// the action by another one.
+/// Returns all edits of a formula in `direction`. `parameters` are those of the action to which the
+/// formula belongs. Some edits replace one process among them by another one.
 pub(super) fn edits(term: &Term, direction: Direction, parameters: &[Variable]) -> Vec<Edit> {
     Editor { parameters }.edits(term, direction)
 }
 
 struct Editor<'a> {
-    /// Parameters of the action.
+    /// Parameters of the action to which the formula belongs.
     parameters: &'a [Variable],
 }
 
@@ -74,7 +74,7 @@ impl Editor<'_> {
         match &*term.0 {
             Node::Variable(_) | Node::Bool(_) | Node::Int(_) | Node::Real(..) => {}
             Node::Apply(symbol, arguments) => {
-                // The processes among the arguments have been replaced with the whole.
+                // `at_root` has already replaced the processes among the arguments.
                 let inner = self.parts(arguments, Direction::Any, |it| Node::Apply(*symbol, it));
                 edits.extend(inner.into_iter().filter(|edit| edit.operator != Operator::Process));
             }
@@ -156,8 +156,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Returns the edits inside of a conditional value. The conditions that select the point of
-    /// `Action::set` keep their shape.
+    /// Returns the edits of a conditional value. A condition that selects the point of
+    /// `Action::set` changes only in the processes that it mentions.
     fn in_choice(
         &self,
         condition: &Term,
@@ -178,7 +178,7 @@ impl Editor<'_> {
         let is_maximum = is_maximum(condition, then, otherwise);
         let conditions = conditions.filter(|edit| match edit.operator {
             Operator::Process => true,
-            // The larger of two equal numbers is the same.
+            // The maximum of two numbers is the same with a strict and with a weak comparison.
             Operator::Comparison => !is_point && !is_maximum,
             _ => !is_point,
         });
@@ -197,7 +197,8 @@ impl Editor<'_> {
         edits
     }
 
-    /// Returns the edits of one of several parts.
+    /// Returns the edits of a term that change one of its `parts`. `whole` builds the term from its
+    /// parts.
     fn parts(
         &self,
         parts: &[Term],
@@ -217,7 +218,8 @@ impl Editor<'_> {
         edits
     }
 
-    /// Returns the edits of one of two operands.
+    /// Returns the edits of a term that change one of its operands `a` and `b`. `whole` builds the
+    /// term from its operands.
     fn operands(&self, a: &Term, b: &Term, whole: fn(Term, Term) -> Node) -> Vec<Edit> {
         let left = self.edits(a, Direction::Any).into_iter();
         let left = left.map(|edit| edit.within(|it| whole(it, b.clone())));
@@ -225,7 +227,8 @@ impl Editor<'_> {
         left.chain(right.map(|edit| edit.within(|it| whole(a.clone(), it)))).collect()
     }
 
-    /// Returns a term with another process parameter in place of one among its parts.
+    /// Returns the edits that replace one process parameter among the `parts` of a term by another
+    /// process parameter.
     fn other_processes(
         &self,
         term: &Term,
@@ -254,7 +257,8 @@ fn replaced(before: &Term, after: Term, operator: Operator) -> Edit {
     Edit::new(after, operator, change)
 }
 
-/// Returns a conjunction or disjunction without each of its parts.
+/// Returns the edits that leave out one of the `parts` of a conjunction or disjunction. `whole`
+/// builds the term from its parts.
 fn without_each(parts: &[Term], whole: fn(Vec<Term>) -> Term) -> Vec<Edit> {
     let without = |(index, part): (usize, &Term)| {
         let mut rest = parts.to_vec();
@@ -268,7 +272,8 @@ fn is_number(term: &Term) -> bool {
     matches!(term.sort(), Sort::Int | Sort::Real)
 }
 
-/// Returns true if a conditional value is the larger of the two numbers that it compares.
+/// Returns true if a conditional value is the maximum of the two numbers that its condition
+/// compares.
 fn is_maximum(condition: &Term, then: &Term, otherwise: &Term) -> bool {
     matches!(&*condition.0, Node::Less(low, high) if high == then && low == otherwise)
 }

@@ -1,4 +1,4 @@
-//! Formulas in the notation of a reader, for descriptions of changes.
+//! Formulas in the usual notation, for descriptions of changes.
 
 use crate::logic::term::{Node, Term};
 use crate::logic::variable::Variable;
@@ -47,7 +47,7 @@ fn quantified(quantifier: &str, variables: &[Variable], body: &Term) -> String {
     format!("{quantifier} {}: {}", variables.join(", "), text(body))
 }
 
-/// Returns an operand, in parentheses if it has an operator.
+/// Returns an operand of a formula as text, in parentheses if the operand has an operator.
 fn part(term: &Term) -> String {
     match &*term.0 {
         Node::Variable(_) | Node::Apply(..) | Node::Bool(_) | Node::Int(_) | Node::Real(..) => {

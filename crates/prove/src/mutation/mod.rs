@@ -1,4 +1,4 @@
-//! Mutants of models: one changed rule each. They show that the invariant notices mistakes.
+//! Mutants of models, each with one changed rule. They show that the invariant notices mistakes.
 
 pub(crate) mod edits;
 pub(crate) mod formula_text;

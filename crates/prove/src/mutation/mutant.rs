@@ -1,4 +1,4 @@
-//! Mutants of a model: one rule of it is changed.
+//! Mutants of a model: in each of them, one rule is changed.
 
 use std::fmt::{self, Display};
 
@@ -15,15 +15,15 @@ pub enum Operator {
     Condition,
     /// A condition of the guard is reversed.
     Negation,
-    /// A strict comparison becomes a weak one, an equation an inequality, or the reverse.
+    /// A strict comparison becomes a weak one, an equation becomes an inequality, or the reverse.
     Comparison,
     /// A condition on all processes becomes one on some process.
     Quantifier,
     /// An update is left out.
     Update,
-    /// A new value differs: without an increment, or without its case distinction.
+    /// The new value in an update is changed: an increment or a case distinction is left out.
     Value,
-    /// Another process takes the place of one.
+    /// One process is replaced by another one.
     Process,
 }
 
@@ -42,7 +42,7 @@ impl Operator {
     }
 }
 
-/// A changed rule of a model.
+/// A mutant of a model: the model with one changed rule.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     /// Kind of change.
@@ -54,7 +54,7 @@ pub struct Mutant {
     rule: Rule,
 }
 
-/// Part of a model with its new definition.
+/// Part of a model that is replaced, with its new definition.
 #[derive(Clone, Debug)]
 enum Rule {
     Initial(usize, Term),
@@ -72,8 +72,8 @@ impl Mutant {
         changed
     }
 
-    /// Returns the index of the changed action among those of the processes. `None` if the initial
-    /// condition is changed.
+    /// Returns the index of the changed action among the actions of the processes. `None` if the
+    /// initial condition is changed.
     pub(super) fn action_index(&self) -> Option<usize> {
         match self.rule {
             Rule::Initial(..) => None,
@@ -81,7 +81,8 @@ impl Mutant {
         }
     }
 
-    /// Returns true if both make the same change, or changes with the same description.
+    /// Returns true if both mutants make the same change, or if their changes have the same
+    /// description.
     fn is_like(&self, other: &Mutant) -> bool {
         let is_same_rule = match (&self.rule, &other.rule) {
             (Rule::Initial(i, one), Rule::Initial(j, other)) => i == j && one == other,
@@ -101,7 +102,7 @@ impl Display for Mutant {
 /// Returns all mutants of a model, in a fixed order.
 ///
 /// A change that only forbids steps, or only loses messages, cannot violate safety. Such mutants
-/// are left out where the form of the change shows it.
+/// are left out if the form of the change shows this.
 pub fn mutants(model: &Model) -> Vec<Mutant> {
     let mut found: Vec<Mutant> = Vec::new();
     let initial = model.initial.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));
@@ -115,7 +116,7 @@ pub fn mutants(model: &Model) -> Vec<Mutant> {
     found
 }
 
-/// Returns the initial condition without each of its parts.
+/// Returns the mutants that leave out one part of the initial condition.
 fn of_initial(index: usize, condition: &Term) -> Vec<Mutant> {
     let mutant = |edit: Edit| Mutant {
         operator: edit.operator,
@@ -162,7 +163,7 @@ fn of_action(model: &Model, index: usize, action: &Action) -> Vec<Mutant> {
                 changed,
             ));
         }
-        // Fewer messages in flight are covered by their loss.
+        // A change that only removes messages in flight is covered by the loss of messages.
         let direction = if is_message { Direction::Weaker } else { Direction::Any };
         for edit in edits(&update.value, direction, &action.parameters) {
             let mut changed = action.clone();

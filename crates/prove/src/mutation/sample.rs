@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use crate::model::Model;
 use crate::mutation::mutant::{Mutant, Operator, mutants};
 
-/// Returns `count` different mutants of a model, or all if it has fewer. Equal seeds give equal
-/// samples. Each kind of change is drawn equally often, as far as the model has mutants of it.
-pub fn sample(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
-    let mut numbers = Numbers(seed);
+/// Draws `count` different mutants of a model, or all if it has fewer. Equal seeds give equal
+/// samples. Each kind of change is drawn equally often, as far as the model has mutants of this
+/// kind.
+pub fn sample_mutants(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
+    let mut numbers = SplitMix64(seed);
     let mut kinds: BTreeMap<Operator, Vec<Mutant>> = BTreeMap::new();
     for mutant in mutants(model) {
         kinds.entry(mutant.operator).or_default().push(mutant);
@@ -25,9 +26,9 @@ pub fn sample(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
 }
 
 /// Pseudorandom numbers: SplitMix64 of Steele, Lea and Flood, 2014.
-struct Numbers(u64);
+struct SplitMix64(u64);
 
-impl Numbers {
+impl SplitMix64 {
     /// Returns a number below a positive bound.
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -43,11 +44,11 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::find;
+    use crate::models::find_entry;
 
     fn changes(count: usize, seed: u64) -> Vec<String> {
-        let model = find("ricart-agrawala").expect("it has a model").model();
-        sample(&model, count, seed).iter().map(ToString::to_string).collect()
+        let model = find_entry("ricart-agrawala").expect("it has a model").model();
+        sample_mutants(&model, count, seed).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::error::ProveError;
 use crate::logic::term::{Operations, Term, all, any, for_all};
 use crate::model::Model;
-use crate::model::action::{Action, places};
+use crate::model::action::{Action, argument_variables};
 use crate::mutation::mutant::Mutant;
 use crate::obligations::counterexample::{Counterexample, Induction};
 use crate::obligations::parallel::for_each_index;
@@ -18,12 +18,13 @@ use crate::solver::process::{Goal, Satisfiability};
 pub enum MutantVerdict {
     /// The invariant refuses the mutant: this obligation does not hold.
     Refused {
-        /// The obligation that is false.
+        /// An obligation that does not hold for the mutant.
         obligation: Obligation,
         /// Counterexample to induction, if it is small enough to show.
         counterexample: Option<Box<Counterexample>>,
     },
-    /// In every state that satisfies the invariant, the mutant has the same steps.
+    /// The mutant has the same initial states as the model, and the same steps in every state that
+    /// satisfies the invariant.
     Equivalent,
     /// In every state that satisfies the invariant, each step of the changed action is a step of
     /// the original action. Some steps are missing, so the mutant is safe.
@@ -77,7 +78,7 @@ impl MutantVerdict {
 /// # Errors
 ///
 /// Returns an error if the solver cannot be started.
-pub fn judge(
+pub fn judge_mutants(
     model: &Model,
     mutants: &[Mutant],
     solver: &Solver,
@@ -93,10 +94,11 @@ fn judge_one(model: &Model, mutant: &Mutant, solver: &Solver) -> Result<MutantVe
         return Ok(refused_by(action, found));
     }
     let sameness = match (original, action) {
-        (Some(original), Some(action)) => compared(model, original, action, solver)?,
-        _ => compared_initially(model, &changed, solver)?,
+        (Some(original), Some(action)) => compare_actions(model, original, action, solver)?,
+        _ => compare_initial_conditions(model, &changed, solver)?,
     };
-    // The other obligations are those of the original model.
+    // The changed action or initial condition has its own obligations. All others are those of the
+    // original model, which are proved.
     let open = decide(&changed, action, solver, Extent::UntilOpen)?.pop();
     let open = open.filter(|it| !matches!(it.outcome, Outcome::Proved));
     Ok(match (open, sameness) {
@@ -107,7 +109,7 @@ fn judge_one(model: &Model, mutant: &Mutant, solver: &Solver) -> Result<MutantVe
             };
             MutantVerdict::Refused { obligation: open.obligation, counterexample }
         }
-        // The original has these obligations as well, and they are proved.
+        // The mutant has the same or fewer steps than the original, which is proved.
         (_, Some(verdict)) => verdict,
         (Some(open), None) => MutantVerdict::Undecided(open.obligation),
         (None, None) => MutantVerdict::Safe,
@@ -123,9 +125,9 @@ fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
     MutantVerdict::Refused { obligation, counterexample: Some(Box::new(found)) }
 }
 
-/// Compares a changed action with the original. Returns [`MutantVerdict::Equivalent`] or
-/// [`MutantVerdict::FewerSteps`] if the solver proves it.
-fn compared(
+/// Compares a changed action with the original action. Returns [`MutantVerdict::Equivalent`] or
+/// [`MutantVerdict::FewerSteps`] if the solver proves it, and `None` otherwise.
+fn compare_actions(
     model: &Model,
     original: &Action,
     changed: &Action,
@@ -145,19 +147,21 @@ fn compared(
     }))
 }
 
-/// Returns the formula that both actions lead to the same state.
+/// Returns the formula that the two actions lead to the same state.
 fn is_same_result(one: &Action, other: &Action) -> Term {
     let symbols = one.updates.keys().chain(other.updates.keys());
     all(symbols.map(|symbol| {
-        let arguments = places(*symbol);
+        let arguments = argument_variables(*symbol);
         let [left, right] = [one, other].map(|action| action.value_of(*symbol, &arguments));
         let is_same = left.equals(right);
         if arguments.is_empty() { is_same } else { for_all(arguments, is_same) }
     }))
 }
 
-/// Compares a changed initial condition with the original one.
-fn compared_initially(
+/// Compares the initial condition of `changed` with that of `model`. Returns
+/// [`MutantVerdict::Equivalent`] if the solver proves that the original condition still follows,
+/// and `None` otherwise.
+fn compare_initial_conditions(
     model: &Model,
     changed: &Model,
     solver: &Solver,

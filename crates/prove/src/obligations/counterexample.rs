@@ -23,10 +23,10 @@ use crate::solver::process::{Goal, SolverProcess};
 use crate::solver::solver_model::{ModelValue, SolverModel};
 use crate::structure::evaluation::{Assignment, Evaluation};
 use crate::structure::table::Structure;
-use crate::structure::transition::{try_apply, tuples};
+use crate::structure::transition::{try_apply_action, tuples};
 use crate::structure::value::Value;
 
-/// Query for a step that violates a conjunct, or for a state in which a step is possible.
+/// Query for a step after which a conjunct is violated, or for a state in which a step is possible.
 #[derive(Clone)]
 pub(crate) struct Induction<'m> {
     assumed: Vec<&'m Term>,
@@ -35,8 +35,8 @@ pub(crate) struct Induction<'m> {
 }
 
 impl<'m> Induction<'m> {
-    /// Begins in a state that satisfies the invariant, and takes an action. Begins and ends in an
-    /// initial state without an action.
+    /// Returns the query for a step by `action` from a state that satisfies the invariant. If
+    /// `action` is `None`, the query is for an initial state.
     pub(crate) fn of(model: &'m Model, action: Option<&'m Action>) -> Self {
         let invariant = model.invariant.iter().map(|conjunct| &conjunct.formula);
         let assumed = match action {
@@ -46,19 +46,20 @@ impl<'m> Induction<'m> {
         Induction { assumed, action, conjuncts: Vec::new() }
     }
 
-    /// Demands that a conjunct is violated at the end.
-    pub(super) fn against(mut self, conjunct: &'m Conjunct) -> Self {
+    /// Restricts the query to steps after which this conjunct is violated.
+    pub(super) fn violating(mut self, conjunct: &'m Conjunct) -> Self {
         self.conjuncts = vec![conjunct];
         self
     }
 
-    /// Demands that some conjunct of the invariant is violated at the end.
-    pub(crate) fn against_all(mut self, model: &'m Model) -> Self {
+    /// Restricts the query to steps after which some conjunct of the invariant is violated.
+    pub(crate) fn violating_any(mut self, model: &'m Model) -> Self {
         self.conjuncts = model.invariant.iter().collect();
         self
     }
 
-    /// Starts a solver that knows the model, and assumes the state before the action.
+    /// Starts a solver process. It knows the symbols and axioms of the model, and assumes that the
+    /// query's conditions on the state before the step hold.
     pub(crate) fn begin(
         &self,
         model: &Model,
@@ -77,7 +78,8 @@ impl<'m> Induction<'m> {
         Ok(process)
     }
 
-    /// Returns the formula that a conjunct is violated; true without conjuncts.
+    /// Returns the formula that one of the conjuncts of this query is violated after the step.
+    /// Returns the formula *true* if the query has no conjunct.
     pub(super) fn violation(&self) -> Term {
         let violated = |it: &&Conjunct| !self.afterwards(&it.formula);
         match self.conjuncts.is_empty() {
@@ -110,7 +112,7 @@ impl<'m> Induction<'m> {
 /// Counterexample to induction. It is not a run: the state before need not be reachable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
-    /// Action that violates the conjunct. `None` if an initial state violates it.
+    /// Action after which the conjunct is violated. `None` if an initial state violates it.
     pub action: Option<Action>,
     /// Values of the parameters of the action.
     pub parameters: Assignment,
@@ -122,13 +124,14 @@ pub struct Counterexample {
     pub conjunct: &'static str,
     /// Statement of the violated conjunct.
     pub statement: &'static str,
-    /// Values for which the conjunct is violated.
+    /// Values of the conjunct's outermost variables for which it is violated. Empty if none were
+    /// found.
     pub witness: Assignment,
     symbols: Vec<Symbol>,
 }
 
-/// Translates the model of a solver into structures. Returns `None` if numbers are too large for
-/// their types.
+/// Translates the model that a solver found into a counterexample. Returns `None` if numbers are
+/// too large for their types.
 pub(super) fn decode(
     model: &Model,
     induction: &Induction<'_>,
@@ -162,7 +165,9 @@ pub(super) fn decode(
         }
     }
     let after = match induction.action {
-        Some(action) if !induction.conjuncts.is_empty() => try_apply(&before, action, &parameters)?,
+        Some(action) if !induction.conjuncts.is_empty() => {
+            try_apply_action(&before, action, &parameters)?
+        }
         // An example of a state in which the action is possible.
         Some(_) | None => before.clone(),
     };
@@ -185,10 +190,10 @@ pub(super) fn decode(
     })
 }
 
-/// Translates values of a solver.
+/// Translation of the values in a model that a solver found.
 struct Decoder<'f> {
     found: &'f SolverModel,
-    /// Elements by the name that the solver gave them.
+    /// For each name that the solver gave to an element: the element of the structure.
     names: BTreeMap<ModelValue, Value>,
 }
 
@@ -223,7 +228,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Translates a value. A symbol without a value in the model may have any, such as the default.
+    /// Translates a value of the solver. If the solver gives none, any value is right, so the
+    /// default is used.
     fn translated(&self, value: Option<ModelValue>, sort: Sort) -> Value {
         let default = Value::default_of(sort);
         match (value, sort) {
@@ -240,8 +246,8 @@ impl Decoder<'_> {
     }
 }
 
-/// Returns values of the outermost variables for which a formula is false. Empty if there are none
-/// among the numbers that occur.
+/// Returns values of the outermost variables for which `formula` is false in `structure`. Returns
+/// no values if none are found among the numbers that occur there.
 pub(crate) fn witness(structure: &Structure, formula: &Term) -> Assignment {
     let Node::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
     let evaluation = Evaluation::new(structure);

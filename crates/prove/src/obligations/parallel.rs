@@ -1,4 +1,4 @@
-//! Parallel work: each job has solver processes of its own.
+//! Parallel jobs, each with solver processes of its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -12,10 +12,11 @@ use crate::obligations::search::{MAX_PROCESSES, OpenGroups, search};
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 
-/// Decides all obligations of a model.
+/// Decides all obligations of a model: that the initial states satisfy the invariant, and that
+/// every action preserves it.
 ///
-/// The initial states satisfy the invariant, and every action preserves it. Both are decided for
-/// any number of processes. Each action is decided by a solver process of its own, in parallel.
+/// Both are decided for any number of processes. Each action has a solver process of its own, and
+/// these processes run in parallel.
 ///
 /// # Errors
 ///
@@ -39,11 +40,11 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, ProveError> 
     })
 }
 
-/// Obligations to decide.
+/// Selection of the obligations that are decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
-    /// Those up to the first that is refuted or undecided.
+    /// The obligations up to the first one that is refuted or undecided.
     UntilOpen,
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn decide(
             Some(action) => Obligation::Consecution { action: action.title(), conjunct: name },
             None => Obligation::Initiation(name),
         };
-        let induction = induction.clone().against(conjunct);
+        let induction = induction.clone().violating(conjunct);
         // An action that does not concern a conjunct preserves it.
         let outcome = match induction.is_unaffected() {
             true => Outcome::Proved,
@@ -83,7 +84,8 @@ pub(crate) fn decide(
     Ok(decisions)
 }
 
-/// Returns the outcome of an obligation that some state exists. Small groups are searched first.
+/// Returns the outcome of the obligation that a state exists in which the step is possible.
+/// Searches small groups first.
 fn existence_outcome(
     process: &mut SolverProcess,
     model: &Model,
@@ -102,9 +104,9 @@ fn existence_outcome(
 
 /// Returns the outcome of an obligation of an action or of the initial states.
 ///
-/// A solver seldom finds a counterexample of any size, but often soon one of a given size. So it
-/// has little time at first, and then small groups are searched. Only an obligation that is still
-/// open is decided with the whole time limit.
+/// A solver seldom finds a counterexample if the size of the group is open, but often finds one
+/// soon if the size is fixed. Therefore the solver first gets a short time limit, and then small
+/// groups are searched. Only an obligation that is still undecided gets the whole time limit.
 fn induction_outcome(
     process: &mut SolverProcess,
     model: &Model,

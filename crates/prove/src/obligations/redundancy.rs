@@ -9,33 +9,34 @@ use crate::obligations::report::Outcome;
 use crate::obligations::search::search_quickly;
 use crate::solver::Solver;
 
-/// Result of the proof without one conjunct.
+/// Result of an attempt to prove a model without one conjunct of its invariant.
 #[derive(Clone, Debug)]
-pub enum Need {
+pub enum Necessity {
     /// Without the conjunct the invariant is not inductive. The counterexample is `None` if it is
     /// too large to show.
     Needed(Option<Box<Counterexample>>),
-    /// The other conjuncts are inductive without it. Another conjunct may be needed instead, so
-    /// two redundant conjuncts need not be redundant together.
+    /// The other conjuncts are inductive without this one. Each of two redundant conjuncts may be
+    /// needed when the other one is left out.
     Redundant,
     /// The solver did not decide an obligation within its time limit.
     Undecided,
 }
 
-impl Need {
+impl Necessity {
     /// Returns the result in a word: `needed`, `redundant` or `undecided`.
     pub fn name(&self) -> &'static str {
         match self {
-            Need::Needed(_) => "needed",
-            Need::Redundant => "redundant",
-            Need::Undecided => "undecided",
+            Necessity::Needed(_) => "needed",
+            Necessity::Redundant => "redundant",
+            Necessity::Undecided => "undecided",
         }
     }
 }
 
 impl Model {
-    /// Returns the model without one conjunct of its invariant. `None` if no conjunct has this
-    /// name, or if it is the property, which is the conjunct to prove.
+    /// Returns the model without the conjunct of its invariant that is named `conjunct`. Returns
+    /// `None` if there is no such conjunct, or if it is the first one, which is the property to
+    /// prove.
     pub fn without(&self, conjunct: &str) -> Option<Model> {
         let index = self.invariant.iter().position(|it| it.name == conjunct)?;
         if index == 0 {
@@ -52,26 +53,33 @@ impl Model {
     }
 }
 
-/// Decides for each conjunct but the property whether the proof of a proved model needs it.
+/// Decides for each conjunct of a proved model, except the property, whether the proof needs the
+/// conjunct.
 ///
 /// # Errors
 ///
 /// Returns an error if the solver cannot be started.
-pub fn needs(model: &Model, solver: &Solver) -> Result<Vec<(&'static str, Need)>, ProveError> {
+pub fn assess_conjuncts(
+    model: &Model,
+    solver: &Solver,
+) -> Result<Vec<(&'static str, Necessity)>, ProveError> {
     let names: Vec<&str> = model.strengthening().iter().map(|conjunct| conjunct.name).collect();
     let needs = for_each_index(names.len(), |index| {
-        model.without(names[index]).map_or(Ok(Need::Redundant), |rest| need(&rest, solver))
+        model
+            .without(names[index])
+            .map_or(Ok(Necessity::Redundant), |rest| assess_conjunct(&rest, solver))
     })?;
     let conjuncts = model.strengthening().iter();
     Ok(conjuncts.map(|conjunct| conjunct.name).zip(needs).collect())
 }
 
-/// Decides whether the rest of an invariant is inductive. It holds in the initial states.
-fn need(rest: &Model, solver: &Solver) -> Result<Need, ProveError> {
+/// Decides whether the invariant of `rest`, which lacks one conjunct, is inductive. It holds in the
+/// initial states because the whole invariant does.
+fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, ProveError> {
     let actions = rest.all_actions();
     for action in &actions {
         if let Some(found) = search_quickly(rest, Some(action), solver)? {
-            return Ok(Need::Needed(Some(Box::new(found))));
+            return Ok(Necessity::Needed(Some(Box::new(found))));
         }
     }
     let mut is_undecided = false;
@@ -79,10 +87,10 @@ fn need(rest: &Model, solver: &Solver) -> Result<Need, ProveError> {
         for decision in decide(rest, Some(action), solver, Extent::UntilOpen)? {
             match decision.outcome {
                 Outcome::Proved => {}
-                Outcome::Refuted(found) => return Ok(Need::Needed(found)),
+                Outcome::Refuted(found) => return Ok(Necessity::Needed(found)),
                 Outcome::Undecided => is_undecided = true,
             }
         }
     }
-    Ok(if is_undecided { Need::Undecided } else { Need::Redundant })
+    Ok(if is_undecided { Necessity::Undecided } else { Necessity::Redundant })
 }

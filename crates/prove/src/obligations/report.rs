@@ -12,10 +12,10 @@ use crate::obligations::counterexample::Counterexample;
 pub enum Obligation {
     /// Some state satisfies the axioms and the initial condition. Otherwise the proof says nothing.
     InitialState,
-    /// The conjunct with this name holds in every initial state.
+    /// Every initial state satisfies the conjunct with this name.
     Initiation(String),
     /// The action with this name is possible in some state that satisfies the invariant. Otherwise
-    /// its consecution says nothing.
+    /// the obligation that the action preserves the invariant says nothing.
     Possible(String),
     /// An action preserves a conjunct: in every state that satisfies the invariant, the conjunct
     /// holds after the action.
@@ -35,7 +35,8 @@ pub enum Outcome {
     /// The obligation does not hold. The counterexample is `None` if none in a small group was
     /// found in time, or if a required state does not exist.
     Refuted(Option<Box<Counterexample>>),
-    /// The solver did not decide the obligation within its time limit. This is not a proof.
+    /// The solver did not decide the obligation within its time limit. The obligation is not
+    /// proved.
     Undecided,
 }
 
@@ -44,7 +45,7 @@ pub enum Outcome {
 pub struct Decision {
     /// The decided obligation.
     pub obligation: Obligation,
-    /// The solver's answer.
+    /// Result that the solver found.
     pub outcome: Outcome,
 }
 
@@ -55,7 +56,7 @@ pub struct ProofReport {
     pub algorithm: &'static str,
     /// Name of the proved property.
     pub property: &'static str,
-    /// Name and version of the solver.
+    /// Name and version of the solver that decided the obligations.
     pub solver: String,
     /// Number of actions, including losses of messages.
     pub actions: usize,
@@ -63,7 +64,7 @@ pub struct ProofReport {
     pub conjuncts: usize,
     /// The obligations with their results.
     pub decisions: Vec<Decision>,
-    /// Duration of the proof.
+    /// Time that the proof took.
     pub elapsed: Duration,
 }
 
@@ -79,16 +80,16 @@ impl ProofReport {
     }
 
     /// Returns the number of proved obligations.
-    pub fn proved(&self) -> usize {
+    pub fn proved_count(&self) -> usize {
         self.decisions.iter().filter(|it| matches!(it.outcome, Outcome::Proved)).count()
     }
 
     /// Returns the obligations that are refuted or undecided.
-    pub fn open(&self) -> impl Iterator<Item = &Decision> {
+    pub fn open_decisions(&self) -> impl Iterator<Item = &Decision> {
         self.decisions.iter().filter(|it| !matches!(it.outcome, Outcome::Proved))
     }
 
-    /// Returns the first counterexample to induction.
+    /// Returns the first counterexample to induction, or `None` if no decision has one.
     pub fn counterexample(&self) -> Option<&Counterexample> {
         self.decisions.iter().find_map(|it| match &it.outcome {
             Outcome::Refuted(counterexample) => counterexample.as_deref(),
@@ -99,7 +100,7 @@ impl ProofReport {
     /// Returns the report as JSON.
     pub fn to_json(&self) -> Json {
         let open: Vec<Json> = self
-            .open()
+            .open_decisions()
             .map(|it| {
                 json!({
                     "obligation": it.obligation.to_string(),
@@ -114,7 +115,7 @@ impl ProofReport {
             "actions": self.actions,
             "conjuncts": self.conjuncts,
             "obligations": self.decisions.len(),
-            "proved": self.proved(),
+            "proved": self.proved_count(),
             "is_proved": self.is_proved(),
             "open": open,
             "counterexample": self.counterexample().map(Counterexample::to_json),

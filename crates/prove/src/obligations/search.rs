@@ -12,16 +12,16 @@ use crate::solver::process::{Goal, Satisfiability};
 use crate::solver::solver_model::SolverModel;
 use crate::solver::{FIRST_TIMEOUT, Solver};
 
-/// Greatest number of processes of a counterexample.
+/// Greatest number of processes in a counterexample.
 pub(super) const MAX_PROCESSES: u32 = 4;
 
-/// Greatest number of quorums of a counterexample.
+/// Greatest number of quorums in a counterexample.
 const MAX_QUORUMS: u32 = 2;
 
-/// Largest group of a quick search.
+/// Number of processes in the largest group of a quick search.
 const SMALL_GROUP: u32 = 2;
 
-/// Numbers of processes and of quorums of a group.
+/// Size of a group: its numbers of processes and of quorums.
 #[derive(Clone, Copy)]
 struct GroupSize {
     processes: u32,
@@ -34,11 +34,11 @@ impl GroupSize {
     }
 }
 
-/// Groups of which the solver has not decided whether they have a counterexample.
+/// Sizes of groups for which the solver has not yet decided whether a counterexample exists.
 pub(super) struct OpenGroups(Vec<GroupSize>);
 
 impl OpenGroups {
-    /// Returns the groups of one to `largest` processes.
+    /// Returns all sizes of groups with one to `largest` processes.
     pub(super) fn up_to(largest: u32, model: &Model) -> Self {
         let has_quorums = model.sorts().contains(&Sort::Quorum);
         let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };
@@ -47,8 +47,8 @@ impl OpenGroups {
         OpenGroups((1..=largest).flat_map(sizes).collect())
     }
 
-    /// Searches these groups for a counterexample, and keeps those that the solver does not decide
-    /// within its time limit.
+    /// Searches these groups for a counterexample. Afterwards `self` contains only the groups that
+    /// the solver did not decide within its time limit.
     pub(super) fn search(
         &mut self,
         model: &Model,
@@ -69,10 +69,11 @@ impl OpenGroups {
 }
 
 /// Searches groups of one to `largest` processes for a counterexample, or for a state in which an
-/// action is possible.
+/// action is possible. Returns `None` if none is found.
 ///
-/// A solver often decides a larger group sooner. So the groups that it does not decide within
-/// [`FIRST_TIMEOUT`] are searched again after the others.
+/// A solver may decide a large group sooner than a small one. Therefore the solver first gets a
+/// short time limit for each group. The groups that are then undecided are searched again with the
+/// whole time limit.
 pub(super) fn search(
     model: &Model,
     induction: &Induction<'_>,
@@ -89,21 +90,21 @@ pub(super) fn search(
     Ok(None)
 }
 
-/// Searches small groups for a step that violates any conjunct. May miss one, because each query
-/// has at most [`FIRST_TIMEOUT`].
+/// Searches small groups for a step after which any conjunct is violated. The search may miss such
+/// a step, because each query gets at most [`FIRST_TIMEOUT`].
 pub(crate) fn search_quickly(
     model: &Model,
     action: Option<&Action>,
     solver: &Solver,
 ) -> Result<Option<Counterexample>, ProveError> {
-    let induction = Induction::of(model, action).against_all(model);
+    let induction = Induction::of(model, action).violating_any(model);
     let limit = FIRST_TIMEOUT.min(solver.query_timeout);
     let solver = solver.clone().with_query_timeout(limit);
     search(model, &induction, &solver, SMALL_GROUP)
 }
 
-/// Searches groups of one size. Returns the result of the solver, and the counterexample if there
-/// is one that can be decoded.
+/// Searches groups of one size. Returns the result of the solver and the counterexample. The
+/// counterexample is `None` if there is none or if it cannot be decoded.
 fn search_group(
     model: &Model,
     induction: &Induction<'_>,
@@ -135,7 +136,7 @@ fn search_group(
     Ok((result, found.and_then(|found| decode(model, induction, sizes, &found))))
 }
 
-/// Returns the constant that names an element of a sort.
+/// Returns the constant that stands for the element of `sort` with this index.
 pub(super) fn element(sort: Sort, index: u32) -> Variable {
     Variable::new(if sort == Sort::Quorum { "quorum" } else { "process" }, sort).renamed(index + 1)
 }

@@ -27,16 +27,17 @@ pub struct Solver {
     pub program: PathBuf,
     /// Kind of the program.
     pub kind: SolverKind,
-    /// First line of its version.
+    /// First line that the program prints about its version.
     pub version: String,
-    /// Limit for each query. A query that takes longer is undecided.
+    /// Time limit of each query. A query that takes longer is undecided.
     pub query_timeout: Duration,
 }
 
 /// Time limit of a query by default.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time limit of the first attempt at a query. Another query may make the second one unnecessary.
+/// Time limit of the first attempt at a query. Meanwhile the result of another query may make a
+/// second attempt unnecessary.
 pub(crate) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Solver {
@@ -76,15 +77,15 @@ impl Solver {
         Ok(Solver { program, kind, version, query_timeout: QUERY_TIMEOUT })
     }
 
-    /// Returns the solver with another limit for each query.
+    /// Returns the solver with `limit` as the time limit of each query.
     #[must_use]
     pub fn with_query_timeout(mut self, limit: Duration) -> Self {
         self.query_timeout = limit;
         self
     }
 
-    /// Returns the time limits of the attempts at a query: a short one and the whole one. The limit
-    /// of cvc5 cannot be changed, so it has one attempt.
+    /// Returns the time limits of the attempts at a query: [`FIRST_TIMEOUT`], then the whole limit.
+    /// The limit of cvc5 cannot be changed, so it has only one attempt.
     pub(crate) fn query_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
         let is_short = self.kind == SolverKind::Z3 && FIRST_TIMEOUT < self.query_timeout;
         is_short.then_some(FIRST_TIMEOUT).into_iter().chain([self.query_timeout])

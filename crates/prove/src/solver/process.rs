@@ -18,7 +18,8 @@ pub(crate) enum Satisfiability {
     Unknown,
 }
 
-/// Expected result of queries. A solver may be configured for it; the results stay correct.
+/// Expected result of the queries of a solver process. It may affect the configuration of the
+/// solver, but not the correctness of its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// The queries are unsatisfiable.
@@ -27,7 +28,7 @@ pub(crate) enum Goal {
     Example,
 }
 
-/// Time that a solver may exceed its own limit by, before it is killed.
+/// Time by which a solver may exceed the limit of a query before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A solver process. It is killed when the value is dropped.
@@ -37,12 +38,12 @@ pub(crate) struct SolverProcess {
     input: ChildStdin,
     lines: Receiver<io::Result<String>>,
     timeout: Duration,
-    /// True after a failure. Every later query is undecided.
+    /// True after a failure of the solver. Every later query is then undecided.
     is_dead: bool,
 }
 
 impl SolverProcess {
-    /// Starts a solver for queries of one kind.
+    /// Starts a solver process. `goal` is the expected result of its queries.
     pub(crate) fn start(solver: &Solver, goal: Goal) -> io::Result<Self> {
         let mut command = Command::new(&solver.program);
         match solver.kind {
@@ -79,7 +80,8 @@ impl SolverProcess {
         Ok(process)
     }
 
-    /// Limits the time of each later query. The limit of cvc5 is fixed at its start.
+    /// Sets the time limit of later queries. Has no effect on cvc5, whose limit is fixed at its
+    /// start.
     pub(crate) fn limit(&mut self, query_timeout: Duration) {
         if self.kind == SolverKind::Z3 {
             self.send(&format!("(set-option :timeout {})", query_timeout.as_millis()));
@@ -99,7 +101,7 @@ impl SolverProcess {
         self.send(&format!("(assert {formula})"));
     }
 
-    /// Decides whether the assertions so far and another formula are satisfiable.
+    /// Decides whether the formulas assumed so far and `formula` are satisfiable together.
     pub(crate) fn check_with(&mut self, formula: &Term) -> Satisfiability {
         self.send("(push 1)");
         self.assert(formula);
@@ -108,7 +110,7 @@ impl SolverProcess {
         result
     }
 
-    /// Decides whether the assertions so far are satisfiable.
+    /// Decides whether the formulas assumed so far are satisfiable together.
     pub(crate) fn check(&mut self) -> Satisfiability {
         self.send("(check-sat)");
         match self.line().as_deref() {
@@ -119,7 +121,8 @@ impl SolverProcess {
         }
     }
 
-    /// Returns the model of the last satisfiable query, as the solver prints it.
+    /// Returns the model of the last satisfiable query, as the solver prints it. `None` if the
+    /// solver has ended or exceeds its time.
     pub(crate) fn model(&mut self) -> Option<String> {
         self.send("(get-model)");
         let mut text = String::new();
@@ -136,7 +139,8 @@ impl SolverProcess {
         }
     }
 
-    /// Returns the next line of output. `None` if the solver has ended or exceeds its time.
+    /// Returns the next line that the solver prints. `None` if the solver has ended or exceeds its
+    /// time.
     fn line(&mut self) -> Option<String> {
         if self.is_dead {
             return None;

@@ -15,7 +15,7 @@ pub(crate) enum ModelValue {
     Element(String),
 }
 
-/// Function in the model of a solver.
+/// Definition of a function in the model of a solver.
 #[derive(Clone, Debug)]
 struct Definition {
     parameters: Vec<String>,
@@ -56,8 +56,8 @@ impl SolverModel {
         &self.numbers
     }
 
-    /// Returns the value of a symbol at these arguments. `None` if the model does not define it or
-    /// uses an operation that is not known here.
+    /// Returns the value of a symbol at these arguments. `None` if the model does not define the
+    /// symbol, or defines it with an unsupported operation.
     pub(crate) fn value(&self, symbol: &str, arguments: &[ModelValue]) -> Option<ModelValue> {
         let definition = self.definitions.get(symbol)?;
         let bound = definition.parameters.iter().cloned().zip(arguments.iter().cloned());

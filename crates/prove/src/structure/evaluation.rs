@@ -16,7 +16,7 @@ use crate::structure::value::Value;
 /// Values of variables.
 pub type Assignment = BTreeMap<Variable, Value>;
 
-/// A structure under evaluation, with the ranges of its quantifiers.
+/// A structure on which formulas are evaluated, with the ranges of quantifiers.
 #[derive(Clone, Debug)]
 pub struct Evaluation<'s> {
     structure: &'s Structure,
@@ -25,16 +25,17 @@ pub struct Evaluation<'s> {
 }
 
 impl<'s> Evaluation<'s> {
-    /// Begins an evaluation. Quantifiers over numbers range over the numbers that occur in the
-    /// structure, and 0.
+    /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0 and the numbers
+    /// that occur in the structure.
     ///
     /// This is exact for a formula that says something about a number only where a relation or a
-    /// function relates it to an element, as those of the models do.
+    /// function relates it to an element, as the formulas of the models do.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluation::with_numbers(structure, &[])
     }
 
-    /// Begins an evaluation in which quantifiers over numbers range over these, too.
+    /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0, the numbers
+    /// that occur in the structure, and the numbers in `more`.
     pub fn with_numbers(structure: &'s Structure, more: &[Value]) -> Self {
         let mut ranges = BTreeMap::new();
         for sort in Sort::UNINTERPRETED {
@@ -49,7 +50,8 @@ impl<'s> Evaluation<'s> {
         Evaluation { structure, ranges, has_overflowed: Cell::new(false) }
     }
 
-    /// Returns true if some number was too large for its type. Results are meaningless then.
+    /// Returns true if some number was too large for its type. The results of this evaluation are
+    /// meaningless then.
     pub fn has_overflowed(&self) -> bool {
         self.has_overflowed.get()
     }
@@ -129,8 +131,8 @@ impl<'s> Evaluation<'s> {
     ) -> Value {
         let [left, right] = operands.map(|operand| self.value(operand, assignment));
         let result = match (left, right) {
-            (Value::Int(a), Value::Int(b)) => whole(a, b, operator).map(Value::Int),
-            (Value::Real(a), Value::Real(b)) => rational(a, b, operator).map(Value::Real),
+            (Value::Int(a), Value::Int(b)) => integer_operation(a, b, operator).map(Value::Int),
+            (Value::Real(a), Value::Real(b)) => rational_operation(a, b, operator).map(Value::Real),
             _ => panic!("{left} and {right} are numbers of one sort"),
         };
         result.unwrap_or_else(|| {
@@ -139,7 +141,7 @@ impl<'s> Evaluation<'s> {
         })
     }
 
-    /// Returns true if the body has the truth value `wanted` for some values of the variables.
+    /// Returns true if `body` has the truth value `wanted` for some values of `variables`.
     fn some(
         &self,
         variables: &[Variable],
@@ -154,10 +156,11 @@ impl<'s> Evaluation<'s> {
         found.is_break()
     }
 
-    /// Visits the values of variables for which a formula has the truth value `wanted`.
+    /// Calls `on_found` for the values of `variables` for which `formula` has the truth value
+    /// `wanted`.
     ///
-    /// A relation that the formula requires restricts the search to the tuples of the relation:
-    /// `for all p, t: request(p, t) implies …` looks at the requests only.
+    /// The search is restricted to the tuples of a relation if the formula requires one. For
+    /// example, `for all p, t: request(p, t) implies …` considers only the tuples of `request`.
     pub(crate) fn visit(
         &self,
         variables: &[Variable],
@@ -192,8 +195,8 @@ impl<'s> Evaluation<'s> {
     }
 }
 
-/// Returns a relation between some of these variables, without repetition, that holds whenever the
-/// formula has the truth value `wanted`.
+/// Returns a relation, with different variables among `variables` as its arguments, that holds
+/// whenever the formula has the truth value `wanted`. Returns `None` if none is found.
 fn required(
     formula: &Term,
     wanted: bool,
@@ -223,8 +226,9 @@ fn required(
     }
 }
 
-/// Returns the result of an operation. `None` if it is too large for the type.
-fn whole(a: i64, b: i64, operator: char) -> Option<i64> {
+/// Returns the result of `+`, `-` or `*` on integers. `None` if the result is too large for the
+/// type.
+fn integer_operation(a: i64, b: i64, operator: char) -> Option<i64> {
     match operator {
         '+' => a.checked_add(b),
         '-' => a.checked_sub(b),
@@ -232,8 +236,13 @@ fn whole(a: i64, b: i64, operator: char) -> Option<i64> {
     }
 }
 
-/// Returns the result of an operation. `None` if it is too large for the type.
-pub(crate) fn rational(a: Ratio<i128>, b: Ratio<i128>, operator: char) -> Option<Ratio<i128>> {
+/// Returns the result of `+`, `-` or `*` on rational numbers. `None` if the result is too large for
+/// the type.
+pub(crate) fn rational_operation(
+    a: Ratio<i128>,
+    b: Ratio<i128>,
+    operator: char,
+) -> Option<Ratio<i128>> {
     let left = a.numer().checked_mul(*b.denom())?;
     let right = b.numer().checked_mul(*a.denom())?;
     let numerator = match operator {

@@ -6,7 +6,8 @@ use crate::logic::sort::Sort;
 use crate::logic::symbol::Symbol;
 use crate::structure::value::Value;
 
-/// Values of a symbol: those that differ from the default, by arguments.
+/// Values of a symbol, by its arguments. For arguments without an entry, the symbol has its default
+/// value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     default: Value,
@@ -26,12 +27,13 @@ impl Table {
         Table { default, entries: BTreeMap::new() }
     }
 
-    /// Returns the value at these arguments.
+    /// Returns the value of the symbol at these arguments.
     pub fn value(&self, arguments: &[Value]) -> Value {
         self.entries.get(arguments).copied().unwrap_or(self.default)
     }
 
-    /// Returns the entries that differ from the default.
+    /// Returns the arguments at which the symbol does not have its default value, with its values
+    /// there.
     pub fn entries(&self) -> impl Iterator<Item = (&[Value], Value)> {
         self.entries.iter().map(|(arguments, value)| (arguments.as_slice(), *value))
     }
@@ -108,20 +110,20 @@ impl Structure {
         }
     }
 
-    /// Returns the table of a symbol. `None` if it has its default value everywhere.
+    /// Returns the table of a symbol. `None` if the symbol has its default value everywhere.
     pub fn table(&self, symbol: Symbol) -> Option<&Table> {
         self.tables.get(&symbol)
     }
 
-    /// Replaces the table of a symbol.
+    /// Replaces the table of a symbol by `entries`.
     pub(crate) fn replace(&mut self, symbol: Symbol, entries: BTreeMap<Vec<Value>, Value>) {
         let mut table = Table::new(Value::default_of(symbol.range));
         entries.into_iter().for_each(|(arguments, value)| table.set(arguments, value));
         self.tables.insert(symbol, table);
     }
 
-    /// Returns the numbers of a sort that occur in the structure, and 0. Quantifiers over numbers
-    /// range over them.
+    /// Returns the numbers of a sort that occur in the structure, and 0. By default, quantifiers
+    /// over numbers range over them.
     pub fn numbers(&self, sort: Sort) -> BTreeSet<Value> {
         let mut numbers = BTreeSet::from([Value::default_of(sort)]);
         for table in self.tables.values() {
@@ -133,8 +135,8 @@ impl Structure {
         numbers
     }
 
-    /// Returns the values of symbols that differ from their default, as text: `inside(P1)`,
-    /// `clock(P2) = 3`.
+    /// Returns the values of `symbols` that differ from the default, as text such as `inside(P1)`
+    /// and `clock(P2) = 3`.
     pub fn facts(&self, symbols: impl IntoIterator<Item = Symbol>) -> Vec<String> {
         let mut facts = Vec::new();
         for symbol in symbols {
@@ -154,7 +156,8 @@ impl Structure {
         facts
     }
 
-    /// Returns true if a symbol has equal values everywhere in both structures.
+    /// Returns true if `symbol` has the same value at all arguments in this structure and in
+    /// `other`.
     pub fn agrees_on(&self, symbol: Symbol, other: &Structure) -> bool {
         let none = BTreeMap::new();
         let [this, other] = [self, other].map(|structure| match structure.tables.get(&symbol) {
@@ -164,7 +167,7 @@ impl Structure {
         this == other
     }
 
-    /// Returns true if a relation holds here wherever it holds in the other structure.
+    /// Returns true if this structure contains all tuples that `relation` has in `other`.
     pub fn includes(&self, relation: Symbol, other: &Structure) -> bool {
         let Some(table) = other.tables.get(&relation) else { return true };
         table.entries().all(|(arguments, value)| self.value(relation, arguments) == value)

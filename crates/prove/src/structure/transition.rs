@@ -6,16 +6,16 @@ use num_rational::Ratio;
 
 use crate::logic::sort::Sort;
 use crate::model::action::Action;
-use crate::structure::evaluation::{Assignment, Evaluation, rational};
+use crate::structure::evaluation::{Assignment, Evaluation, rational_operation};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Greatest amount by which one step advances a number: Lamport's clock counts the receipt of a
-/// request and the sending of the reply.
+/// Greatest amount by which one step advances a number. An example is the clock of Lamport's
+/// algorithm, which counts the receipt of a request and the sending of the reply.
 const MAX_ADVANCE: i64 = 2;
 
-/// Returns the numbers that a step may newly introduce: each number of the structure and of the
-/// parameters, and its successors.
+/// Returns the numbers that may occur after a step: each number of the structure and of the
+/// parameters, plus 0 to [`MAX_ADVANCE`].
 pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec<Value> {
     let mut numbers = structure.numbers(Sort::Int);
     numbers.extend(structure.numbers(Sort::Real));
@@ -23,7 +23,7 @@ pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec
     let advanced = |value: Value, by: i64| match value {
         Value::Int(number) => Some(Value::Int(number + by)),
         Value::Real(number) => {
-            rational(number, Ratio::from_integer(i128::from(by)), '+').map(Value::Real)
+            rational_operation(number, Ratio::from_integer(i128::from(by)), '+').map(Value::Real)
         }
         Value::Bool(_) | Value::Element(..) => None,
     };
@@ -31,18 +31,19 @@ pub(crate) fn new_numbers(structure: &Structure, assignment: &Assignment) -> Vec
     all.filter_map(|(value, by)| advanced(value, by)).collect()
 }
 
-/// Returns the structure after an action with these values of its parameters. The guard is not
-/// evaluated.
+/// Returns the structure after an action, with `assignment` as the values of its parameters. The
+/// guard of the action is not evaluated.
 ///
 /// # Panics
 ///
 /// Panics if a number is too large for its type.
-pub fn apply(structure: &Structure, action: &Action, assignment: &Assignment) -> Structure {
-    try_apply(structure, action, assignment).expect("numbers are not too large")
+pub fn apply_action(structure: &Structure, action: &Action, assignment: &Assignment) -> Structure {
+    try_apply_action(structure, action, assignment).expect("numbers are not too large")
 }
 
-/// Returns the structure after an action. `None` if a number is too large for its type.
-pub(crate) fn try_apply(
+/// Returns the structure after an action, with `assignment` as the values of its parameters. `None`
+/// if a number is too large for its type.
+pub(crate) fn try_apply_action(
     structure: &Structure,
     action: &Action,
     assignment: &Assignment,
@@ -63,7 +64,7 @@ pub(crate) fn try_apply(
     (!evaluation.has_overflowed()).then_some(after)
 }
 
-/// Returns all tuples of values of these sorts.
+/// Returns all tuples of values of these sorts, within the ranges of the evaluation.
 pub(crate) fn tuples(evaluation: &Evaluation<'_>, sorts: &[Sort]) -> Vec<Vec<Value>> {
     let mut tuples = vec![Vec::new()];
     for sort in sorts {
@@ -102,7 +103,7 @@ mod tests {
             (mine & sent) | REQUEST.at((sender, Q, T)),
         );
         let assignment = Assignment::from([(X, Value::process(0))]);
-        let after = apply(&Structure::new(2), &action, &assignment);
+        let after = apply_action(&Structure::new(2), &action, &assignment);
         let [first, second] = [0, 1].map(Value::process);
         assert_eq!(after.value(CLOCK, &[first]), Value::Int(1));
         assert!(after.value(REQUEST, &[first, second, Value::Int(1)]).is_true());

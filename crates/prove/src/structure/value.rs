@@ -13,19 +13,19 @@ pub enum Value {
     Bool(bool),
     /// Integer, such as a clock reading.
     Int(i64),
-    /// Rational number, which stands for a real one.
+    /// Rational number, which stands for a real number.
     Real(Ratio<i128>),
-    /// Element of an uninterpreted sort: its number, from 0.
+    /// Element of an uninterpreted sort: the sort, and the index of the element from 0.
     Element(Sort, u32),
 }
 
 impl Value {
-    /// Returns the process with a number from 0.
+    /// Returns the element that stands for the process with this index, from 0.
     pub fn process(index: u32) -> Self {
         Value::Element(Sort::Process, index)
     }
 
-    /// Returns the number of an element, from 0.
+    /// Returns the index of an element among those of its sort, from 0.
     ///
     /// # Panics
     ///
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// Returns true for the truth value true.
+    /// Returns true if the value is the truth value *true*.
     pub fn is_true(self) -> bool {
         self == Value::Bool(true)
     }

@@ -1,4 +1,4 @@
-//! Solvers of the tests.
+//! Solvers for the tests.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,11 +7,12 @@ use tenure_prove::Solver;
 
 /// Time limit of a query. Each query of these tests is decided much sooner, unless the machine is
 /// busy.
-const PATIENCE: Duration = Duration::from_secs(300);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Returns a solver on the path. Prints that the test is skipped if there is none.
+/// Returns the solver `name` on the search path. If there is none, prints that the test is skipped
+/// and returns `None`.
 pub(crate) fn solver(name: &str) -> Option<Solver> {
-    let found = Solver::at(Path::new(name)).ok().map(|it| it.with_query_timeout(PATIENCE));
+    let found = Solver::at(Path::new(name)).ok().map(|it| it.with_query_timeout(QUERY_TIMEOUT));
     if found.is_none() {
         eprintln!("skipped: needs {name}");
     }

@@ -110,7 +110,7 @@ pub fn follow<P: Recorded>(
     Ok(traces.filter(|path| path.exists()).collect())
 }
 
-/// Waits for `waiting`, which takes almost no time in a correct cluster. Fails after
+/// Waits for the future `waiting`, which takes almost no time in a correct cluster. Fails after
 /// [`ARRIVAL_TIMEOUT`].
 async fn with_timeout(waiting: impl Future<Output = Option<()>>) -> Result<(), ClusterError> {
     timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ClusterError::Timeout)
@@ -153,8 +153,8 @@ impl<P: Recorded> ScriptRunner for ScriptedCluster<P> {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match self.runtime.block_on(self.cluster.perform(action)) {
             Ok(Some(())) => Ok(()),
-            Ok(None) => Err(ActionError::Now(action.clone())),
-            Err(error) => Err(ActionError::Broken(error.to_string())),
+            Ok(None) => Err(ActionError::NotPossible(action.clone())),
+            Err(error) => Err(ActionError::EngineFailed(error.to_string())),
         }
     }
 }
@@ -164,7 +164,7 @@ struct Cluster<P: Protocol> {
     directory: PathBuf,
     header: Header,
     addresses: Vec<SocketAddr>,
-    /// Running node of each process. `None` while the process is down.
+    /// For each process, by index: its running node; `None` while the process is down.
     members: Vec<Option<ScriptedNode<P>>>,
     sessions: Vec<u64>,
     /// Undelivered messages, oldest first.
@@ -204,7 +204,7 @@ impl<P: Recorded> Cluster<P> {
                 self.start(*at).await?;
                 self.boot(*at).await.map(Some)
             }
-            Action::Ask(asking) => match P::Command::from_script(asking) {
+            Action::Command(asking) => match P::Command::from_script(asking) {
                 Some(command) => self.perform_at(asking.at, NodeAction::Command(command)).await,
                 None => Ok(None),
             },
@@ -222,7 +222,7 @@ impl<P: Recorded> Cluster<P> {
             Action::Duplicate(pick) => Ok(self.duplicate(pick).await),
             Action::Tell { from, to } => Ok(self.send_application_message(*from, *to).await),
             Action::Hear(pick) => self.receive_application_message(pick).await,
-            action => Ok(action.of_all().map(|kind| self.notes.push(run_record(kind)))),
+            action => Ok(action.network_record().map(|kind| self.notes.push(run_record(kind)))),
         }
     }
 
@@ -435,7 +435,8 @@ impl<P: Recorded> Cluster<P> {
         &mut self,
         pick: &MessageSelector,
     ) -> Result<Option<()>, ClusterError> {
-        let Some(index) = pick.among(self.application_messages.iter().map(InFlight::route)) else {
+        let Some(index) = pick.index_in(self.application_messages.iter().map(InFlight::route))
+        else {
             return Ok(None);
         };
         let InFlight { id, message, .. } = self.application_messages.remove(index);
@@ -448,7 +449,7 @@ impl<P: Recorded> Cluster<P> {
     }
 
     fn pick(&self, pick: &MessageSelector) -> Option<usize> {
-        pick.among(self.in_flight.iter().map(InFlight::route))
+        pick.index_in(self.in_flight.iter().map(InFlight::route))
     }
 
     fn take(&mut self, pick: &MessageSelector) -> Option<InFlight> {
@@ -474,7 +475,7 @@ impl<P: Recorded> Cluster<P> {
     async fn stop(&mut self, at: ProcessId) {
         let Some(member) = self.members[at.index()].take() else { return };
         member.task.abort();
-        // The task ends with a cancellation.
+        // The task was cancelled, so its result is of no interest.
         let _ = member.task.await;
     }
 }

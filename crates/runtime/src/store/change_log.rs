@@ -24,19 +24,28 @@ const MIN_SEGMENT_BYTES: u64 = 64 << 10;
 /// flushes in 0.2 ms.
 const MAX_SEGMENT_BYTES: u64 = 256 << 10;
 
-/// The segments in a directory.
+/// The segments of a change log in one directory.
 #[derive(Debug)]
 pub(super) struct ChangeLog {
     directory: PathBuf,
     owner: Owner,
     /// Segment to which changes are appended. `None` until the next change creates one.
     open: Option<OpenSegment>,
-    /// Number of the next segment.
+    /// Number of the next segment that will be created.
     next: u64,
     /// Number of changes ever written to this log.
     records: u64,
-    /// Size of the changes since the last state file, in bytes.
+    /// Total size of the changes since the last state file, in bytes.
     bytes: u64,
+}
+
+/// State of a change log between two changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChangeLogPosition {
+    /// Number of the next segment that will be created.
+    pub(super) next_segment: u64,
+    /// Number of changes ever written to the log.
+    pub(super) record_count: u64,
 }
 
 /// A segment to which further records can be appended.
@@ -99,9 +108,10 @@ impl ChangeLog {
         Ok(read.changes)
     }
 
-    /// Returns the number of the next segment, and the number of changes ever written to this log.
-    pub(super) fn position(&self) -> (u64, u64) {
-        (self.next, self.records)
+    /// Returns the number of the segment that will be created next, and the number of changes ever
+    /// written to this log.
+    pub(super) fn position(&self) -> ChangeLogPosition {
+        ChangeLogPosition { next_segment: self.next, record_count: self.records }
     }
 
     /// Returns true if the changes are longer than a state of `state_bytes` bytes, so that it is
@@ -165,15 +175,16 @@ impl ChangeLog {
         Ok(OpenSegment { file, path, room: length - header.len() as u64 })
     }
 
-    /// Starts a new segment and removes the old ones. A state file must have replaced them before.
+    /// Closes the open segment and removes all segments. A state file must have replaced them
+    /// before.
     pub(super) fn restart(&mut self) {
-        self.start_new_segment();
+        self.close_segment();
         self.obsolete_segments().remove();
     }
 
-    /// Closes the open segment. Returns the number of the next segment, and the number of changes
-    /// written so far.
-    pub(super) fn start_new_segment(&mut self) -> (u64, u64) {
+    /// Closes the open segment, so that the next change creates another one. Returns the number of
+    /// that segment, and the number of changes ever written to this log.
+    pub(super) fn close_segment(&mut self) -> ChangeLogPosition {
         self.open = None;
         self.bytes = 0;
         self.position()

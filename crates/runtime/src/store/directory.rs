@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use thiserror::Error;
 
-use super::change_log::ChangeLog;
+use super::change_log::{ChangeLog, ChangeLogPosition};
 use super::private_file;
 use super::registry::Registry;
 use super::saves::SaveMetrics;
@@ -27,7 +27,7 @@ const STATE_FILE: &str = "state";
 const LOCK_FILE: &str = "lock";
 
 /// Number of bytes of a state file that are written between two flushes. Another write to the same
-/// disk waits for at most this amount, even if it is of another process.
+/// disk, also by another process, waits until at most this number of bytes is flushed.
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// Stable state of one process, in a directory that this value owns exclusively.
@@ -65,8 +65,8 @@ pub enum OpenError {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// The state file is damaged. It is left unchanged, and an operator has to decide. A process
-    /// that forgets its promises must not participate.
+    /// The state file is damaged. It is left unchanged: an operator must restore or empty its
+    /// directory. A process that forgets its promises must not participate.
     #[error(
         "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
          process may forget all its promises"
@@ -74,7 +74,7 @@ pub enum OpenError {
     Damaged {
         /// Path of the file.
         path: PathBuf,
-        /// Kind of damage.
+        /// Damage that was found in the file.
         damage: Damage,
     },
     /// A newer build wrote the state file.
@@ -92,7 +92,7 @@ pub enum OpenError {
         path: PathBuf,
         /// Schema of the file.
         found: String,
-        /// Expected schema.
+        /// Schema that this node expects.
         expected: String,
     },
     /// The state file belongs to another process, or to the same process in another group.
@@ -105,7 +105,7 @@ pub enum OpenError {
         path: PathBuf,
         /// Owner according to the file.
         found: Owner,
-        /// Expected owner.
+        /// Owner that this node expects, namely its own process.
         expected: Owner,
     },
     /// The saved session is higher than any process can reach.
@@ -235,8 +235,8 @@ impl Store {
             #[cfg(test)]
             is_stuck: Arc::default(),
         };
-        // Everything is written again. After a failed flush and a crash of the process alone, the
-        // data that was read may exist only in the memory of the operating system.
+        // The whole state is written again. If an earlier flush failed and only the process
+        // crashed, the data that was read may exist only in the memory of the operating system.
         store.write_state().map_err(OpenError::SessionNotSaved)?;
         Ok(store)
     }
@@ -261,7 +261,7 @@ impl Store {
     }
 
     /// Adds a [`Registry`] in the same directory, so that this process remembers its peers after a
-    /// restart. `has_joined` is used only if the registry is new. It is false if this process
+    /// restart. `has_joined` is used only if the registry is new: it must be false if this process
     /// replaces another one and is not a member yet.
     ///
     /// # Errors
@@ -347,7 +347,7 @@ impl Store {
         done: impl FnOnce(Result<(), SaveError>) + Send + 'static,
     ) {
         self.finish_rewrite();
-        let (segment, records) = self.change_log.start_new_segment();
+        let ChangeLogPosition { next_segment, record_count } = self.change_log.close_segment();
         let (owner, schema) = (self.state_file.owner.clone(), self.state_file.schema.clone());
         let session = self.state_file.session;
         let (directory, obsolete) = (self.directory.clone(), self.change_log.obsolete_segments());
@@ -357,6 +357,7 @@ impl Store {
             lower_priority();
             drop(reserved_file);
             let (state, changes) = (Some(state()), Vec::new());
+            let (segment, records) = (next_segment, record_count);
             let state_file = StateFile { owner, schema, session, state, changes, segment, records };
             let written = replace_file(&directory, STATE_FILE, &state_file.encode());
             let is_written = written.is_ok();
@@ -402,7 +403,9 @@ impl Store {
     }
 
     fn write_state(&mut self) -> Result<(), SaveError> {
-        (self.state_file.segment, self.state_file.records) = self.change_log.position();
+        let position = self.change_log.position();
+        self.state_file.segment = position.next_segment;
+        self.state_file.records = position.record_count;
         self.save_with(true, |store| {
             replace_file(&store.directory, STATE_FILE, &store.state_file.encode())
         })?;
@@ -447,7 +450,8 @@ impl Drop for Store {
     }
 }
 
-/// Replaces the file `name` in a directory. The new file has the suffix `.next` until then.
+/// Replaces the file `name` in a directory. Until the new file has this name, its name has the
+/// suffix `.next`.
 pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), SaveError> {
     let next = directory.join(format!("{name}.next"));
     let write = || {
@@ -471,7 +475,8 @@ pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result
 }
 
 /// Lock of a directory, which must be released explicitly. A child process that is being started
-/// holds a copy of the descriptor, so closing it would not release the lock immediately.
+/// holds a copy of the descriptor, so closing the descriptor would not release the lock
+/// immediately.
 #[derive(Debug)]
 struct DirectoryLock(File);
 
@@ -560,7 +565,7 @@ mod tests {
 
     use super::*;
 
-    /// A pipe accepts data but cannot be flushed.
+    /// A pipe replaces the open segment. It accepts data but cannot be flushed.
     #[test]
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -19,7 +19,7 @@ mod state_file;
 
 pub use directory::{OpenError, SaveError, Store, sync_directory};
 pub use registry::Registry;
-pub use saves::{SaveCounts, SaveMetrics};
+pub use saves::{SaveMetrics, SaveSummary};
 pub use state_file::{Damage, FORMAT_VERSION, Owner};
 
 /// Decodes bytes as each kind of file, for fuzzing. Checks that a decoded state is equal after it

@@ -30,8 +30,8 @@ const VERSION: u16 = 1;
 /// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 32;
 
-/// Registry of the members of a group that a process remembers. Cheap to clone; all clones share
-/// one state.
+/// Durable registry of the members of a group, and of their newest boots. Cheap to clone; all
+/// clones share one state.
 #[derive(Clone, Debug)]
 pub struct Registry(Arc<Inner>);
 
@@ -49,7 +49,7 @@ struct Inner {
 pub(super) struct Saved {
     has_joined: bool,
     eviction: Option<String>,
-    /// Index of the log entry that the membership in `peers` reflects.
+    /// Index of the last log entry that changed the membership in `peers`.
     members_as_of: u64,
     peers: Vec<PeerRecord>,
 }
@@ -117,7 +117,7 @@ impl Registry {
     /// # Errors
     ///
     /// [`SaveError`]; nothing is recorded then.
-    pub fn evict(&self, reason: &str) -> Result<(), SaveError> {
+    pub fn record_eviction(&self, reason: &str) -> Result<(), SaveError> {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
 
@@ -247,7 +247,7 @@ mod tests {
         assert!(!registry.has_joined() && registry.is_member(PEER));
         registry.record_boot(PEER, boot(5)).expect("room");
         registry.mark_joined().expect("room");
-        registry.evict("removed").expect("room");
+        registry.record_eviction("removed").expect("room");
         let again = Registry::open(directory.path(), 3, false).expect("a registry");
         assert_eq!((again.newest_boot(PEER), again.has_joined()), (boot(5), true));
         assert_eq!(again.eviction().as_deref(), Some("removed"));

@@ -14,7 +14,7 @@ pub struct SaveMetrics(Arc<Counters>);
 #[derive(Debug)]
 struct Counters {
     durations: Histogram,
-    /// Nanoseconds of the slowest save.
+    /// Duration of the slowest save, in nanoseconds.
     longest: AtomicU64,
 }
 
@@ -26,7 +26,7 @@ impl Default for Counters {
 
 /// Metrics about the saves of a store since it was opened, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SaveCounts {
+pub struct SaveSummary {
     /// Number of saves, including the one that began the session.
     pub count: u64,
     /// Total duration of the saves. Most of it is spent waiting for the disk.
@@ -37,10 +37,10 @@ pub struct SaveCounts {
 
 impl SaveMetrics {
     /// Returns the current metrics.
-    pub fn read(&self) -> SaveCounts {
+    pub fn read(&self) -> SaveSummary {
         let durations = self.0.durations.read();
         let longest = Duration::from_nanos(self.0.longest.load(Ordering::Relaxed));
-        SaveCounts { count: durations.count, total: durations.sum, longest }
+        SaveSummary { count: durations.count, total: durations.sum, longest }
     }
 
     /// Returns the histogram of the durations of the saves.

@@ -27,7 +27,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the trailer of a record: checksum of header and content, and a nonzero byte.
 const TRAILER_BYTES: usize = 5;
 
-/// Last byte of a record and first byte of its number. Because of this value, neither byte is zero.
+/// Value of the last byte of each record, and of the highest byte of its encoded number, so that
+/// neither byte is zero.
 const NONZERO_BYTE: u8 = 0xA5;
 
 /// Size of a disk sector, which is written completely or not at all.
@@ -140,7 +141,7 @@ pub(super) fn read(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage>
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();
     let mut changes = Vec::new();
     loop {
-        match next(file, at, last, header.first + changes.len() as u64) {
+        match decode_record(file, at, last, header.first + changes.len() as u64) {
             NextRecord::Record { content, end } => {
                 changes.push(content.to_vec());
                 at = end;
@@ -170,7 +171,7 @@ enum NextRecord<'a> {
 
 /// Decodes record `number` at position `at`. `last` is the position of the last nonzero byte in the
 /// file.
-fn next(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord<'_> {
+fn decode_record(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord<'_> {
     let Some(last) = last.checked_sub(at) else { return NextRecord::End };
     let rest = &file[at..];
     let Some(length) =

@@ -77,10 +77,10 @@ pub enum Damage {
     /// A record of a segment is damaged. A crash while it was written cannot be the reason.
     #[error("the record at byte {offset} is damaged, and not by a crash during the write")]
     Record {
-        /// Position of the record, in bytes.
+        /// Position of the record in the segment, in bytes.
         offset: u64,
     },
-    /// Earlier files of a sequence are missing.
+    /// Files before this one are missing from the sequence of the state file and the segments.
     #[error("{count} of the files before it are missing")]
     Missing {
         /// Number of missing files.

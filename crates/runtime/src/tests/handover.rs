@@ -21,8 +21,8 @@ use crate::transport::{Limits, Settings};
 /// Round-trip time between the nodes, as configured.
 const ROUND_TRIP: Duration = Duration::from_millis(150);
 
-/// Protocol whose process becomes leader on each request, saves that, and hands over to the next
-/// process.
+/// Protocol whose process becomes the leader on each request, saves its state, and hands over
+/// leadership to the next process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SimpleLeader {
     group: Group,
@@ -138,7 +138,7 @@ fn boot(
     let running = start::<SimpleLeader, User>(Parts::new(
         (),
         Settings {
-            limits: Limits { round_trip: ROUND_TRIP, ..Limits::default() },
+            limits: Limits { max_round_trip: ROUND_TRIP, ..Limits::default() },
             ..settings(me, &store, listener, addresses)
         },
         store,

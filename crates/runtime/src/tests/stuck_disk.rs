@@ -90,7 +90,7 @@ impl Protocol for HeartbeatLeader {
 
     fn timer_role(timer: &Timer) -> TimerRole {
         match timer {
-            Timer::Heartbeat => TimerRole::Paces,
+            Timer::Heartbeat => TimerRole::PacesHeartbeats,
             Timer::Election => TimerRole::MeasuresSilence,
         }
     }
@@ -148,7 +148,8 @@ async fn leader_with_stuck_disk_is_replaced() {
     // The disk is only slow until the limit, so heartbeats continue.
     let before_limit = timeout(STUCK_DISK_TIMEOUT * 2 / 3, events.recv()).await;
     let after_limit = timeout(EVENT_TIMEOUT, events.recv()).await;
-    // Before the assertions, as a node waits for its disk when it is dropped.
+    // The flag is reset before the assertions, because a node waits for its disk when it is
+    // dropped.
     is_stuck.store(false, Ordering::SeqCst);
     assert!(before_limit.is_err(), "a slow disk deposes no leader: {before_limit:?}");
     assert_eq!(after_limit, Ok(Some(elected(BOTH[1]))), "a stuck disk deposes the leader");

@@ -15,9 +15,9 @@ impl Backoff {
         Backoff { min, max: max.max(min), next: Duration::ZERO }
     }
 
-    /// Returns the next pause. It is zero at first, and later between half the interval and the
-    /// whole interval, at random. The interval doubles each time.
-    pub(crate) fn pause(&mut self) -> Duration {
+    /// Returns the next pause. The first pause is zero. Each later pause is a random duration
+    /// between half of the present bound and the bound, which then doubles.
+    pub(crate) fn next_pause(&mut self) -> Duration {
         let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.next = (self.next * 2).clamp(self.min, self.max);
         pause
@@ -36,11 +36,11 @@ mod tests {
     fn pauses_grow_to_limit_and_reset() {
         let (min, max) = (Duration::from_millis(10), Duration::from_secs(1));
         let mut backoff = Backoff::new(min, max);
-        let pauses: Vec<_> = (0..20).map(|_| backoff.pause()).collect();
+        let pauses: Vec<_> = (0..20).map(|_| backoff.next_pause()).collect();
         assert_eq!(pauses[0], Duration::ZERO);
         assert!(pauses[1] >= min / 2 && pauses[1] <= min, "{pauses:?}");
         assert!(pauses[19] >= max / 2 && pauses[19] <= max, "{pauses:?}");
         backoff.reset();
-        assert_eq!(backoff.pause(), Duration::ZERO);
+        assert_eq!(backoff.next_pause(), Duration::ZERO);
     }
 }

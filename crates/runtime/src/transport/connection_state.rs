@@ -64,7 +64,7 @@ impl ConnectionState {
         while let Some((prefix, behind)) = rest.split_first_chunk::<RECORD_LENGTH_BYTES>() {
             let length = usize::from(u16::from_le_bytes(*prefix));
             let Some((record, behind)) = behind.split_at_checked(length) else { break };
-            seal.open(record, self.input.decoder.space())?;
+            seal.open(record, self.input.decoder.read_buffer())?;
             rest = behind;
         }
         let opened = sealed.len() - rest.len();
@@ -85,8 +85,8 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Returns the output that was not written yet, followed by a refusal.
-    pub(crate) fn output_with_refusal(&mut self, refused: Refused<'_>) -> &[u8] {
+    /// Returns the output that was not written yet, followed by a rejection.
+    pub(crate) fn output_with_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push(&Frame::Refused(refused));
         if self.seal_output().is_ok() { self.output.unwritten() } else { &[] }
     }
@@ -103,13 +103,13 @@ pub(crate) struct Input {
 impl Input {
     /// Returns the buffer to which the next read appends. Callers must not change its earlier
     /// content.
-    pub(crate) fn space(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn read_buffer(&mut self) -> &mut Vec<u8> {
         match &mut self.sealed {
             Some(sealed) => {
                 sealed.reserve(READ_BYTES);
                 sealed
             }
-            None => self.decoder.space(),
+            None => self.decoder.read_buffer(),
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) eviction: Eviction,
     /// Notified when the outbox of any peer has room again, or its connection is lost.
     pub(crate) room: Arc<Notify>,
-    /// Peers by process; `None` for this process.
+    /// For each process, by index: its state as a peer; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
     /// Registry that remembers the peers. `None` if this node keeps none.
     pub(crate) registry: Option<Registry>,

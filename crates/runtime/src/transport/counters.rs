@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 
 /// A counter that only increases.
 #[derive(Debug, Default)]
@@ -35,16 +35,16 @@ pub(crate) struct Counters {
     pub(crate) connections: Counter,
     pub(crate) reconnections: Counter,
     pub(crate) failed_dials: Counter,
-    refused: [Counter; Refusal::ALL.len()],
+    refused: [Counter; RejectionReason::ALL.len()],
 }
 
 impl Counters {
-    pub(crate) fn count_refusal(&self, refusal: Refusal) {
-        self.refused[usize::from(refusal.code() - 1)].add(1);
+    pub(crate) fn count_rejection(&self, reason: RejectionReason) {
+        self.refused[usize::from(reason.code() - 1)].add(1);
     }
 
     pub(crate) fn read(&self) -> Counts {
-        let refused = Refusal::ALL.into_iter().zip(self.refused.iter().map(Counter::read));
+        let refused = RejectionReason::ALL.into_iter().zip(self.refused.iter().map(Counter::read));
         Counts {
             messages_sent: self.messages_sent.read(),
             messages_received: self.messages_received.read(),
@@ -67,34 +67,35 @@ impl Counters {
 /// Values of the counters at one moment, since the start of the mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages written to connections. A message that is repeated after a reconnection counts
-    /// again.
+    /// Number of messages written to connections. A message that is repeated after a reconnection
+    /// counts again.
     pub messages_sent: u64,
-    /// Messages that were delivered to the consumer. Duplicates do not count.
+    /// Number of messages that were delivered to the consumer, without duplicates.
     pub messages_received: u64,
-    /// Bytes written after the handshakes.
+    /// Number of bytes written to connections after their handshakes.
     pub bytes_sent: u64,
-    /// Bytes read after the handshakes.
+    /// Number of bytes read from connections after their handshakes.
     pub bytes_received: u64,
-    /// Write calls. Each may carry many messages.
+    /// Number of write calls. Each call may write many messages.
     pub writes: u64,
-    /// Duplicate messages that were received and dropped.
+    /// Number of duplicate messages that were received and dropped.
     pub duplicates: u64,
-    /// Messages that were dropped because their target session had ended.
+    /// Number of messages that were dropped because their target session had ended.
     pub discarded: u64,
-    /// Messages dropped because the queue of the peer was full.
+    /// Number of messages that were dropped because the queue of the peer was full.
     pub overflowed: u64,
-    /// Connections that were closed because an authenticated peer sent malformed data.
+    /// Number of connections that were closed because an authenticated peer sent malformed data.
     pub malformed: u64,
-    /// Messages that the consumer rejected as invalid. The mesh closed the connection each time.
+    /// Number of messages that the consumer rejected as invalid. The mesh closed the connection
+    /// each time.
     pub implausible: u64,
-    /// Connections established with peers, whichever side dialed.
+    /// Number of connections established with peers, whichever side dialed.
     pub connections: u64,
-    /// Connections established with a peer that had been connected before.
+    /// Number of connections established with a peer that had been connected before.
     pub reconnections: u64,
-    /// Failed attempts to connect to a peer.
+    /// Number of failed attempts to connect to a peer.
     pub failed_dials: u64,
-    /// Number of incoming connections that were refused during the handshake, by reason. Reasons
-    /// without refusals are absent.
-    pub refused: BTreeMap<Refusal, u64>,
+    /// Number of incoming connections that were rejected during the handshake, by reason. Reasons
+    /// that did not occur are absent.
+    pub refused: BTreeMap<RejectionReason, u64>,
 }

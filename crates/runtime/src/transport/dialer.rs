@@ -12,7 +12,7 @@ use super::context::{Context, set_socket_options};
 use super::handshake::{self, HandshakeError, is_dialer};
 use super::link::{Connection, Link};
 use super::peer::Peer;
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 
 /// Minimum interval between log lines about the same error.
 const REPEATED_ERROR_INTERVAL: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ struct DialErrorThrottle {
 }
 
 impl DialErrorThrottle {
-    /// Returns true if the error may be logged now.
+    /// Returns true if the error may be logged now, and records it as logged in that case.
     fn is_due(&mut self, error: &str) -> bool {
         if let Some((at, known)) = &self.last
             && at.elapsed()
@@ -49,8 +49,8 @@ impl Link {
         let Link { context, peer, accepted, .. } = self;
         tokio::select! {
             connection = dial_until_connected(context, peer, backoff) => Some(connection),
-            // Connections of peers that this process dials are never accepted, so this ends with
-            // the mesh.
+            // Peers that this process dials never connect to it, so this receiver resolves only
+            // when the mesh closes.
             closed = accepted.recv() => closed,
         }
     }
@@ -59,14 +59,14 @@ impl Link {
 async fn dial_until_connected(context: &Context, peer: &Peer, backoff: &mut Backoff) -> Connection {
     let mut throttle = DialErrorThrottle::default();
     loop {
-        let pause = backoff.pause();
+        let pause = backoff.next_pause();
         if !pause.is_zero() {
             sleep(pause).await;
         }
         let error = match timeout(context.limits.handshake_timeout, dial(context, peer)).await {
             Ok(Ok(connection)) => return connection,
             Ok(Err(error)) => error,
-            Err(_) => HandshakeError::Refused(Refusal::TooSlow),
+            Err(_) => HandshakeError::Refused(RejectionReason::TooSlow),
         };
         let error = error.to_string();
         context.counters.failed_dials.add(1);
@@ -114,7 +114,7 @@ async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpSt
 /// Logs a warning, once per peer, if the round-trip time is longer than configured. `took` is the
 /// time of a TCP connect, which does not depend on the load of the peer.
 fn warn_if_distant(context: &Context, peer: &Peer, took: Duration) {
-    let limit = context.limits.round_trip;
+    let limit = context.limits.max_round_trip;
     if took > limit && peer.mark_distance_logged() {
         tracing::warn!(
             me = %context.own_name(), peer = %context.names.of(peer.process),

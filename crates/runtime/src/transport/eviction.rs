@@ -1,4 +1,4 @@
-//! Eviction of this node: its peers refuse it permanently, so it stops participating.
+//! Eviction of this node: its peers reject it permanently, so it stops participating.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -6,17 +6,17 @@ use tenure_core::{ProcessId, ProcessSet};
 use thiserror::Error;
 use tokio::sync::Notify;
 
-use super::refusal::{Refusal, Severity};
+use super::rejection_reason::{RejectionReason, Severity};
 use crate::store::Registry;
 
-/// Permanent refusal of this node by its peers.
+/// Permanent rejection of this node by its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{by} refuses it permanently: {}", .refusal.eviction_reason())]
+#[error("{by} refuses it permanently: {}", .reason.eviction_reason())]
 pub struct Evicted {
-    /// Peer whose refusal led to the eviction.
+    /// Peer whose rejection led to the eviction.
     pub by: ProcessId,
-    /// Reason for the refusal.
-    pub refusal: Refusal,
+    /// Reason that this peer gave.
+    pub reason: RejectionReason,
 }
 
 /// Tracks whether this node is evicted. An eviction is permanent.
@@ -37,27 +37,28 @@ impl Eviction {
         Eviction { size, mismatched_peers, evicted, notify: Notify::new(), registry }
     }
 
-    /// Handles a refusal of this node by an authenticated peer. `code` is the reason on the wire.
+    /// Handles the rejection of this node by an authenticated peer. `code` is the code of the
+    /// reason on the wire.
     pub(crate) fn on_refused(&self, by: ProcessId, code: u8) {
-        match Refusal::from_code(code) {
+        match RejectionReason::from_code(code) {
             // A process that replaces a member is refused until the old member is removed.
-            Some(refusal) if refusal.severity() == Severity::Final && self.is_newcomer() => {}
-            Some(refusal) if refusal.severity() == Severity::Final => self.evict(by, refusal),
-            Some(refusal) => self.on_group_mismatch(by, refusal),
+            Some(reason) if reason.severity() == Severity::Final && self.is_newcomer() => {}
+            Some(reason) if reason.severity() == Severity::Final => self.evict(by, reason),
+            Some(reason) => self.on_group_mismatch(by, reason),
             None => {}
         }
     }
 
     /// Records that this node and the peer are configured for different groups. This node is
     /// evicted if at least half of the group disagrees with it.
-    pub(crate) fn on_group_mismatch(&self, by: ProcessId, refusal: Refusal) {
-        if refusal.severity() != Severity::NeedsMajority {
+    pub(crate) fn on_group_mismatch(&self, by: ProcessId, reason: RejectionReason) {
+        if reason.severity() != Severity::NeedsMajority {
             return;
         }
         let mut mismatched_peers = self.mismatched_peers.lock().expect("the lock is not poisoned");
         mismatched_peers.insert(by);
         if (self.size - mismatched_peers.len()) * 2 <= self.size {
-            self.evict(by, refusal);
+            self.evict(by, reason);
         }
     }
 
@@ -70,8 +71,8 @@ impl Eviction {
         self.registry.as_ref().is_some_and(|registry| !registry.has_joined())
     }
 
-    fn evict(&self, by: ProcessId, refusal: Refusal) {
-        if self.evicted.set(Evicted { by, refusal }).is_ok() {
+    fn evict(&self, by: ProcessId, reason: RejectionReason) {
+        if self.evicted.set(Evicted { by, reason }).is_ok() {
             self.notify.notify_one();
         }
     }
@@ -95,12 +96,12 @@ mod tests {
     #[test]
     fn one_peer_with_newer_session_suffices() {
         let eviction = Eviction::new(5, None);
-        eviction.on_refused(PEERS[0], Refusal::TooSlow.code());
+        eviction.on_refused(PEERS[0], RejectionReason::TooSlow.code());
         eviction.on_refused(PEERS[0], 255);
         assert_eq!(eviction.evicted(), None);
-        eviction.on_refused(PEERS[1], Refusal::Twin.code());
-        eviction.on_refused(PEERS[0], Refusal::OldSession.code());
-        let first = Evicted { by: PEERS[1], refusal: Refusal::Twin };
+        eviction.on_refused(PEERS[1], RejectionReason::Twin.code());
+        eviction.on_refused(PEERS[0], RejectionReason::OldSession.code());
+        let first = Evicted { by: PEERS[1], reason: RejectionReason::Twin };
         assert_eq!(eviction.evicted(), Some(first));
     }
 
@@ -108,14 +109,14 @@ mod tests {
     fn minority_of_mismatched_peers_evicts_no_node() {
         let eviction = Eviction::new(5, None);
         for _ in 0..10 {
-            eviction.on_refused(PEERS[0], Refusal::WrongCluster.code());
+            eviction.on_refused(PEERS[0], RejectionReason::WrongCluster.code());
         }
-        eviction.on_group_mismatch(PEERS[1], Refusal::WrongGroupSize);
+        eviction.on_group_mismatch(PEERS[1], RejectionReason::WrongGroupSize);
         assert_eq!(eviction.evicted(), None);
         eviction.on_group_match(PEERS[0]);
-        eviction.on_refused(PEERS[2], Refusal::WrongCluster.code());
+        eviction.on_refused(PEERS[2], RejectionReason::WrongCluster.code());
         assert_eq!(eviction.evicted(), None);
-        eviction.on_refused(PEERS[0], Refusal::WrongCluster.code());
+        eviction.on_refused(PEERS[0], RejectionReason::WrongCluster.code());
         assert_eq!(eviction.evicted().map(|evicted| evicted.by), Some(PEERS[0]));
     }
 }

@@ -36,7 +36,7 @@ pub enum Frame<'a> {
     Hello(Hello<'a>),
     /// Accepts the connection and announces the boot of the acceptor. Ends the handshake.
     Welcome(Welcome),
-    /// Key exchange message of the acceptor. It answers [`HelloContent::Exchange`].
+    /// Key exchange message of the acceptor, the response to [`HelloContent::Exchange`].
     #[serde(borrow)]
     Exchange(#[serde(serialize_with = "as_bytes")] &'a [u8]),
     /// Refuses the connection. It is the last frame of the connection.
@@ -49,7 +49,8 @@ pub enum Frame<'a> {
     },
     /// Carries a message of the protocol above the mesh.
     Data {
-        /// Sequence number of the message between these two sessions, from 1.
+        /// Sequence number of the message among those from the sender's session to the receiver's
+        /// session, from 1.
         number: u64,
         /// Acknowledgement, as in [`Frame::Acknowledge`].
         received: u64,
@@ -129,14 +130,14 @@ pub struct Welcome {
     pub boot: Boot,
 }
 
-/// Refusal of a connection, with the reason. Its tag and layout never change between versions.
+/// Rejection of a connection, with the reason. Its tag and layout never change between versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused<'a> {
     /// Newest version that the refusing side supports.
     pub newest_version: u16,
-    /// Code of the reason: see `Refusal` in `docs/wire.md`.
+    /// Code of the reason: see the table of codes in `docs/wire.md`.
     pub code: u8,
-    /// Description of the reason.
+    /// Description of the reason for the rejection.
     pub sentence: &'a str,
 }
 
@@ -175,7 +176,7 @@ pub enum FrameError {
     /// The body contains bytes after the frame.
     #[error("a frame is followed by {extra} bytes inside its own body")]
     Trailing {
-        /// Number of extra bytes.
+        /// Number of bytes after the frame.
         extra: usize,
     },
 }
@@ -255,14 +256,16 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the buffer, with space reserved for one read. Callers may only append to the buffer.
-    pub fn space(&mut self) -> &mut Vec<u8> {
+    /// Returns the buffer to which the next read appends, with space reserved for this read.
+    /// Callers may only append to the buffer.
+    pub fn read_buffer(&mut self) -> &mut Vec<u8> {
         self.forget_consumed();
         self.buffer.reserve(READ_BYTES);
         &mut self.buffer
     }
 
-    /// Returns the next complete frame. Returns `None` if more input is needed.
+    /// Removes the next complete frame from the buffer and returns it. Returns `None` if more input
+    /// is needed.
     ///
     /// # Errors
     ///
@@ -277,7 +280,7 @@ impl Decoder {
     }
 
     /// Returns the number of bytes that were fed and not yet consumed.
-    pub fn waiting(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         self.buffer.len() - self.consumed
     }
 

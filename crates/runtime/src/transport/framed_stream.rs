@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::frame::{Frame, FrameError, LENGTH_BYTES, Refused, VERSION, body_length};
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 
 /// Maximum body size during a handshake, in bytes. It bounds the memory that an unauthenticated
@@ -37,7 +37,7 @@ impl<S> FramedStream<S> {
         FramedStream { stream, seal: None }
     }
 
-    /// Encodes and encrypts a frame.
+    /// Encodes a frame, and encrypts it if keys have been exchanged.
     fn encoded(&mut self, frame: &Frame<'_>) -> Result<Vec<u8>, SealError> {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
@@ -79,24 +79,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         Ok(body.to_vec())
     }
 
-    /// Sends a refusal and closes the stream. Errors are ignored because the connection ends
+    /// Sends a rejection and closes the stream. Errors are ignored because the connection ends
     /// anyway.
-    pub(crate) async fn refuse(&mut self, refusal: Refusal) {
-        let _ = self.send(&Frame::Refused(refused_frame(refusal))).await;
+    pub(crate) async fn refuse(&mut self, reason: RejectionReason) {
+        let _ = self.send(&Frame::Refused(refused_frame(reason))).await;
         let _ = self.stream.shutdown().await;
     }
 }
 
 impl FramedStream<TcpStream> {
-    /// Sends a refusal without waiting, on a connection whose handshake is complete.
-    pub(crate) fn try_refuse(mut self, refusal: Refusal) {
-        if let Ok(bytes) = self.encoded(&Frame::Refused(refused_frame(refusal))) {
+    /// Sends a rejection without waiting, on a connection whose handshake is complete.
+    pub(crate) fn try_refuse(mut self, reason: RejectionReason) {
+        if let Ok(bytes) = self.encoded(&Frame::Refused(refused_frame(reason))) {
             let _ = self.stream.try_write(&bytes);
         }
     }
 }
 
 /// Returns the frame content that refuses a connection for this reason.
-pub(crate) fn refused_frame(refusal: Refusal) -> Refused<'static> {
-    Refused { newest_version: VERSION, code: refusal.code(), sentence: refusal.message() }
+pub(crate) fn refused_frame(reason: RejectionReason) -> Refused<'static> {
+    Refused { newest_version: VERSION, code: reason.code(), sentence: reason.message() }
 }

@@ -18,7 +18,7 @@ use super::frame::{
 use super::framed_stream::{FramedStream, StreamError};
 use super::keys::{Keyring, Keys};
 use super::peer::Peer;
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 use super::seal::{KeyExchange, SealError};
 
 /// Oldest version that this build supports. Version 1 had no authentication. If it were supported,
@@ -28,7 +28,7 @@ const OLDEST_VERSION: u16 = 2;
 /// Maximum length of a cluster name, in bytes.
 pub(crate) const MAX_CLUSTER_NAME_BYTES: usize = 128;
 
-/// Identity of this node.
+/// Identity of this node, as its handshakes present it.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) cluster: String,
@@ -50,7 +50,7 @@ pub(crate) struct RemoteProcess {
 #[derive(Debug, Error)]
 pub(crate) enum HandshakeError {
     #[error("refused: {0}")]
-    Refused(Refusal),
+    Refused(RejectionReason),
     #[error("refused by the peer: {message}")]
     RefusedByPeer { message: String },
     #[error("{0}")]
@@ -58,13 +58,15 @@ pub(crate) enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Returns the refusal reason that this failure counts as.
-    pub(crate) fn refusal(&self) -> Refusal {
+    /// Returns the reason under which this failure is counted.
+    pub(crate) fn rejection_reason(&self) -> RejectionReason {
         match self {
-            HandshakeError::Refused(refusal) => *refusal,
-            HandshakeError::Stream(StreamError::Frame(_)) => Refusal::Malformed,
-            HandshakeError::Stream(StreamError::Seal(_)) => Refusal::Unproven,
-            HandshakeError::RefusedByPeer { .. } | HandshakeError::Stream(_) => Refusal::Broken,
+            HandshakeError::Refused(reason) => *reason,
+            HandshakeError::Stream(StreamError::Frame(_)) => RejectionReason::Malformed,
+            HandshakeError::Stream(StreamError::Seal(_)) => RejectionReason::Unproven,
+            HandshakeError::RefusedByPeer { .. } | HandshakeError::Stream(_) => {
+                RejectionReason::Broken
+            }
         }
     }
 }
@@ -93,7 +95,8 @@ pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
     from > to
 }
 
-/// Dials `peer` and returns the stream and the boot of the peer.
+/// Performs the handshake with `peer` as the dialer, over a stream that is connected with it.
+/// Returns the stream and the boot of the peer.
 pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &Context,
@@ -116,21 +119,21 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     });
     stream.send(&Frame::Hello(Hello::with(introduction))).await?;
     let body = stream.receive().await?;
-    let refusal = match Frame::decode(&body)? {
+    let reason = match Frame::decode(&body)? {
         Frame::Welcome(Welcome { version: VERSION, boot }) => match peer.check_boot(boot) {
             Ok(()) => return Ok((stream, boot)),
-            Err(refusal) => refusal,
+            Err(reason) => reason,
         },
-        Frame::Welcome(_) => Refusal::OlderVersion,
-        // The refusal is authentic: it is encrypted, or connections are not authenticated at all.
+        Frame::Welcome(_) => RejectionReason::OlderVersion,
+        // The rejection is authentic: it is encrypted, or connections are not authenticated at all.
         Frame::Refused(refused) => {
             context.eviction.on_refused(peer.process, refused.code);
             return Err(refused_by_peer(&refused));
         }
-        _ => Refusal::Malformed,
+        _ => RejectionReason::Malformed,
     };
-    stream.refuse(refusal).await;
-    Err(HandshakeError::Refused(refusal))
+    stream.refuse(reason).await;
+    Err(HandshakeError::Refused(reason))
 }
 
 /// Exchanges keys with the dialed peer.
@@ -144,15 +147,16 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
     let body = stream.receive().await?;
     match Frame::decode(&body)? {
         Frame::Exchange(message) => stream.seal = Some(exchange.finish(message).map_err(unproven)?),
-        // This refusal is not authenticated, so it ends the connection without further
+        // This rejection is not authenticated, so it ends the connection without further
         // consequences.
         Frame::Refused(refused) => return Err(refused_by_peer(&refused)),
-        _ => return Err(HandshakeError::Refused(Refusal::Malformed)),
+        _ => return Err(HandshakeError::Refused(RejectionReason::Malformed)),
     }
     Ok(())
 }
 
-/// Accepts a connection. Returns the stream and the identity of its dialer.
+/// Performs the handshake as the acceptor. Returns the stream, and the identity and the boot of its
+/// dialer.
 pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &Context,
@@ -162,8 +166,8 @@ pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         Ok(remote) => return Ok((stream, remote)),
         Err(error) => error,
     };
-    if let HandshakeError::Refused(refusal) = error {
-        stream.refuse(refusal).await;
+    if let HandshakeError::Refused(reason) = error {
+        stream.refuse(reason).await;
     }
     Err(error)
 }
@@ -179,24 +183,24 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
     if let (Some(keys), HelloContent::Exchange(message)) = (&keys, decode_opening(&body)?) {
         let (exchange, key) = KeyExchange::accept(keys.private(), message).map_err(unproven)?;
         let owner = keys.group().owner(&key);
-        proven = Some(owner.ok_or(HandshakeError::Refused(Refusal::Unproven))?);
+        proven = Some(owner.ok_or(HandshakeError::Refused(RejectionReason::Unproven))?);
         let (seal, message) = exchange.respond();
         stream.send(&Frame::Exchange(&message)).await?;
         stream.seal = Some(seal);
         body = stream.receive().await?;
     }
     let HelloContent::Introduction(introduction) = decode_opening(&body)? else {
-        return Err(HandshakeError::Refused(Refusal::Unproven));
+        return Err(HandshakeError::Refused(RejectionReason::Unproven));
     };
     if keys.is_some() && proven.is_none() {
-        return Err(HandshakeError::Refused(Refusal::Unproven));
+        return Err(HandshakeError::Refused(RejectionReason::Unproven));
     }
-    let remote = validate(context, &introduction, proven).map_err(|refusal| {
+    let remote = validate(context, &introduction, proven).map_err(|reason| {
         // The dialer belongs to another group, and this node may be the misconfigured one.
         if let Some(peer) = proven {
-            context.eviction.on_group_mismatch(peer, refusal);
+            context.eviction.on_group_mismatch(peer, reason);
         }
-        HandshakeError::Refused(refusal)
+        HandshakeError::Refused(reason)
     })?;
     let welcome = Welcome { version: VERSION, boot: identity.boot };
     stream.send(&Frame::Welcome(welcome)).await?;
@@ -206,16 +210,16 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
 /// Decodes the first message of a dialer. Fails unless its version is supported.
 fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     // The version comes first, because it determines the format of the rest.
-    let refusal = match offered_version(body) {
-        None => Refusal::Malformed,
-        Some(version) if version > VERSION => Refusal::NewerVersion,
-        Some(version) if version < OLDEST_VERSION => Refusal::OlderVersion,
+    let reason = match offered_version(body) {
+        None => RejectionReason::Malformed,
+        Some(version) if version > VERSION => RejectionReason::NewerVersion,
+        Some(version) if version < OLDEST_VERSION => RejectionReason::OlderVersion,
         Some(_) => match Frame::decode(body) {
             Ok(Frame::Hello(hello)) => return Ok(hello.opening),
-            _ => Refusal::Malformed,
+            _ => RejectionReason::Malformed,
         },
     };
-    Err(HandshakeError::Refused(refusal))
+    Err(HandshakeError::Refused(reason))
 }
 
 /// Validates the identity that a dialer claims. `proven` is the process whose key the dialer has
@@ -224,24 +228,24 @@ fn validate(
     context: &Context,
     introduction: &Introduction<'_>,
     proven: Option<ProcessId>,
-) -> Result<RemoteProcess, Refusal> {
+) -> Result<RemoteProcess, RejectionReason> {
     let (identity, process) = (&context.identity, ProcessId(introduction.sender));
     if introduction.cluster != identity.cluster {
-        return Err(Refusal::WrongCluster);
+        return Err(RejectionReason::WrongCluster);
     } else if introduction.group_size != identity.group_size {
-        return Err(Refusal::WrongGroupSize);
+        return Err(RejectionReason::WrongGroupSize);
     } else if introduction.receiver != identity.me.0 {
-        return Err(Refusal::WrongReceiver);
+        return Err(RejectionReason::WrongReceiver);
     } else if !is_dialer(process, identity.me) || proven.is_some_and(|proven| proven != process) {
-        return Err(Refusal::WrongSender);
+        return Err(RejectionReason::WrongSender);
     }
-    let peer = context.peer(process).ok_or(Refusal::WrongSender)?;
+    let peer = context.peer(process).ok_or(RejectionReason::WrongSender)?;
     peer.check_boot(introduction.boot)?;
     Ok(RemoteProcess { process, boot: introduction.boot })
 }
 
 fn unproven(SealError: SealError) -> HandshakeError {
-    HandshakeError::Refused(Refusal::Unproven)
+    HandshakeError::Refused(RejectionReason::Unproven)
 }
 
 fn refused_by_peer(refused: &Refused<'_>) -> HandshakeError {

@@ -31,7 +31,7 @@ pub struct Keys {
 /// replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupKeys {
-    /// Keys by process. Each process has at least one.
+    /// For each process, by index: its keys, at least one.
     by_process: Vec<Vec<PublicKey>>,
 }
 
@@ -70,9 +70,9 @@ pub enum KeysError {
     /// Two processes have the same key, so they cannot be distinguished.
     #[error("{one} and {other} have the same public key")]
     Shared {
-        /// First process.
+        /// One of the two processes.
         one: ProcessId,
-        /// Second process.
+        /// The other process.
         other: ProcessId,
     },
     /// The list of public keys does not contain the public part of the private key for this
@@ -112,9 +112,9 @@ impl PrivateKey {
         }
     }
 
-    /// Returns true if too many users can access a key in a file with this mode and this user ID of
-    /// its owner. Only the owner may access the file; if it belongs to root, its group may read it,
-    /// too. `libpq` of PostgreSQL has the same rule.
+    /// Returns true if too many users can access a key in a file with the permissions `mode`, whose
+    /// owner has the user ID `owner`. Only the owner may access the file; if the owner is root, the
+    /// group of the file may read it as well. `libpq` of PostgreSQL has the same rule.
     pub const fn is_exposed(mode: u32, owner: u32) -> bool {
         let forbidden = if owner == 0 { 0o037 } else { 0o077 };
         mode & forbidden != 0

@@ -22,7 +22,7 @@ use super::framed_stream::{FramedStream, refused_frame};
 use super::inbox::Incoming;
 use super::outbox::OutgoingMessage;
 use super::peer::Peer;
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 use super::reliable_session::{QueueSize, Reception, ReliableSession, SequenceError};
 use super::seal::SealError;
 use crate::log_throttle::{LogThrottle, Suppressed};
@@ -44,7 +44,7 @@ pub(crate) struct Link {
     /// Connections that the listener accepted from this peer. Closed when the mesh closes.
     pub(crate) accepted: mpsc::Receiver<Connection>,
     reliable: ReliableSession,
-    /// Current session of the peer; 0 before the first.
+    /// Current session of the peer; 0 before the first session.
     session: u64,
     /// First session of the peer that connected to this process; 0 before that.
     first_session: u64,
@@ -53,7 +53,8 @@ pub(crate) struct Link {
     /// Messages that were taken from the outbox and not yet written. This queue and that of the
     /// outbox are swapped to reuse their memory.
     outgoing: VecDeque<OutgoingMessage>,
-    /// Log throttle for established connections. `loss_log` is that for lost ones.
+    /// Log throttle for established connections. The field `loss_log` is the throttle for lost
+    /// connections.
     connect_log: LogThrottle,
     loss_log: LogThrottle,
     /// Log throttle for refused connections and protocol violations.
@@ -166,14 +167,14 @@ impl Link {
     /// Returns the connection if its boot is still acceptable. The listener has checked the boot
     /// during the handshake, but another boot of the peer may have connected since then.
     fn check_boot(&mut self, connection: Connection) -> Option<Connection> {
-        let Err(refusal) = self.peer.check_boot(connection.boot) else { return Some(connection) };
-        self.context.counters.count_refusal(refusal);
+        let Err(reason) = self.peer.check_boot(connection.boot) else { return Some(connection) };
+        self.context.counters.count_rejection(reason);
         if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
-            let (me, peer, reason) = (self.context.own_name(), self.peer_name(), refusal.name());
+            let (me, peer, reason) = (self.context.own_name(), self.peer_name(), reason.name());
             let session = connection.boot.session;
             tracing::warn!(%me, %peer, session, reason, suppressed, "connection refused");
         }
-        connection.stream.try_refuse(refusal);
+        connection.stream.try_refuse(reason);
         None
     }
 
@@ -238,7 +239,7 @@ impl Link {
                 wrote = writer.write(state.output.unwritten()), if !state.output.is_empty() => {
                     Event::Wrote(wrote)
                 }
-                read = reader.read_buf(state.input.space()), if !state.is_blocked => {
+                read = reader.read_buf(state.input.read_buffer()), if !state.is_blocked => {
                     Event::Read(read)
                 }
                 () = self.peer.outbox.wait_pushed(), if state.is_open() => Event::Pushed,
@@ -275,8 +276,9 @@ impl Link {
         }
     }
 
-    /// Returns the last output of this connection if a newer session of the peer replaces its
-    /// session. The output ends with a refusal. Empty if the session stays the same.
+    /// Returns the last output of this connection if the connection `next` belongs to a newer
+    /// session of the peer. The output ends with a rejection of the older session. Returns an empty
+    /// slice if the session is the same.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -284,7 +286,7 @@ impl Link {
     ) -> &'a [u8] {
         let is_superseded = next.boot.session > self.session;
         if is_superseded {
-            state.output_with_refusal(refused_frame(Refusal::OldSession))
+            state.output_with_rejection(refused_frame(RejectionReason::OldSession))
         } else {
             &[]
         }

@@ -17,7 +17,7 @@ use super::context::{Context, set_socket_options};
 use super::framed_stream::FramedStream;
 use super::handshake::{self, HandshakeError, RemoteProcess};
 use super::link::Connection;
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 use super::settings::{Listen, MeshError, Trust};
 use crate::log_throttle::{LogThrottle, Suppressed};
 
@@ -64,10 +64,10 @@ fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 pub(crate) struct Listener {
     pub(crate) context: Arc<Context>,
     pub(crate) socket: TcpListener,
-    /// Channels to the links of the peers, by process. `None` for this process.
+    /// For each process, by index: the channel to its link. `None` for this process.
     pub(crate) links: Vec<Option<mpsc::Sender<Connection>>>,
     /// Log throttles for refused connections, by reason.
-    pub(crate) refusal_logs: Mutex<BTreeMap<Refusal, LogThrottle>>,
+    pub(crate) rejection_logs: Mutex<BTreeMap<RejectionReason, LogThrottle>>,
 }
 
 /// A handshake in progress.
@@ -75,8 +75,8 @@ pub(crate) struct Listener {
 struct PendingHandshake {
     task: AbortHandle,
     address: SocketAddr,
-    /// True once the handshake has ended or was aborted. The side that sets it determines the
-    /// outcome.
+    /// True once the handshake has ended or the listener has decided to abort it. The first of the
+    /// two events determines the outcome.
     is_decided: Arc<AtomicBool>,
 }
 
@@ -116,7 +116,10 @@ impl Listener {
             let Some(entry) = pending.pop_front() else { return };
             if !entry.is_decided.swap(true, Ordering::AcqRel) {
                 entry.task.abort();
-                self.record_refusal(entry.address, &HandshakeError::Refused(Refusal::CrowdedOut));
+                self.record_rejection(
+                    entry.address,
+                    &HandshakeError::Refused(RejectionReason::CrowdedOut),
+                );
             }
         }
     }
@@ -141,9 +144,9 @@ impl Listener {
                 return;
             }
             Ok(Err(error)) => error,
-            Err(_) => HandshakeError::Refused(Refusal::TooSlow),
+            Err(_) => HandshakeError::Refused(RejectionReason::TooSlow),
         };
-        self.record_refusal(address, &error);
+        self.record_rejection(address, &error);
     }
 
     async fn accept_handshake(
@@ -154,13 +157,13 @@ impl Listener {
         handshake::accept(stream, &self.context).await
     }
 
-    fn record_refusal(&self, address: SocketAddr, error: &HandshakeError) {
-        let refusal = error.refusal();
-        self.context.counters.count_refusal(refusal);
-        let mut refusal_logs = self.refusal_logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Suppressed(suppressed)) = refusal_logs.entry(refusal).or_default().admit() {
+    fn record_rejection(&self, address: SocketAddr, error: &HandshakeError) {
+        let reason = error.rejection_reason();
+        self.context.counters.count_rejection(reason);
+        let mut rejection_logs = self.rejection_logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Suppressed(suppressed)) = rejection_logs.entry(reason).or_default().admit() {
             let me = self.context.own_name();
-            let reason = refusal.name();
+            let reason = reason.name();
             tracing::warn!(%me, %address, reason, %error, suppressed, "connection refused");
         }
     }

@@ -131,7 +131,7 @@ impl Mesh {
         };
         let links = mesh.spawn_links();
         let listener =
-            Listener { context: context.clone(), socket, links, refusal_logs: Mutex::default() };
+            Listener { context: context.clone(), socket, links, rejection_logs: Mutex::default() };
         mesh.listener.spawn(listener.run());
         Ok((mesh, Inbox { context, receiver, is_eviction_reported: false }))
     }
@@ -198,7 +198,8 @@ impl Mesh {
     /// The peer may connect again.
     pub fn close_invalid(&self, peer: ProcessId, session: u64) {
         self.context.counters.implausible.add(1);
-        if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest() == session) {
+        if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest_session() == session)
+        {
             peer.invalid_message.notify_one();
         }
     }
@@ -241,8 +242,8 @@ impl Mesh {
     }
 
     /// Returns the configured upper bound on the round-trip time.
-    pub(crate) fn round_trip(&self) -> Duration {
-        self.context.limits.round_trip
+    pub(crate) fn max_round_trip(&self) -> Duration {
+        self.context.limits.max_round_trip
     }
 
     /// Returns a view of the mesh's status. The view outlives the mesh.
@@ -278,7 +279,7 @@ impl Mesh {
 }
 
 impl MeshView {
-    /// Returns the counters since the start.
+    /// Returns the values of the counters since the start of the mesh.
     pub fn counts(&self) -> Counts {
         self.0.counters.read()
     }

@@ -32,7 +32,7 @@ mod listener;
 mod mesh;
 mod outbox;
 mod peer;
-mod refusal;
+mod rejection_reason;
 mod reliable_session;
 #[cfg(feature = "keys")]
 mod seal;
@@ -49,5 +49,5 @@ pub use keys::{GroupKeys, Keys, KeysError, PrivateKey, PublicKey};
 pub use mesh::{Mesh, MeshView, SendError};
 pub use peer::PeerStatus;
 pub(crate) use peer::SESSION_LIMIT;
-pub use refusal::Refusal;
+pub use rejection_reason::RejectionReason;
 pub use settings::{Limits, Listen, MeshError, Settings, Trust};

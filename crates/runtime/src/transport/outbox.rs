@@ -115,7 +115,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Removes and returns an urgent message. It uses capacity until [`Outbox::release`].
+    /// Removes and returns an urgent message. The message uses capacity until [`Outbox::release`].
     pub(crate) fn take_urgent(&self) -> Option<OutgoingMessage> {
         if !self.has_urgent.load(Ordering::Acquire) {
             return None;
@@ -155,9 +155,9 @@ impl Outbox {
         }
     }
 
-    /// Returns true if less than half of the capacity is in use. Also returns true if more has been
-    /// in use longer than `half_full_timeout`, because a stalled peer must not block other peers
-    /// forever.
+    /// Returns true if less than half of the capacity is in use. Also returns true if half of it
+    /// has been in use for longer than `half_full_timeout`, because a stalled peer must not block
+    /// other peers forever.
     pub(crate) fn has_room(&self, half_full_timeout: Duration) -> bool {
         if !self.is_half_full.load(Ordering::Relaxed) {
             return true;

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::frame::Boot;
 use super::outbox::Outbox;
-use super::refusal::Refusal;
+use super::rejection_reason::RejectionReason;
 use crate::store::{Registry, SaveError};
 
 /// Exclusive upper bound on session numbers; the same as for term numbers. No process boots that
@@ -17,7 +17,8 @@ use crate::store::{Registry, SaveError};
 pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
 /// Maximum difference between successive session numbers of a process. A process that replaces a
-/// member takes as its session the time in milliseconds since 2026, which fits for 17 years.
+/// member takes as its session the time in milliseconds since 2026, which stays below this
+/// difference for 17 years.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
 /// State of one peer, shared by the consumer, the link and the listener.
@@ -27,9 +28,9 @@ pub(crate) struct Peer {
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
     /// Session that the consumer's messages are sent to: that of the latest `PeerUp`. 0 before the
-    /// first.
+    /// first `PeerUp`.
     target_session: AtomicU64,
-    /// Newest authenticated boot; session 0 before the first.
+    /// Newest authenticated boot of the peer; session 0 before the first boot.
     newest: Mutex<Boot>,
     /// Number of failed key exchanges with this peer. The next attempt expects another key of the
     /// peer, if it has several.
@@ -41,7 +42,7 @@ pub(crate) struct Peer {
     pub(crate) invalid_message: Notify,
     registry: Option<Registry>,
     history: Mutex<ConnectionHistory>,
-    /// Time of the last received frame, in milliseconds since 1970; 0 before the first.
+    /// Time of the last received frame, in milliseconds since 1970; 0 before the first frame.
     last_contact: AtomicU64,
 }
 
@@ -61,7 +62,7 @@ pub struct PeerStatus {
     pub address: String,
     /// True if a connection is established.
     pub is_connected: bool,
-    /// Newest known session, if any.
+    /// Newest known session of the peer; `None` before its first connection.
     pub session: Option<u64>,
     /// Time of the last established connection, by the wall clock.
     pub connected_at: Option<SystemTime>,
@@ -111,25 +112,25 @@ impl Peer {
         self.target_session.store(session, Ordering::Release);
     }
 
-    /// Returns the newest authenticated session; 0 before the first.
-    pub(crate) fn newest(&self) -> u64 {
+    /// Returns the newest authenticated session of the peer; 0 before the first session.
+    pub(crate) fn newest_session(&self) -> u64 {
         self.newest_boot().session
     }
 
     /// Checks that a boot may be the newest one of the peer. The newest known boot itself passes
     /// the check.
-    pub(crate) fn check_boot(&self, boot: Boot) -> Result<(), Refusal> {
+    pub(crate) fn check_boot(&self, boot: Boot) -> Result<(), RejectionReason> {
         let newest = *self.newest_boot();
         // Sessions of a former member are not compared: another process may take its place.
         let is_member = self.registry.as_ref().is_none_or(|it| it.is_member(self.process));
         if boot.session == 0 || is_member && boot.session < newest.session {
-            Err(Refusal::OldSession)
+            Err(RejectionReason::OldSession)
         } else if boot.session == newest.session && boot.nonce != newest.nonce {
-            Err(Refusal::Twin)
+            Err(RejectionReason::Twin)
         } else if boot.session >= SESSION_LIMIT
             || is_member && newest.session > 0 && boot.session - newest.session > MAX_SESSION_GAP
         {
-            Err(Refusal::FarSession)
+            Err(RejectionReason::FarSession)
         } else {
             Ok(())
         }
@@ -171,8 +172,8 @@ impl Peer {
         self.is_connected.load(Ordering::Acquire)
     }
 
-    /// Notes that the warning about the round-trip time was logged. Returns true for the first call
-    /// only.
+    /// Records that the warning about the round-trip time was logged. Returns true for the first
+    /// call only.
     pub(crate) fn mark_distance_logged(&self) -> bool {
         !self.is_distance_logged.swap(true, Ordering::Relaxed)
     }
@@ -214,7 +215,7 @@ impl Peer {
             peer: self.process,
             address: self.address.clone(),
             is_connected: self.is_connected(),
-            session: Some(self.newest()).filter(|session| *session > 0),
+            session: Some(self.newest_session()).filter(|session| *session > 0),
             connected_at: history.connected_at,
             disconnected_at: history.disconnected_at,
             last_contact_at: self.last_contact_at(),

@@ -26,7 +26,7 @@ pub(crate) struct ReliableSession {
     ever_written: u64,
     /// Highest message number that was received from the peer.
     received: u64,
-    /// Messages received since the last acknowledgement.
+    /// Number and size of the messages received since the last acknowledgement was sent.
     unacknowledged_received: QueueSize,
 }
 

@@ -33,7 +33,7 @@ pub struct Settings {
     pub names: ProcessNames,
     /// Authentication of peers.
     pub trust: Trust,
-    /// Sizes and timeouts.
+    /// Upper bounds on sizes, and timeouts.
     pub limits: Limits,
 }
 
@@ -60,7 +60,7 @@ impl Settings {
     }
 }
 
-/// Authentication of peers. It must be the same on all nodes of a cluster.
+/// Method by which peers are authenticated. It must be the same on all nodes of a cluster.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Each peer must prove a key that is listed for it. Connections are encrypted, so no third
@@ -96,11 +96,11 @@ pub struct Limits {
     pub max_handshakes: usize,
     /// Time limit for a connection attempt with its handshake. Default: 3 s.
     pub handshake_timeout: Duration,
-    /// Time limit for the TCP connection to a peer. Default: 400 ms.
+    /// Time limit for establishing the TCP connection to a peer. Default: 400 ms.
     pub connect_timeout: Duration,
     /// Upper bound on the round-trip time, as the protocol above the mesh assumes it. A peer with a
     /// longer round trip causes one warning in the log. Default: unlimited.
-    pub round_trip: Duration,
+    pub max_round_trip: Duration,
     /// Time limit for TCP acknowledgements by the host of a peer, on Linux. After that time the
     /// connection is closed and dialed again. So a recovered network is noticed earlier than TCP
     /// would notice it.
@@ -130,7 +130,7 @@ impl Default for Limits {
             max_handshakes: 64,
             handshake_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_millis(400),
-            round_trip: Duration::MAX,
+            max_round_trip: Duration::MAX,
             silence_timeout: Duration::from_secs(1),
             acknowledge_delay: Duration::from_millis(20),
             half_full_timeout: Duration::from_secs(1),
@@ -207,7 +207,7 @@ pub enum MeshError {
     /// The session number is out of range.
     #[error("invalid session {session}: expected a number from 1 to 2^40 - 1")]
     InvalidSession {
-        /// Requested session.
+        /// Session number in the settings.
         session: u64,
     },
     /// A limit is too small.

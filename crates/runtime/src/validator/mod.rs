@@ -46,7 +46,7 @@ pub enum ValidationError {
 
 /// Kind of a number. Each kind has its own limit.
 #[derive(Clone, Copy, Debug)]
-enum Count {
+enum NumberKind {
     /// Term numbers, which are packed into fences.
     Terms,
     /// Other 64-bit numbers, such as clock values, request numbers and indexes of log entries.
@@ -55,9 +55,9 @@ enum Count {
     Short,
 }
 
-/// Number of usable bits of a number, by [`Count`]. One more bit is reserved: an algorithm may add
-/// to an accepted number without an overflow.
-const BITS: [u32; 3] = [Term::NUMBERS.trailing_zeros(), 62, 31];
+/// For each [`NumberKind`]: the number of bits that a number may use. Another bit is reserved, so
+/// that an algorithm can add to an accepted number without an overflow.
+const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 
 /// Validator of the messages and states of one process.
 ///
@@ -71,9 +71,9 @@ const BITS: [u32; 3] = [Term::NUMBERS.trailing_zeros(), 62, 31];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validator {
     group_size: u32,
-    /// Highest number accepted so far, by [`Count`].
+    /// For each [`NumberKind`]: the highest number accepted so far.
     highest: [Option<u64>; 3],
-    /// Highest number that the validator accepts next, by [`Count`].
+    /// For each [`NumberKind`]: the highest number that the validator accepts next.
     limits: [u64; 3],
 }
 
@@ -102,7 +102,7 @@ impl Validator {
     pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
         // The highest term that can be packed must not be saved either, because the next one
         // cannot.
-        self.walk(stable, [Term::NUMBERS - 2, u64::MAX, u64::MAX], u32::MAX)
+        self.walk(stable, [Term::NUMBER_LIMIT - 2, u64::MAX, u64::MAX], u32::MAX)
     }
 
     fn walk(
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn rejects_numbers_above_limits() {
-        for number in [Term::NUMBERS, u64::MAX] {
+        for number in [Term::NUMBER_LIMIT, u64::MAX] {
             assert!(check_message(&term(number)).is_err(), "{number}");
         }
         assert!(check_message(&Fence(u64::MAX, 1)).is_err());
@@ -207,7 +207,7 @@ mod tests {
         while validator.check_message(&term(believed + (1 << 24))).is_ok() {
             believed += 1 << 24;
         }
-        assert!(believed + (1 << 24) <= Term::NUMBERS, "the limit exceeds {believed}");
+        assert!(believed + (1 << 24) <= Term::NUMBER_LIMIT, "the limit exceeds {believed}");
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
             Entries((0..64).map(|_| (term(7), vec![P2])).chain([last]).collect())
         };
         assert_eq!(check_message(&entries((term(8), vec![P2]))), Ok(()));
-        assert!(check_message(&entries((term(Term::NUMBERS), vec![P2]))).is_err(), "a term");
+        assert!(check_message(&entries((term(Term::NUMBER_LIMIT), vec![P2]))).is_err(), "a term");
         assert!(check_message(&entries((term(8), vec![P4]))).is_err(), "an unknown process");
         assert!(check_message(&entries((term(8), vec![P2; 4]))).is_err(), "an inner list");
     }
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(validator.check_state(&(term(1 << 30), vec![u64::MAX; 9])), Ok(()));
         assert_eq!(validator.check_message(&term((1 << 30) + 1)), Ok(()));
         assert!(validator.check_message(&term(1 << 31)).is_err());
-        assert!(validator.check_state(&term(Term::NUMBERS - 1)).is_err());
+        assert!(validator.check_state(&term(Term::NUMBER_LIMIT - 1)).is_err());
         assert!(validator.check_state(&Term { number: 1, leader: P4 }).is_err());
     }
 }

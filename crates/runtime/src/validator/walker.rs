@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::ser::{self, Serializer};
 use tenure_core::{ProcessId, mark};
 
-use super::{Count, ValidationError};
+use super::{NumberKind, ValidationError};
 
 /// Result of an inspection.
 type Result<T = ()> = std::result::Result<T, ValidationError>;
@@ -15,7 +15,7 @@ type Result<T = ()> = std::result::Result<T, ValidationError>;
 /// Meaning of the numbers and lists that are serialized next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
-    /// A number that counts, such as a clock.
+    /// A number without another mark, such as a clock.
     Plain,
     Process,
     TermNumber,
@@ -35,9 +35,10 @@ pub(super) struct ValueWalker {
     group_size: u32,
     /// Maximum number of elements of a list.
     max_list_length: u32,
-    /// Highest number that is accepted, by [`Count`].
+    /// For each [`NumberKind`]: the highest number that is accepted.
     limits: [u64; 3],
-    /// Highest number so far, by [`Count`]. It includes the numbers of earlier messages and states.
+    /// For each [`NumberKind`]: the highest number so far, including the numbers of earlier
+    /// messages and states.
     highest: [Option<u64>; 3],
     mark: Mark,
 }
@@ -56,12 +57,12 @@ impl ValueWalker {
         self.highest
     }
 
-    fn count(&mut self, count: Count, number: u64) -> Result {
-        let max = self.limits[count as usize];
+    fn check_number(&mut self, kind: NumberKind, number: u64) -> Result {
+        let max = self.limits[kind as usize];
         if number > max {
             return Err(ValidationError::NumberTooLarge { number, max });
         }
-        let highest = &mut self.highest[count as usize];
+        let highest = &mut self.highest[kind as usize];
         *highest = Some(number).max(*highest);
         Ok(())
     }
@@ -114,17 +115,17 @@ impl<'a> Serializer for &'a mut ValueWalker {
                 process: ProcessId(number),
                 group_size: self.group_size,
             }),
-            _ => self.count(Count::Short, number.into()),
+            _ => self.check_number(NumberKind::Short, number.into()),
         }
     }
 
     fn serialize_u64(self, number: u64) -> Result {
         match self.mark {
             Mark::Any => Ok(()),
-            Mark::TermNumber => self.count(Count::Terms, number),
-            Mark::Packed => self.count(Count::Terms, number >> 24),
+            Mark::TermNumber => self.check_number(NumberKind::Terms, number),
+            Mark::Packed => self.check_number(NumberKind::Terms, number >> 24),
             Mark::Plain | Mark::Process | Mark::ByProcess | Mark::OfAnyLength => {
-                self.count(Count::Long, number)
+                self.check_number(NumberKind::Long, number)
             }
         }
     }
@@ -235,11 +236,11 @@ impl<'a> Serializer for &'a mut ValueWalker {
     }
 }
 
-/// Inspection of the elements of a list, which also checks their number.
+/// Inspection of the elements of a list. It also checks how many elements the list has.
 #[derive(Debug)]
 pub(super) struct List<'a> {
     walk: &'a mut ValueWalker,
-    /// Number of further elements that are allowed. If `is_exact` is true, they are required.
+    /// Number of further elements that the list may have. If `is_exact` is true, it must have them.
     remaining: u32,
     is_exact: bool,
 }

@@ -11,7 +11,7 @@ use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
     spanning_tree, two_phase_commit,
 };
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{clock, commit, election, led as service, replication, tree};
@@ -30,7 +30,7 @@ use crate::{kill, listeners, parts};
 /// machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-type Real<A> = Detected<Heartbeat, Led<A, Bully>>;
+type Real<A> = WithDetector<Heartbeat, Led<A, Bully>>;
 
 /// A node and its user.
 struct Node<A: Application> {
@@ -39,8 +39,8 @@ struct Node<A: Application> {
     running: RunningNode,
 }
 
-/// Returns the configuration of an election that the first process wins, and the second one after
-/// it.
+/// Returns the configuration of an election in which the first process has the highest rank, and
+/// the second process the next one.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
@@ -64,11 +64,11 @@ where
             period: Delay::units(50),
             timeout: 2_000 * TICKS_PER_UNIT,
             increment: 1_000 * TICKS_PER_UNIT,
-            longest: 8_000 * TICKS_PER_UNIT,
+            max_timeout: 8_000 * TICKS_PER_UNIT,
         };
         let election = election(addresses.len());
         let inner = led::Config { application: config.clone(), election };
-        let config = detected::Config { detector, inner };
+        let config = with_detector::Config { detector, inner };
         let local = (local, receiver);
         let parts = parts::<Real<A>, _>(config, directory, me, listener, addresses, local);
         Node { commands, events, running: start(parts).unwrap() }
@@ -142,8 +142,8 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// Runs the example of the algorithm. The times may differ by as much as the test needs to set
-/// three clocks.
+/// Runs the example of the algorithm. The adjustments may differ from those of the example by as
+/// much time as the test needs to set three clocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
@@ -241,7 +241,7 @@ async fn three_nodes_agree_on_commit_and_abort() {
     }
 }
 
-/// Returns the names of the events of a transaction at each process, in order.
+/// Returns, for each process by index, the names of its events of a transaction, in order.
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {
@@ -259,7 +259,8 @@ fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     outcomes
 }
 
-/// Runs a script on nodes whose messages wait at the receiver until the script delivers them.
+/// Runs a script on three nodes whose messages wait at the receiver until the script delivers them.
+/// Returns the [`outcomes`].
 fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     type P = Led<TwoPhaseCommit, Bully>;
     let application = two_phase_commit::Config::default();
@@ -278,17 +279,17 @@ const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\
 
 #[test]
 fn recovered_coordinator_decides_from_its_log() {
-    // It crashes before it has all votes: the others are uncertain under any leader.
+    // The leader crashes before it has all votes: the others are uncertain under any leader.
     let killed =
         format!("{ALL_HAVE_VOTED}\ncrash p1\nsuspect p2 p1; suspect p3 p1\nstabilize timers");
     let uncertain = run_over_tcp(&killed);
     assert_eq!(uncertain, [vec![], vec!["prepared"], vec!["prepared"]]);
-    // It recovers, and its log shows that it has begun but not decided.
+    // The leader recovers, and its log shows that it has begun the transaction but not decided it.
     let back = format!("{killed}\nrecover p1; trust p2 p1; trust p3 p1\nstabilize timers");
     let aborted = run_over_tcp(&back);
     let both = vec!["prepared", "aborted"];
     assert_eq!(aborted, [vec!["aborted"], both.clone(), both]);
-    // It crashes after its decision, which no other process has received.
+    // The leader crashes after its decision, which no other process has received.
     let decided = format!(
         "{ALL_HAVE_VOTED}\ndeliver p2→p1 vote; deliver p3→p1 vote\ncrash p1\n\
          lose p1→p2 decision; lose p1→p3 decision\nrecover p1; trust p2 p1; trust p3 p1\n\

@@ -28,7 +28,7 @@ impl Protocol for Gathering {
 
     fn on_command(&mut self, _: Command, fx: &mut impl Effects<Self>) {
         self.0 += 1;
-        fx.set_timer((), Delay::NONE);
+        fx.set_timer((), Delay::ZERO);
     }
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}

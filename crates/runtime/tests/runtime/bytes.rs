@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use fastrand::Rng;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId, VectorClock};
-use tenure_runtime::fuzzing::{self, Validation};
+use tenure_runtime::fuzzing::{self, ValidationMode};
 
 use crate::invalid_messages::world::{Due, Service, World};
 
@@ -31,7 +31,7 @@ const IMPOSSIBLE: [u64; 9] = [
 
 /// Visitor of an algorithm that runs one process on bytes from a random seed.
 struct FuzzVisitor {
-    validation: Validation,
+    validation: ValidationMode,
     seed: u64,
 }
 
@@ -56,8 +56,8 @@ impl Visitor for FuzzVisitor {
 }
 
 impl FuzzVisitor {
-    /// Returns bytes that encode events. Most events are messages, some of them damaged. The end is
-    /// random.
+    /// Returns bytes that encode events. Most events are messages, some of them damaged. The last
+    /// 300 bytes are random.
     fn bytes<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<u8> {
         let mut rng = Rng::with_seed(self.seed);
         let sent = sent(config, service, self.seed);
@@ -101,7 +101,8 @@ fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<
     sent
 }
 
-/// Damages a message: replaces a number, or removes or inserts a byte.
+/// Damages a message at a random position: removes the number or the byte there, and inserts
+/// another number or nothing.
 fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     if message.is_empty() {
         return;
@@ -125,7 +126,7 @@ fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
 }
 
 /// Returns true if a process of the named algorithm survives the bytes of a seed.
-fn survives(name: &str, validation: Validation, seed: u64) -> bool {
+fn survives(name: &str, validation: ValidationMode, seed: u64) -> bool {
     let run = || visit(name, &Parameters::plain(SIZE), FuzzVisitor { validation, seed });
     catch_unwind(AssertUnwindSafe(run)).is_ok_and(|known| known.is_ok())
 }
@@ -135,7 +136,7 @@ fn arbitrary_bytes_crash_no_process() {
     for seed in crate::seeds(0..20) {
         for name in names() {
             let replay = format!("cargo xtask attack bytes --seeds {seed}..{}", seed + 1);
-            assert!(survives(name, Validation::On, seed), "{name}: {replay}");
+            assert!(survives(name, ValidationMode::On, seed), "{name}: {replay}");
         }
     }
 }
@@ -143,7 +144,7 @@ fn arbitrary_bytes_crash_no_process() {
 /// Control experiment: without validation, the same bytes crash processes.
 #[test]
 fn processes_without_validation_crash() {
-    let crashes = |name: &&str| (0..40).any(|seed| !survives(name, Validation::Off, seed));
+    let crashes = |name: &&str| (0..40).any(|seed| !survives(name, ValidationMode::Off, seed));
     let crashed: Vec<&str> = names().filter(crashes).collect();
     eprintln!("{crashed:?}");
     for name in ["repaired-ring", "nishio-li-manning"] {

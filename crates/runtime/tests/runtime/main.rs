@@ -77,7 +77,7 @@ fn detector() -> heartbeat::Config {
         period: Delay::units(20),
         timeout: 400 * TICKS_PER_UNIT,
         increment: 100 * TICKS_PER_UNIT,
-        longest: 2_000 * TICKS_PER_UNIT,
+        max_timeout: 2_000 * TICKS_PER_UNIT,
     }
 }
 
@@ -162,14 +162,14 @@ impl Node {
     }
 }
 
-/// Witness of mutual exclusion among tasks.
+/// Counters that detect tasks that are inside the lock at the same time.
 #[derive(Debug, Default)]
 struct Inside {
     holders: AtomicU32,
     entries: AtomicU32,
     overlaps: AtomicU32,
     losses: AtomicU32,
-    /// Overlaps with a task that had lost the lock.
+    /// Number of overlaps with a task that had lost the lock.
     excused: AtomicU32,
 }
 
@@ -189,7 +189,8 @@ impl Inside {
     }
 }
 
-/// Enters a lock this many times, and returns the fences. Counts when another task is inside.
+/// Enters the lock `times` times, and returns the fences. Counts the entries during which another
+/// task is inside.
 async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> {
     let mut fences = Vec::new();
     for _ in 0..times {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
+use tenure_algorithms::compose::{NamedLocks, WithDetector, coordinated, with_detector};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::EntryTimes;
+use tenure_algorithms::mutex::EntryDurations;
 use tenure_core::{LockName, TICKS_PER_UNIT};
 use tenure_runtime::{Guard, Lock, Lost, Recorder};
 use tokio::sync::Barrier;
@@ -20,15 +20,15 @@ use crate::{Inside, Node, detector, enter_alone, kill, listeners};
 /// Maximum latency of a message, in milliseconds, as the nodes assume it.
 const DELAY: u64 = 30;
 
-type Locks = Detected<Heartbeat, Named<Raft>>;
+type Locks = WithDetector<Heartbeat, NamedLocks<Raft>>;
 
 fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Node {
     let group_size = u32::try_from(addresses.len()).unwrap();
     let inner = coordinated::Config {
         election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
-        times: Some(EntryTimes::plain(DELAY * TICKS_PER_UNIT)),
+        times: Some(EntryDurations::plain(DELAY * TICKS_PER_UNIT)),
     };
-    let config = detected::Config { detector: detector(), inner };
+    let config = with_detector::Config { detector: detector(), inner };
     Node::boot::<Locks>(Recorder::none(), config, directory, me, listener, addresses)
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{
-    Coordinated, Detected, InTurn, Keyed, coordinated, detected, in_turn,
+    Coordinated, Keyed, OrderedLocks, WithDetector, coordinated, ordered_locks, with_detector,
 };
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
@@ -50,9 +50,9 @@ fn office_of<E: Election>(
     listener: TcpListener,
     addresses: &[String],
 ) -> Node {
-    let config = detected::Config { detector: detector(), inner: inner.into() };
+    let config = with_detector::Config { detector: detector(), inner: inner.into() };
     let silent = Recorder::none();
-    Node::boot::<Detected<Heartbeat, Coordinated<E>>>(
+    Node::boot::<WithDetector<Heartbeat, Coordinated<E>>>(
         silent, config, directory, me, listener, addresses,
     )
 }
@@ -77,8 +77,9 @@ async fn tasks_with_two_named_locks_exclude_each_other() {
     let directory = TempDir::new().unwrap();
     let names = ["büro", "办公室"].map(|name| LockName::new(name).unwrap()).to_vec();
     let inner = central::Config::default();
-    let config = in_turn::Config { names: Arc::new([names.clone(), names.clone(), names]), inner };
-    let nodes = locks::<InTurn<Central>>(config, directory.path(), silent(3));
+    let config =
+        ordered_locks::Config { names: Arc::new([names.clone(), names.clone(), names]), inner };
+    let nodes = locks::<OrderedLocks<Central>>(config, directory.path(), silent(3));
     never_inside_together(nodes).await;
 }
 
@@ -247,11 +248,11 @@ async fn superseded_node_loses_everything_at_once() {
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     // A busy machine must not cause a suspicion, which would depose the leader.
     let longest = 600_000 * TICKS_PER_UNIT;
-    let detector = heartbeat::Config { timeout: longest, longest, ..detector() };
-    let config = detected::Config { detector, inner: bully(&addresses).into() };
+    let detector = heartbeat::Config { timeout: longest, max_timeout: longest, ..detector() };
+    let config = with_detector::Config { detector, inner: bully(&addresses).into() };
     let office = |me, listener| {
         let (silent, config) = (Recorder::none(), config.clone());
-        Node::boot::<Detected<Heartbeat, Coordinated<Bully>>>(
+        Node::boot::<WithDetector<Heartbeat, Coordinated<Bully>>>(
             silent,
             config,
             directory.path(),
@@ -288,7 +289,7 @@ async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
         if !guard.is_lost() {
             break guard;
         }
-        // A busy machine may renew it too late.
+        // A busy machine may renew the lease too late.
         attempts += 1;
         assert!(attempts < 100, "the lease is renewed");
     };
@@ -365,10 +366,10 @@ async fn assert_impossible_numbers_are_rejected<E: Election>(
     for _ in 0..2 {
         while !matches!(received.receive().await, Some(Incoming::PeerUp { .. })) {}
     }
-    type Said<M> = detected::Message<(), coordinated::Message<M>>;
+    type Said<M> = with_detector::Message<(), coordinated::Message<M>>;
     for (place, message) in impossible.iter().enumerate() {
         let inner = coordinated::Message::Election(message.clone());
-        let said: Said<_> = detected::Message::Inner(inner);
+        let said: Said<_> = with_detector::Message::Inner(inner);
         let said = (1 + place as u64, None::<()>, said);
         for peer in [ProcessId(0), ProcessId(2)] {
             liar.send(peer, postcard::to_stdvec(&said).unwrap()).unwrap();

@@ -31,9 +31,9 @@ fn open_the_gate() {
     GATE.1.notify_all();
 }
 
-/// A list of byte strings. A sum may replace its first elements, and this change need not be saved.
-/// The command 0 replaces all elements but the last. Any other command appends an element of that
-/// many bytes.
+/// Protocol with a list of byte strings. A sum may replace the first elements of the list, and this
+/// change need not be saved. The command 0 replaces all elements but the last one by their sum. Any
+/// other command appends an element of that many bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,
@@ -52,7 +52,7 @@ struct Sum {
 struct Saved {
     #[serde(serialize_with = "at_the_gate")]
     head: u64,
-    /// New sum, if the change contains one.
+    /// New sum; `None` if the change does not replace the sum.
     sum: Option<Sum>,
     /// Position of the first element that `list` contains.
     from: u64,
@@ -116,7 +116,7 @@ impl Protocol for Sums {
 
     const DEFERS_SAVES: bool = true;
 
-    fn urgent(&self, saved: &Saved) -> Option<Saved> {
+    fn urgent_change(&self, saved: &Saved) -> Option<Saved> {
         let change = self.change(saved)?;
         let urgent = Saved { head: saved.head, sum: None, ..change };
         (!urgent.list.is_empty()).then_some(urgent)

@@ -177,7 +177,7 @@ fn rejects_file_as_directory() {
 fn failed_save_keeps_earlier_state() {
     let directory = saved(b"before");
     let mut store = open(directory.path()).expect("a store");
-    // A directory in place of the temporary file stops even root.
+    // A directory in place of the temporary file makes the write fail, even for root.
     fs::create_dir(directory.path().join("state.next")).expect("a directory");
     let error = store.save(b"after").expect_err("the file cannot be created");
     assert!(matches!(error, SaveError::NotWritten { .. }), "{error}");
@@ -488,7 +488,7 @@ mod full_disk {
         let mut store = open(lazy.0.path()).expect("a store");
         store.save(b"before").expect("room for little");
         disk.fill();
-        // All of it is written to memory.
+        // The write reaches only the memory of the operating system, so only the flush can fail.
         let error = store.save(&vec![1; 1 << 20]).expect_err("the flush fails");
         let failed = matches!(error, SaveError::DiskFull { .. } | SaveError::NotWritten { .. });
         assert!(failed, "{error}");

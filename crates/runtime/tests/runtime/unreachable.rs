@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure_algorithms::compose::{Coordinated, Detected, detected};
+use tenure_algorithms::compose::{Coordinated, WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{TIME_LIMIT, listeners, parts};
 
-type Office = Detected<Heartbeat, Coordinated<Bully>>;
+type Office = WithDetector<Heartbeat, Coordinated<Bully>>;
 
 /// Boots a node with a heartbeat every 2 ms and at most 64 queued messages per peer.
 fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> RunningNode {
@@ -21,13 +21,13 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         period: Delay::units(2),
         timeout: 400 * TICKS_PER_UNIT,
         increment: 0,
-        longest: 2_000 * TICKS_PER_UNIT,
+        max_timeout: 2_000 * TICKS_PER_UNIT,
     };
     let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT).into();
     let (application, lock, leadership, requests) = LockApplication::new();
     // The handles keep the node running.
     std::mem::forget((lock, leadership));
-    let config = detected::Config { detector, inner };
+    let config = with_detector::Config { detector, inner };
     let application = (application, requests);
     let mut parts = parts::<Office, _>(config, directory, me, listener, addresses, application);
     parts.transport.limits.queue_frames = 64;

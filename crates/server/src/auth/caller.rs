@@ -21,29 +21,33 @@ use crate::rpc::error::RpcError;
 pub(crate) struct CallOptions {
     /// True if the server ends the call when this member knows no leader.
     pub(crate) requires_leader: bool,
-    /// Time at which the client stops waiting for the response. `None`: it waits without a limit.
+    /// Time at which the client stops waiting for the response. `None`: the client waits without a
+    /// limit.
     pub(crate) deadline: Option<Instant>,
     /// Address of the client, for log messages. `None`: the member itself is the caller.
     pub(crate) address: Option<SocketAddr>,
 }
 
-/// Member as one call sees it: the member executes the requests with the rights of the caller.
+/// Client of one call, with the member that serves the call. The member executes requests with the
+/// rights of this client.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     member: Arc<Member>,
     identity: Identity,
     options: CallOptions,
-    /// Number of requests of this call that were sent to the leader and have no outcome yet.
+    /// Number of requests of this call that the leader may have received and that have no outcome
+    /// yet.
     undecided: Arc<AtomicUsize>,
 }
 
 /// Identity of a caller.
 #[derive(Clone, Debug)]
 enum Identity {
-    /// Identity that is known from the beginning, and stays the same for the whole call.
+    /// Identity that is known when the call begins, and stays the same for the whole call.
     Known(Principal),
-    /// User named by a token. Each use verifies the token again: an open stream may outlast the
-    /// password, the user, or the setting under which the token was issued.
+    /// User whom a token names. The token is verified again at each use, because an open stream may
+    /// outlast it: the password may change, the user may be deleted, or authentication may be
+    /// disabled.
     Token {
         text: Arc<str>,
         /// User name at the beginning of the call, for log messages.
@@ -51,8 +55,8 @@ enum Identity {
     },
 }
 
-/// Guard of a request that has no outcome yet. The request counts as undecided until the guard is
-/// dropped.
+/// Guard of a request that has no outcome yet. The call counts the request as undecided until the
+/// guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Undecided(Arc<AtomicUsize>);
 
@@ -88,8 +92,8 @@ impl Caller {
         Caller::from_token(member, token.strip_prefix("Bearer ").unwrap_or(token))
     }
 
-    /// Returns the caller with this token. Fails if users are enabled and the token is invalid. A
-    /// success counts as a use of the token.
+    /// Returns the caller that has this token. Fails if authentication is enabled and the token is
+    /// invalid. A success counts as a use of the token.
     fn from_token(member: Arc<Member>, token: &str) -> Result<Self, RpcError> {
         let identity = Identity::Token { text: token.into(), user: None };
         let mut caller = Caller::with_identity(member, identity);
@@ -103,12 +107,13 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Returns this caller with `options` instead of its own.
+    /// Replaces the options of this caller by `options`.
     pub(crate) fn with_options(self, options: CallOptions) -> Self {
         Caller { options, ..self }
     }
 
-    /// Verifies the token of the caller and returns it; `None` if users are disabled.
+    /// Verifies the token of the caller and returns it. Returns `None` if the caller has no token
+    /// or authentication is disabled. Accepts an expired token.
     fn token(&self, access: &AccessControl) -> Result<Option<Token>, RpcError> {
         match &self.identity {
             Identity::Token { text, .. } if access.is_enabled() => {
@@ -139,8 +144,9 @@ impl Caller {
         self.options.requires_leader
     }
 
-    /// Resolves when this member has known no leader for the grace period. Never resolves if the
-    /// call does not require a leader.
+    /// Resolves when this member has known no leader for the grace period of
+    /// [`LeaderMonitor`](crate::log::leader_monitor::LeaderMonitor). Never resolves if the call
+    /// does not require a leader.
     pub(crate) fn leader_lost(&self) -> impl Future<Output = ()> + Send + use<> {
         let monitor = self.requires_leader().then(|| self.member.leader_monitor.clone());
         async move {
@@ -169,7 +175,8 @@ impl Caller {
         }
     }
 
-    /// Counts a request as sent to the leader until the returned guard is dropped.
+    /// Counts a request as one that the leader may have received, until the returned guard is
+    /// dropped.
     pub(crate) fn track_undecided(&self) -> Undecided {
         self.undecided.fetch_add(1, Ordering::Relaxed);
         Undecided(self.undecided.clone())
@@ -177,8 +184,8 @@ impl Caller {
 
     /// Returns the error of a call whose deadline has passed.
     ///
-    /// The error is `Unavailable` if a request of the call may yet be executed, as at etcd. With
-    /// `DeadlineExceeded` a client would think that it can safely repeat the call.
+    /// The error is `Unavailable` if a request of the call may yet be executed, as at etcd. If the
+    /// error were `DeadlineExceeded`, a client would think that it can safely repeat the call.
     pub(crate) fn deadline_error(&self) -> RpcError {
         match self.undecided.load(Ordering::Relaxed) {
             0 => RpcError::DEADLINE_EXCEEDED,
@@ -215,13 +222,14 @@ impl Caller {
         self.member.propose_for(&principal, command, on_abandoned, || self.check_valid()).await
     }
 
-    /// Returns the member with all rights: its own requests are not checked.
+    /// Returns the member that serves the call. Requests that are made through it have all rights,
+    /// and not only those of the caller.
     pub(crate) fn member(&self) -> &Member {
         &self.member
     }
 
-    /// Notifies clients that wait for a released lock. Fails if the caller may not delete the key
-    /// of the lock.
+    /// Notifies clients that wait for a released lock. Fails if the caller may not write the key of
+    /// the claim that held the lock.
     pub(crate) fn release(&self, released: Released) -> Result<(), RpcError> {
         self.check_access(|access, principal| {
             access.authorize_write(principal, &Span::single(released.key.clone()))
@@ -230,13 +238,15 @@ impl Caller {
         Ok(())
     }
 
-    /// Proposes a command, and returns its revision and answer, or its error.
+    /// Proposes a command. Returns the revision of the store after the command, and the result of
+    /// the command, or its error.
     pub(crate) async fn execute(&self, command: Command) -> Result<(u64, CommandResult), RpcError> {
         let outcome = self.propose(command).await?;
         Ok((outcome.revision, outcome.result?))
     }
 
-    /// Checks a right of the caller, by the users and roles that this member has applied so far.
+    /// Checks a right of the caller, according to the users and roles as of the last log entry that
+    /// this member has applied.
     pub(crate) fn check_access(
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
@@ -255,7 +265,8 @@ impl Caller {
         })
     }
 
-    /// Checks a right and reads the store under one lock, so that both see the same log entry.
+    /// Checks a right and reads the store while the state is locked once, so that both see the
+    /// state after the same log entry.
     pub(crate) fn read<T>(
         &self,
         check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
@@ -268,8 +279,9 @@ impl Caller {
         })
     }
 
-    /// Checks at the beginning of a request that the caller may be served: users are disabled, or
-    /// its token is valid and not too old. A success counts as a use of the token.
+    /// Checks at the beginning of a request that the caller may be served: authentication is
+    /// disabled, or the caller has a valid token that has not expired. A success counts as a use of
+    /// the token.
     pub(crate) fn check_authenticated(&self) -> Result<(), RpcError> {
         let token = self.with_state(|state| {
             let access = state.store.access();
@@ -286,7 +298,7 @@ impl Caller {
         self.check_access(|access, principal| access.authenticated_user(principal).map(drop))
     }
 
-    /// Checks that the caller is root, if users are enabled.
+    /// Checks that the caller is root, if authentication is enabled.
     pub(crate) fn check_root(&self) -> Result<(), RpcError> {
         self.check_access(AccessControl::authorize_root)
     }
@@ -325,8 +337,8 @@ pub(crate) mod tests {
     use crate::auth::secrets::HashMemory;
     use crate::config::Config;
 
-    /// Starts a single member with users enabled. `password` is the password of root. Returns its
-    /// data directory as well.
+    /// Starts a single member with authentication enabled. `password` is the password of root.
+    /// Returns the data directory as well.
     pub(crate) async fn member_with_users(password: &str) -> (TempDir, Arc<Member>) {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
@@ -383,7 +395,7 @@ pub(crate) mod tests {
         assert_eq!(Caller::new(member, Principal::User(ROOT.into())).release(released()), Ok(()));
     }
 
-    /// Issues a token of a user with this time to live.
+    /// Issues a token for `user` with this time to live.
     fn token(member: &Member, user: &str, ttl: Duration) -> String {
         member.with_state(|state| {
             let access = state.store.access();

@@ -8,10 +8,11 @@ use crate::auth::secrets::HashMemory;
 use crate::blocking::blocking;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on queued and running hashes. A full queue takes some seconds.
+/// Upper bound on queued and running hashes. Hashing the passwords of a full queue takes some
+/// seconds.
 const MAX_QUEUED: usize = 256;
 
-/// Queue of password hashes. They run one at a time and use the same memory.
+/// Queue of password hashes. They run one at a time, and all of them use the same memory.
 #[derive(Debug)]
 pub(crate) struct PasswordHasher {
     memory: Arc<Mutex<HashMemory>>,
@@ -25,17 +26,18 @@ impl Default for PasswordHasher {
 }
 
 impl PasswordHasher {
-    /// Waits in the queue, and runs `work` with the shared memory. If the caller stops waiting,
-    /// `work` runs to its end.
+    /// Waits in the queue, and runs `work` with the memory that all hashes use. If the caller stops
+    /// waiting while `work` runs, `work` runs to its end.
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY`] if the queue is full.
+    /// [`RpcError::TOO_MANY_REQUESTS`] if the queue is full.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,
     ) -> Result<T, RpcError> {
-        let slot = self.slots.clone().try_acquire_owned().map_err(|_| RpcError::TOO_MANY)?;
+        let slot =
+            self.slots.clone().try_acquire_owned().map_err(|_| RpcError::TOO_MANY_REQUESTS)?;
         let mut memory = self.memory.clone().lock_owned().await;
         blocking(move || {
             let _slot = slot;
@@ -87,7 +89,10 @@ mod tests {
         let others = (1..MAX_QUEUED).map(|_| password_hasher.run(|_| ()).boxed());
         let mut all = join_all([first].into_iter().chain(others));
         assert!((&mut all).now_or_never().is_none());
-        assert_eq!(password_hasher.run(|_| ()).now_or_never(), Some(Err(RpcError::TOO_MANY)));
+        assert_eq!(
+            password_hasher.run(|_| ()).now_or_never(),
+            Some(Err(RpcError::TOO_MANY_REQUESTS))
+        );
         resume.send(()).expect("the work continues");
         assert!(all.await.iter().all(Result::is_ok));
         assert_eq!(password_hasher.run(|_| ()).await, Ok(()));

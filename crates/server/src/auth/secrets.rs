@@ -1,9 +1,9 @@
 //! Passwords and tokens.
 //!
-//! A password is stored as its salt and Argon2id hash, which takes 12 MiB and some time to compute.
-//! A token contains a user name and an expiry time. It is signed with a key that all members have,
-//! so that each accepts tokens of the others. It is invalid once the password changes. Use extends
-//! its validity: see `token_uses`.
+//! A password is stored as a salt and an Argon2id hash, which takes 12 MiB and some time to
+//! compute. A token contains a user name and an expiry time. It is signed with a key that all
+//! members have, so each member accepts the tokens of the others. A token becomes invalid when the
+//! user's password changes. Each use of a token extends its validity: see `token_uses`.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -25,8 +25,10 @@ const HASH_BYTES: usize = 32;
 /// Length of the key that signs tokens, in bytes.
 const KEY_BYTES: usize = 32;
 
-/// Memory of Argon2id in KiB, and below it the number of passes, as OWASP recommends.
+/// Memory of one Argon2id hash in KiB, as OWASP recommends.
 const ARGON2_KIB: u32 = 12 * 1024;
+
+/// Number of passes of one Argon2id hash, as OWASP recommends.
 const ARGON2_PASSES: u32 = 3;
 
 /// Returns `N` random bytes from the operating system.
@@ -41,8 +43,8 @@ pub(crate) fn new_signing_key() -> Bytes {
     Bytes::from(&random_bytes::<KEY_BYTES>())
 }
 
-/// Memory in which passwords are hashed. It is reused, because allocators return such blocks slowly
-/// to the system. With glibc, thirty passwords left 350 MB allocated.
+/// Memory in which passwords are hashed. It is reused, because allocators return blocks of this
+/// size slowly to the system. With glibc, hashing thirty passwords left 350 MB allocated.
 #[derive(Default)]
 pub(crate) struct HashMemory(Vec<Block>);
 
@@ -86,8 +88,8 @@ fn hash(
     hash
 }
 
-/// Issues a token for a user. Fails if the password has changed since it was compared with
-/// `proven_hash`.
+/// Issues a token for the user `name`. Fails if the user's stored password is no longer
+/// `proven_hash`, the one that the given password matched.
 pub(crate) fn issue_token(
     access: &AccessControl,
     name: &str,
@@ -114,7 +116,8 @@ pub(crate) struct Token {
     pub(crate) is_expired: bool,
 }
 
-/// Verifies the signature of a token, which depends on the current password of its user.
+/// Verifies the signature of a token, which depends on the current password of the user. Accepts an
+/// expired token: see [`Token::is_expired`].
 pub(crate) fn verify_token(access: &AccessControl, token: &str) -> Result<Token, RpcError> {
     let verified = || {
         let mut parts = token.splitn(3, '.');
@@ -165,7 +168,7 @@ mod tests {
         assert!(verify_password(&stored, "secret"));
         assert!(!verify_password(&stored, "Secret") && !verify_password(&stored, ""));
         assert!(!verify_password(b"", "") && !verify_password(b"short", "short"));
-        // The contents of the memory make no difference.
+        // The earlier contents of the reused memory make no difference.
         assert!(verify_password(&stored, "secret"));
         assert_eq!(memory.0.len(), ARGON2_KIB as usize);
     }

@@ -1,7 +1,8 @@
 //! Recent uses of tokens. Each use extends the validity of a token, as at etcd.
 //!
 //! A token contains an expiry time. A member that has recently seen a use of the token accepts it
-//! beyond that time. A member that has seen no use of it, or was restarted, rejects it then.
+//! beyond that time. All other members reject it after that time, and so does a member that was
+//! restarted since.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +23,8 @@ pub(crate) struct TokenUses {
 }
 
 impl TokenUses {
-    /// Creates an empty record. `ttl` is the time in seconds for which each use extends a token.
+    /// Creates an empty record. Each use of a token extends its validity to `ttl` seconds from then
+    /// on.
     pub(crate) fn new(ttl: u64) -> Self {
         TokenUses { ttl: Duration::from_secs(ttl), used: Mutex::default() }
     }
@@ -32,8 +34,8 @@ impl TokenUses {
         self.ttl
     }
 
-    /// Records a use of the token if it is valid: its expiry time has not passed, or it was used
-    /// recently. Fails otherwise.
+    /// Records a use of the token. Fails, and records nothing, if the token has expired and no use
+    /// within the configured time to live before `now` is known.
     pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));

@@ -7,7 +7,7 @@ fn defaults_are_a_single_local_member() {
     let plan = Config::default().plan().expect("a plan");
     assert_eq!(plan.members.len(), 1);
     let address = "127.0.0.1:2379".parse().unwrap();
-    assert_eq!(plan.clients, [ListenAddress { address, is_tls: false }]);
+    assert_eq!(plan.client_listeners, [ListenAddress { address, is_tls: false }]);
     assert_eq!(plan.directory, PathBuf::from("default.tenure"));
     assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
     let nameless = Config { name: String::new(), ..Config::default() };
@@ -25,7 +25,7 @@ fn all_members_compute_the_same_plan() {
     };
     let (a, c) = (plan("a").expect("a plan"), plan("c").expect("a plan"));
     assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
-    assert_eq!(a.peers, "127.0.0.1:1".parse().unwrap());
+    assert_eq!(a.peer_address, "127.0.0.1:1".parse().unwrap());
     assert!(matches!(plan("d"), Err(ConfigError::UnknownMember { .. })));
 }
 
@@ -36,7 +36,7 @@ fn dial_addresses_do_not_change_the_cluster() {
     let plan = plain.plan().expect("a plan");
     let dial_peers = Some("b=127.0.0.1:9".into());
     let wired = Config { dial_peers, ..plain.clone() }.plan().expect("a plan");
-    assert_eq!((wired.cluster_id, wired.peers), (plan.cluster_id, plan.peers));
+    assert_eq!((wired.cluster_id, wired.peer_address), (plan.cluster_id, plan.peer_address));
     let addresses: Vec<&str> = wired.members.iter().map(|it| it.address.as_str()).collect();
     assert_eq!(addresses, ["127.0.0.1:1", "127.0.0.1:9"]);
     assert_eq!(wired.members[1].peer_url, plan.members[1].peer_url);

@@ -1,6 +1,7 @@
 //! URLs of members, as etcd writes them.
 
 use std::fmt;
+use std::str::FromStr;
 
 use thiserror::Error;
 
@@ -22,9 +23,9 @@ pub enum UrlError {
     /// The scheme is not supported.
     #[error("invalid URL '{url}': unknown scheme {scheme}, expected http or https")]
     Scheme {
-        /// Text as given.
+        /// Text that was given as a URL.
         url: String,
-        /// Scheme of the text.
+        /// Scheme of the URL.
         scheme: String,
     },
     /// The list of URLs is empty.
@@ -33,7 +34,7 @@ pub enum UrlError {
     /// The host cannot be resolved.
     #[error("{url}: {reason}")]
     Unresolved {
-        /// Text as given.
+        /// Text that was given as a URL.
         url: String,
         /// Error of the operating system.
         reason: String,
@@ -41,7 +42,7 @@ pub enum UrlError {
 }
 
 impl Url {
-    /// True if the scheme is `https`.
+    /// Returns true if the scheme is `https`.
     pub fn is_tls(&self) -> bool {
         self.is_tls
     }
@@ -59,26 +60,30 @@ impl fmt::Display for Url {
     }
 }
 
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Url, UrlError> {
+        let malformed = || UrlError::Malformed(text.to_owned());
+        let (scheme, rest) = text.split_once("://").ok_or_else(malformed)?;
+        let is_tls = scheme == "https";
+        if !is_tls && scheme != "http" {
+            return Err(UrlError::Scheme { url: text.to_owned(), scheme: scheme.to_owned() });
+        }
+        let (host, port) = rest.trim_end_matches('/').rsplit_once(':').ok_or_else(malformed)?;
+        let port = port.parse().map_err(|_| malformed())?;
+        if host.is_empty() || host.contains(['/', '@', '?']) {
+            return Err(malformed());
+        }
+        Ok(Url { is_tls, host: host.to_owned(), port })
+    }
+}
+
 /// Parses a list of at least one URL, separated by commas.
 pub(crate) fn urls(text: &str) -> Result<Vec<Url>, UrlError> {
     let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-    let urls: Vec<Url> = items.map(url).collect::<Result<_, _>>()?;
+    let urls: Vec<Url> = items.map(Url::from_str).collect::<Result<_, _>>()?;
     if urls.is_empty() { Err(UrlError::Missing) } else { Ok(urls) }
-}
-
-fn url(text: &str) -> Result<Url, UrlError> {
-    let malformed = || UrlError::Malformed(text.to_owned());
-    let (scheme, rest) = text.split_once("://").ok_or_else(malformed)?;
-    let is_tls = scheme == "https";
-    if !is_tls && scheme != "http" {
-        return Err(UrlError::Scheme { url: text.to_owned(), scheme: scheme.to_owned() });
-    }
-    let (host, port) = rest.trim_end_matches('/').rsplit_once(':').ok_or_else(malformed)?;
-    let port = port.parse().map_err(|_| malformed())?;
-    if host.is_empty() || host.contains(['/', '@', '?']) {
-        return Err(malformed());
-    }
-    Ok(Url { is_tls, host: host.to_owned(), port })
 }
 
 #[cfg(test)]

@@ -42,9 +42,9 @@ pub(crate) enum MemberRequest {
         span: Span,
     },
     /// Wait until this member has applied all entries that any member had reported as committed
-    /// before the request.
+    /// when the request arrived.
     ReadIndex {
-        /// Receives the response once this member has applied those entries.
+        /// Receives the response once this member has applied these entries.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Send a request to the leader.
@@ -68,7 +68,7 @@ pub(crate) enum MemberRequest {
         /// Receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
-    /// Replace the entries of the log by a snapshot, up to `index`.
+    /// Replace the entries of the log up to `index` by a snapshot.
     Compact {
         /// Index of the last entry that the snapshot includes.
         index: u64,
@@ -77,7 +77,7 @@ pub(crate) enum MemberRequest {
     },
     /// Transfer leadership to another member.
     Transfer {
-        /// Number of the process that shall lead.
+        /// Number of the process that is to lead.
         to: usize,
         /// Receives the response.
         reply: oneshot::Sender<LeaderResponse>,
@@ -86,7 +86,8 @@ pub(crate) enum MemberRequest {
     Shutdown,
 }
 
-/// Recipient of the result of a request to the log. The ticket of the request identifies it.
+/// Recipient of the result of a request to the log. Each waiter is stored under the ticket of its
+/// request.
 #[derive(Debug)]
 enum Waiter {
     /// Task of this member that proposed a command. The application notifies it after applying the
@@ -94,7 +95,8 @@ enum Waiter {
     Proposer(Proposer),
     /// Task of this member that made another request.
     Task(oneshot::Sender<LeaderResponse>),
-    /// Member that asked this one, the leader, to change the membership.
+    /// Member that asked this member, the leader, to change the membership, and the ticket of its
+    /// request.
     Peer(ProcessId, Ticket),
 }
 
@@ -103,7 +105,8 @@ enum Waiter {
 struct Proposer {
     reply: oneshot::Sender<Result<Outcome, ProposeError>>,
     propose: Span,
-    /// Ends when this value is dropped: the command is committed, or has no outcome.
+    /// Span that ends when this value is dropped: when the command is committed, or will have no
+    /// outcome.
     commit: Span,
 }
 
@@ -115,7 +118,8 @@ pub(crate) struct LogApplication {
     shared: Arc<SharedState>,
     last_ticket: u64,
     waiters: HashMap<u64, Waiter>,
-    /// Number of future events that `on_event_early` has handled already.
+    /// Number of releases that `on_event_early` has handled. After the save, the log delivers these
+    /// releases again.
     handled_early: usize,
     is_stopping: bool,
     /// Description of committed data that this build cannot read. It stops the member.
@@ -222,8 +226,8 @@ impl LogApplication {
         Command::Log(LogRequest::Append { ticket, payload: Payload::new(entry) })
     }
 
-    /// Sends the response to the waiter with this ticket. If the waiter is another member, the
-    /// caller must execute the returned command, which sends it.
+    /// Sends the response to the waiter with this ticket. If the waiter is another member, returns
+    /// a command instead, which the caller must execute to send the response.
     fn respond(&mut self, ticket: u64, response: LeaderResponse) -> Option<Command> {
         match self.waiters.remove(&ticket)? {
             Waiter::Peer(to, ticket) => {
@@ -232,15 +236,16 @@ impl LogApplication {
             Waiter::Task(reply) => drop(reply.send(response)),
             Waiter::Proposer(Proposer { reply, .. }) => drop(reply.send(Err(match response {
                 LeaderResponse::Failed(error) => error,
-                // A snapshot included the entry, so its own outcome is lost.
+                // A snapshot included the entry, so the outcome of its command is lost.
                 _ => ProposeError::Unknown,
             }))),
         }
         None
     }
 
-    /// Serves a request of another member, or of this one. This member leads: a majority has
-    /// confirmed that since the request arrived.
+    /// Serves a request that another member or this one has sent to the leader. The log calls this
+    /// only if this member leads, as a majority has confirmed since the request arrived. Returns
+    /// the command that sends the response, or that changes the members first.
     fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
         let response = match request {
             LeaderRequest::Renew(lease) => {
@@ -291,8 +296,8 @@ impl LogApplication {
         self.shared.leader_status.send_replace(LeaderStatus { leader, term });
     }
 
-    /// Stops the log because this build cannot read `data`, which is committed. A newer build has
-    /// written it. If this member skipped it, its store would differ from all others from then on.
+    /// Stops the log because this build cannot read `data`, which is committed and of a newer
+    /// build. If this member skipped the data, its store would differ from all others from then on.
     fn stop_unreadable(&mut self, data: String) {
         self.unreadable = Some(format!("{data} is of another build of tenure"));
     }
@@ -366,8 +371,8 @@ impl LogApplication {
         }
     }
 
-    /// Handles a message from another member that a lock is released. Ignores a message that this
-    /// build cannot read, because a newer build has sent it.
+    /// Handles a message from another member that a lock is released. If this build cannot read the
+    /// message, because a newer build has sent it, the message is ignored.
     fn on_release(&self, message: &Payload) {
         if let Ok(released) = postcard::from_bytes(message.bytes()) {
             self.shared.lock().release(&released);
@@ -395,7 +400,7 @@ impl Application<RelayedLog> for LogApplication {
             }
             MemberRequest::Compact { index, state } => {
                 let ticket = self.next_ticket();
-                self.compaction.compacted(state.len());
+                self.compaction.record_snapshot(state.len());
                 Command::Log(LogRequest::Compact { ticket, index, state: Payload::new(state) })
             }
             MemberRequest::ReadIndex { reply } => {
@@ -439,9 +444,9 @@ impl Application<RelayedLog> for LogApplication {
         }
     }
 
-    /// Handles released locks before this member has saved the step, because the notification of
-    /// waiters needs no saved state. After the save, all events of the step are delivered again, in
-    /// the same order.
+    /// Handles the released locks among the events of a step before this member has saved its
+    /// state. The notification of waiters needs no saved state. After the save, the log delivers
+    /// all events of the step again, in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Notified { payload } = event {
@@ -473,7 +478,7 @@ impl Application<RelayedLog> for LogApplication {
     }
 }
 
-/// Returns the members that result from a change.
+/// Returns the members that result from applying `change` to `members`.
 fn changed(mut members: Members, change: MembershipChange) -> Members {
     let Members { voters, learners, .. } = &mut members;
     let (MembershipChange::Add(process)

@@ -1,7 +1,7 @@
 //! Times at which claims were queued and granted, by the clock of this member.
 //!
-//! Every member keeps these times for its page. Only the leader records durations as metrics, so
-//! the sum over all members counts each claim once.
+//! Every member keeps these times for its page for operators. Only the leader records durations as
+//! metrics, so the sum over all members counts each claim once.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -14,17 +14,18 @@ use tenure_store::{Bytes, Claim, EventKind, Outcome, Store, claim_of};
 pub(crate) struct ClaimTime {
     /// Revision in which the key of the claim was created.
     fence: u64,
-    /// Time at which this member applied the claim; `None` if it applied the entry late.
+    /// Time at which this member applied the entry that queued the claim. `None` if the entry is of
+    /// an earlier term: see [`ClaimTimes::term`].
     pub(crate) queued: Option<Instant>,
     /// Time at which the claim acquired its lock; `None` if it waits, or if the time is unknown.
     pub(crate) granted: Option<Instant>,
 }
 
-/// Times of all claims, and their durations as metrics.
+/// Times of all claims, and histograms of their durations.
 #[derive(Debug)]
 pub(crate) struct ClaimTimes {
-    /// Latest term that this member knows. An entry of an earlier term is applied late, as after a
-    /// restart, so its time says nothing about the client.
+    /// Latest term that this member knows. An entry of an earlier term is applied late, for example
+    /// after a restart. The time of its application then says nothing about the client.
     term: u64,
     is_leading: bool,
     times: HashMap<Bytes, ClaimTime>,
@@ -47,7 +48,8 @@ impl Default for ClaimTimes {
 }
 
 impl ClaimTimes {
-    /// Sets the latest term, and whether this member leads in it.
+    /// Sets the latest term that this member knows. `is_leading` is true if this member leads in
+    /// that term.
     pub(crate) fn set_leader(&mut self, term: u64, is_leading: bool) {
         (self.term, self.is_leading) = (term, is_leading);
     }
@@ -85,8 +87,8 @@ impl ClaimTimes {
         }
     }
 
-    /// Replaces the claims by those in the store of a snapshot. The times of claims that were not
-    /// known before stay unknown.
+    /// Replaces the claims by those in the store of a snapshot. A claim that this member did not
+    /// know before has no times.
     pub(crate) fn replace(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);

@@ -1,9 +1,10 @@
 //! Decides when a snapshot replaces the beginning of the log.
 
-/// Upper bound on the bytes of entries after the last snapshot.
+/// Number of bytes of log entries after the last snapshot that makes another snapshot due.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
-/// Decides by the sizes of the last snapshot and of the later entries, in bytes.
+/// Policy that makes a snapshot due if the entries since the last snapshot are large. It compares
+/// their size with that of the last snapshot, both in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct CompactionPolicy {
     entries: usize,
@@ -16,15 +17,15 @@ impl CompactionPolicy {
         CompactionPolicy { entries: 0, snapshot }
     }
 
-    /// Counts an entry of this many bytes. Returns true if the entries have reached the upper
-    /// bound, so that a snapshot is due regardless of their number.
+    /// Counts an entry of `bytes` bytes. Returns true, and starts to count again, if the entries
+    /// have [`MAX_LOG_BYTES`]. A snapshot is then due, however many entries there are.
     pub(crate) fn add_entry(&mut self, bytes: usize) -> bool {
         self.entries += bytes;
         self.entries >= MAX_LOG_BYTES && self.reset()
     }
 
-    /// Returns true if the entries are large enough to make a snapshot worthwhile. The caller asks
-    /// once the configured number of entries is reached.
+    /// Returns true, and starts to count again, if the entries are large enough to make a snapshot
+    /// worthwhile. The caller asks once the log has the configured number of entries.
     ///
     /// The entries must have at least half as many bytes as the last snapshot. The bytes of all
     /// snapshots are therefore at most twice those of all entries, for any size of the store.
@@ -32,8 +33,8 @@ impl CompactionPolicy {
         self.entries >= self.snapshot / 2 && self.reset()
     }
 
-    /// Records that a snapshot of `bytes` bytes replaced the beginning of the log.
-    pub(crate) fn compacted(&mut self, bytes: usize) {
+    /// Records that a snapshot of `bytes` bytes has replaced the beginning of the log.
+    pub(crate) fn record_snapshot(&mut self, bytes: usize) {
         self.snapshot = bytes;
     }
 
@@ -51,7 +52,7 @@ mod tests {
     fn snapshot_is_due_at_half_the_size_of_the_last() {
         let mut policy = CompactionPolicy::default();
         assert!(policy.is_due(), "there is no snapshot yet");
-        policy.compacted(100);
+        policy.record_snapshot(100);
         for _ in 0..4 {
             assert!(!policy.add_entry(10));
             assert!(!policy.is_due());

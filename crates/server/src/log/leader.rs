@@ -12,7 +12,7 @@ use crate::log::state::LeaderStatus;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Longest pause before a waiting request is tried again while the leader stays the same.
+/// Longest pause before a waiting request is tried again, if the leader does not change meanwhile.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Member {
@@ -21,12 +21,12 @@ impl Member {
         known_leader(&mut self.shared.leader_status.subscribe(), deadline).await.map(drop)
     }
 
-    /// Waits until this member leads, or is connected to the leader. The caller learns of later
-    /// changes of the leader by `leader_status`.
+    /// Waits until this member leads, or is connected to the leader. Fails at the deadline. Until
+    /// then, `leader_status` reports each later change of the leader to the caller.
     ///
     /// Waiting avoids unknown outcomes. If a member forwards a request to a crashed leader, the
-    /// outcome is unknown once the next leader leads, though no leader received the request. The
-    /// next leader executes a request that waits here.
+    /// outcome is unknown once the next leader leads, though no leader received the request. If the
+    /// request waits here instead, the next leader executes it.
     pub(crate) async fn wait_for_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,
@@ -55,12 +55,14 @@ async fn known_leader(
     known.map_err(|_| RpcError::STOPPED)?.leader.ok_or(RpcError::NO_LEADER)
 }
 
-/// Waits until the leader changes, at most for the retry interval.
+/// Waits until the leader changes, but at most for [`RETRY_INTERVAL`].
 async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
     let _ = timeout_at(Instant::now() + RETRY_INTERVAL, leader_status.changed()).await;
 }
 
-/// Waits a little if the request may be sent again. Returns an error otherwise.
+/// Handles the failure of a request. If the request had no effect and `deadline` has not passed,
+/// waits a little and returns, so that the caller can send the request again. Returns an error
+/// otherwise.
 ///
 /// The pause ends when the leader changes, or at once if it has changed since `leader_status` was
 /// last read.
@@ -71,7 +73,7 @@ pub(crate) async fn retry_or_fail(
 ) -> Result<(), RpcError> {
     match error {
         ProposeError::Unknown => Err(RpcError::LEADER_FAILED),
-        ProposeError::Declined(Reason::Full) => Err(RpcError::TOO_MANY),
+        ProposeError::Declined(Reason::Full) => Err(RpcError::TOO_MANY_REQUESTS),
         ProposeError::Declined(_) if Instant::now() >= deadline => Err(RpcError::LEADER_CHANGED),
         ProposeError::Declined(_) => {
             change_or_retry(leader_status).await;

@@ -1,4 +1,5 @@
-//! Detects that a member has known no leader for some time. Calls that require a leader end then.
+//! Detects that a member has known no leader for a grace period. Calls that require a leader end
+//! then.
 
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use crate::log::state::LeaderStatus;
 /// Shortest grace period. An election rarely takes longer, even with a short election timeout.
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Number of checks in a grace period. A suspension of the process counts as one check only, so
-/// that the member reads the messages that arrived meanwhile before the next check.
+/// Number of checks for a leader in a grace period. A suspension of the process counts as one check
+/// only. So the member reads the messages that arrived during the suspension before the next check.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Reports that a member has known no leader for longer than the grace period.
@@ -26,8 +27,8 @@ impl LeaderMonitor {
     /// Starts a monitor, which runs until the sender of the leader status is dropped.
     ///
     /// The grace period is three election timeouts, at least [`MIN_GRACE_PERIOD`]. It is longer
-    /// than an election, so that streams survive one. It is short enough for a client of a
-    /// partitioned member to switch to another one before a lease of 8 s expires.
+    /// than an election, so that streams survive an election. It is short enough for a client of a
+    /// partitioned member to switch to another member before a lease of 8 s expires.
     pub(crate) fn start(
         leader_status: watch::Receiver<LeaderStatus>,
         election_timeout: Duration,

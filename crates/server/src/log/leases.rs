@@ -1,5 +1,5 @@
-//! Remaining time of leases, which the leader measures with its clock. `tenure-session` has the
-//! rules, and the checker explores them.
+//! Remaining time of leases, which the leader measures with its clock. `tenure-session` contains
+//! the rules, and the checker explores them.
 //!
 //! The leader divides the time of each lease into parts. After each part but the last it records
 //! the remaining time in the log. The next leader continues from the last recorded time.
@@ -21,8 +21,9 @@ const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// many leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
-/// If a timer fires later than this, the process is assumed to have been suspended. The lease then
-/// does not lose the excess time: its next part begins when the timer fires.
+/// Largest delay with which a timer of a running process fires. If a timer fires even later, the
+/// process is assumed to have been suspended. The lease then does not lose the excess time: its
+/// next part begins when the timer fires.
 pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
 
 /// Timers of all leases. Only the timers of the leader run.
@@ -31,10 +32,10 @@ pub(crate) struct Leases {
     /// Term in which this member leads. `None`: it does not lead.
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
-    /// Timers of the last parts of leases. The lease expires when its timer fires.
+    /// Timers of leases whose last part runs. When the timer of a lease fires, the lease expires.
     expiry_timers: Timers<LeaseId, Instant>,
-    /// Timers of all other parts. The leader records the remaining time of the lease when its timer
-    /// fires.
+    /// Timers of all other leases. When the timer of a lease fires, the leader records the
+    /// remaining time of the lease.
     checkpoint_timers: Timers<LeaseId, Instant>,
 }
 
@@ -86,7 +87,8 @@ impl Leases {
                     let part = self.lessor.on_expiry_rejected(lease, renewal_index);
                     self.arm(lease, part, now);
                 }
-                // The lease expired in the count of another leader. The own count continues.
+                // Another leader has counted the lease to its end. This leader continues with its
+                // own count.
                 LeaseChange::ExpiryRejected { .. } => {}
             }
         }
@@ -137,8 +139,8 @@ impl Leases {
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
     }
 
-    /// Returns the commands that are due: checkpoints for elapsed parts, and expiries. The cost
-    /// depends only on the number of timers that have fired.
+    /// Returns the commands that are due: checkpoints of leases for which a part has passed, and
+    /// expiries of leases. The cost depends only on the number of timers that have fired.
     pub(crate) fn due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
@@ -166,9 +168,10 @@ impl Leases {
         expiries.into_iter().chain(checkpoints).collect()
     }
 
-    /// Returns checkpoints of all leases, rounded up to whole seconds, for a handover of
-    /// leadership. Afterwards a renewal needs a checkpoint as well, until the next leader starts
-    /// its timers.
+    /// Returns checkpoints of remaining times, rounded up to whole seconds, for a handover of
+    /// leadership. Leases whose recorded time is not longer, and leases whose expiry is proposed,
+    /// need none. Afterwards each renewal of the other leases needs a checkpoint, until the next
+    /// leader starts its timers.
     pub(crate) fn checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();
@@ -190,9 +193,9 @@ impl Leases {
         checkpoints.chunks(MAX_LEASES_PER_COMMAND).map(command).collect()
     }
 
-    /// Handles a command of lease times whose outcome is unknown. A lost checkpoint needs no retry,
-    /// because the next one replaces it. An expiry is proposed again, and its lease cannot be
-    /// renewed before that is decided.
+    /// Handles a checkpoint or an expiry whose outcome is unknown. A lost checkpoint needs no
+    /// retry, because the next one replaces it. An expiry is proposed again after
+    /// [`EXPIRY_RETRY_INTERVAL`], and its lease cannot be renewed until the outcome is known.
     pub(crate) fn retry_expiry(&mut self, command: &Command, now: Instant) {
         if let Command::Expire { term, leases } = command
             && self.term == Some(*term)

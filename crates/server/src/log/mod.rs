@@ -1,14 +1,14 @@
-//! Replicated log of a member: its application, the state that the application maintains, and the
-//! timers of leases.
+//! Replicated log of a member: its application, the state that the application maintains, the
+//! timers of leases, and the commands that leases need.
 
 pub(crate) mod application;
 pub(crate) mod claim_times;
 pub(crate) mod compaction;
 pub(crate) mod leader;
 pub(crate) mod leader_monitor;
+pub(crate) mod lease_commands;
 pub(crate) mod leases;
 pub(crate) mod proposal;
-pub(crate) mod renewals;
 pub(crate) mod request;
 pub(crate) mod snapshot;
 pub(crate) mod state;

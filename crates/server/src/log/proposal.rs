@@ -1,5 +1,5 @@
-//! Commands from their admission until their outcome is known. A command stays counted after its
-//! client has stopped waiting.
+//! Commands from their admission until their outcome is known. A command counts against the limits
+//! even after its client has stopped waiting.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +13,18 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::log::request::ProposeError;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on commands without an outcome.
+/// Upper bound on the number of a member's commands without an outcome.
 pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 
-/// Upper bound on the bytes of all commands without an outcome.
+/// Upper bound on the bytes of a member's commands without an outcome.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
 /// Granularity of the byte count, in bytes.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Time after which a command no longer counts, if its client has stopped waiting and no outcome is
-/// known. By then another member leads, or this member has no connection to a majority.
+/// Time after which a command no longer counts against the [`ProposalLimit`], if its client has
+/// stopped waiting and no outcome is known. By then another member leads, or this member has no
+/// connection to a majority.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.
@@ -52,7 +53,7 @@ impl ProposalLimit {
     ///
     /// # Errors
     ///
-    /// [`RpcError::TOO_MANY`] if a limit is reached.
+    /// [`RpcError::TOO_MANY_REQUESTS`] if a limit is reached.
     pub(crate) fn admit(
         &self,
         bytes: usize,
@@ -61,7 +62,8 @@ impl ProposalLimit {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
         let slot = self.slots.clone().try_acquire_owned();
         let units = self.units.clone().try_acquire_many_owned(units);
-        let permits = slot.and_then(|slot| Ok([slot, units?])).map_err(|_| RpcError::TOO_MANY)?;
+        let permits =
+            slot.and_then(|slot| Ok([slot, units?])).map_err(|_| RpcError::TOO_MANY_REQUESTS)?;
         Ok(Proposal { outcome: None, permits: Some(permits), on_abandoned })
     }
 }
@@ -137,7 +139,7 @@ mod tests {
             assert_eq!(waited.err(), Some(RpcError::TIMED_OUT));
         }
         tokio::task::yield_now().await;
-        assert_eq!(limit.admit(1, None).err(), Some(RpcError::TOO_MANY), "undecided");
+        assert_eq!(limit.admit(1, None).err(), Some(RpcError::TOO_MANY_REQUESTS), "undecided");
         reply.send(Ok(outcome())).expect("a waiter");
         assert_eq!(outcomes.recv().await, Some(outcome()));
         assert!(limit.admit(MAX_PENDING_BYTES, None).is_ok(), "decided");

@@ -1,14 +1,14 @@
-//! Messages between members apart from those of the log itself, and the contents of log entries.
+//! Messages between members, except for those of the log itself, and the contents of log entries.
 //!
-//! A member sends a [`LeaderRequest`] to itself in the same form if it leads.
+//! If a member leads, it also sends a [`LeaderRequest`] to itself in this form.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Members, Reason};
 use tenure_store::{Bytes, Command, LeaseId, Principal};
 
-/// Request that only the leader can serve: a read of its timers, or a change that only it can
-/// propose.
+/// Request that only the leader can serve: it reads the leader's timers, or changes what only the
+/// leader can propose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderRequest {
     /// Renew a lease.
@@ -35,7 +35,7 @@ pub(crate) enum MembershipChange {
 }
 
 impl MembershipChange {
-    /// Returns true if `members` is a result of this change.
+    /// Returns true if `members` agrees with this change, so that nothing is left to change.
     pub(crate) fn is_done(self, members: &Members) -> bool {
         match self {
             MembershipChange::Add(process) | MembershipChange::Promote(process) => {
@@ -67,18 +67,18 @@ pub(crate) enum LeaderResponse {
 pub(crate) enum Renewal {
     /// The lease is renewed for this many seconds.
     Renewed(u64),
-    /// The renewal needs a checkpoint first: the log must record that the lease has this many
-    /// seconds left.
+    /// The renewal needs a checkpoint first: the log must record that the lease has its full TTL
+    /// left, which is this many seconds.
     NeedsCheckpoint(u64),
     /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
     /// The lease does not exist.
     Gone,
-    /// The member that received the request does not lead in its term any more.
+    /// The member that received the request does not lead in the latest term that it knows.
     Deposed,
 }
 
-/// Failure of a proposal.
+/// Reason why a proposal has no known outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProposeError {
     /// The proposal had no effect and will have none: the log declined it for this reason.

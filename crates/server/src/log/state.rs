@@ -40,12 +40,13 @@ pub(crate) enum ClaimOutcome {
 /// Number of a watcher, unique within a member.
 pub(crate) type WatcherId = u64;
 
-/// Events that a watcher has not sent to its client yet.
+/// Summary of the events that a watcher has not sent to its client yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PendingEvents {
-    /// First revision with such an event. `None`: no revision has one.
+    /// Revision of the first such event. `None`: there is no such event.
     pub(crate) since: Option<u64>,
-    /// Revision in which the watched key was created, if the holder of its lock has sent a release.
+    /// Revision in which the watched key was created. `None`, unless the key is a claim whose
+    /// holder has sent a release of the lock.
     pub(crate) released: Option<u64>,
     /// Time at which this member applied the first such event.
     pub(crate) changed_at: Option<Instant>,
@@ -73,12 +74,13 @@ impl WatcherSignal {
         self.notify.notify_one();
     }
 
-    /// Takes the pending events of all watchers.
+    /// Removes and returns the pending events of all watchers of the stream.
     pub(crate) fn take(&self) -> HashMap<WatcherId, PendingEvents> {
         std::mem::take(&mut *lock(&self.pending))
     }
 
-    /// Waits for pending events and takes them. Cancel-safe.
+    /// Waits until at least one watcher has pending events, and takes those of all watchers.
+    /// Cancel-safe.
     pub(crate) async fn wait(&self) -> HashMap<WatcherId, PendingEvents> {
         loop {
             let pending = self.take();
@@ -118,12 +120,12 @@ pub(crate) struct State {
     claim_waiters: HashMap<Bytes, Vec<oneshot::Sender<ClaimOutcome>>>,
 }
 
-/// State of a member behind a lock, and channels on which tasks wait for its changes.
+/// Lock that protects the state of a member, and channels on which tasks wait for its changes.
 #[derive(Debug)]
 pub(crate) struct SharedState {
     state: Mutex<State>,
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
-    /// Notified when a snapshot should be made.
+    /// Notified when a snapshot of the store should replace the beginning of the log.
     pub(crate) compaction_due: Notify,
     /// Index of the last membership entry, for tasks that wait for a change.
     pub(crate) membership_index: watch::Sender<u64>,
@@ -200,8 +202,8 @@ impl State {
         outcome
     }
 
-    /// Notifies watchers of the key of a released lock, whose clients wait for the lock. Returns
-    /// true if a client of any member may be waiting for it.
+    /// Notifies the watchers of the key of a released lock, whose clients wait for the lock.
+    /// Returns true if a client of any member may be waiting for it.
     ///
     /// A client that joins the queue after this call is notified when the key is deleted.
     pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
@@ -246,7 +248,8 @@ impl State {
         }
     }
 
-    /// Returns a receiver for the outcome of a claim. A known outcome is in the receiver at once.
+    /// Returns a receiver for the outcome of a claim. If the outcome is known already, the receiver
+    /// contains it. The receiver fails if a snapshot replaces the store.
     pub(crate) fn wait_for_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
         let (sender, receiver) = oneshot::channel();
         let kv = self.store.get(&claim.key);
@@ -260,7 +263,7 @@ impl State {
         receiver
     }
 
-    /// Removes waiters for the claim with this key that have stopped waiting.
+    /// Removes those waiters for the claim with this key that no longer wait.
     pub(crate) fn remove_closed_waiters(&mut self, key: &Bytes) {
         if let Some(waiters) = self.claim_waiters.get_mut(key) {
             waiters.retain(|waiter| !waiter.is_closed());

@@ -1,9 +1,9 @@
 //! Eviction: how a member learns that it must not participate any more, and how it stops.
 //!
-//! A removed member would serve outdated data forever, and its clients would wait there. So it
-//! stops, whether another member or the log reports the removal. A member that lost acknowledged
-//! entries stops as well. The data directory records both reasons, and the member does not start
-//! again with it: it may have lost votes, too.
+//! A removed member would serve outdated data forever, and clients would wait at it. So it stops,
+//! whether another member or the log reports the removal. A member that lost acknowledged entries
+//! stops as well. The data directory records both reasons, and the member does not start again with
+//! this directory: it may have lost votes, too.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::log::application::MemberRequest;
 use crate::log::state::SharedState;
 use crate::member::Member;
 
-/// Longest time between two checks that this member still belongs to the cluster.
+/// Longest time between two checks whether this member still belongs to the cluster.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reason why a member must not participate in its cluster any more.
@@ -44,7 +44,7 @@ pub enum Eviction {
     EntriesLost {
         /// Index of the last entry that the log of this member contains.
         last: u64,
-        /// Index of the last entry that it acknowledged to the leader.
+        /// Index of the last entry that this member acknowledged to the leader.
         acknowledged: u64,
     },
     /// This member replaces another one that the cluster has not removed yet.
@@ -119,8 +119,8 @@ async fn record_members(member: &Member, index: u64, members: &Members) -> bool 
 }
 
 impl Member {
-    /// Records that this member has joined, or evicts it if the cluster has removed it. Call it
-    /// only after this member has applied all entries that were committed when it started.
+    /// Records that this member has joined, or evicts it if the cluster has removed it. The caller
+    /// must make sure that this member has applied all entries that were committed when it started.
     async fn check_own_membership(&self, index: u64, members: &Members) {
         match members.all().contains(ProcessId::at(self.plan.me)) {
             true if self.registry.has_joined() => {}

@@ -56,7 +56,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the default configuration, and one configuration per field with another value there.
+    /// Returns the default configuration, and for each field a configuration in which only this
+    /// field has another value.
     fn configurations() -> Vec<Config> {
         let default = toml::Table::try_from(Config::default()).expect("a configuration has a text");
         let mut all = vec![Config::default()];

@@ -26,8 +26,8 @@ use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::log::application::{LogApplication, MemberRequest};
 use crate::log::leader::retry_or_fail;
 use crate::log::leader_monitor::LeaderMonitor;
+use crate::log::lease_commands::RenewalQueue;
 use crate::log::proposal::{OnAbandoned, ProposalLimit};
-use crate::log::renewals::RenewalQueue;
 use crate::log::request::{
     LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, Released, Renewal,
     encode,
@@ -53,16 +53,17 @@ mod wrong_owner;
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
 
-/// Longest time of a request, in addition to the time of an election.
+/// Longest time that a request may take, in addition to the time of an election.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Notify a member of a release only while fewer messages than this are queued for it.
+/// Number of queued messages to a member up to which that member is notified of a release. If more
+/// messages are queued, the member learns only that the key was deleted.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
-/// Identifies the format of the state in the data directory of the log.
+/// Name and version of the format of the log's state in the data directory.
 pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
 
 /// Failure of a member, at its start or later.
@@ -77,13 +78,13 @@ pub enum ServeError {
     /// The data directory belongs to another member, or to another cluster.
     #[error("the saved state {path} belongs to {found}, but this is {expected}; {remedy}")]
     WrongOwner {
-        /// Path of the file.
+        /// Path of the file that names the owner of the directory.
         path: PathBuf,
         /// Owner according to the file: a member and its cluster.
         found: String,
         /// This member, and the cluster of its configuration.
         expected: String,
-        /// Options to correct.
+        /// Options that the operator should correct.
         remedy: String,
     },
     /// The data directory cannot be written.
@@ -100,7 +101,7 @@ pub enum ServeError {
     Refused {
         /// Name of the peer.
         peer: String,
-        /// Reason, and its probable cause.
+        /// Reason for the rejection, and its probable cause.
         reason: &'static str,
     },
     /// This member must not participate any more.
@@ -138,10 +139,11 @@ pub(crate) struct Member {
     pub(crate) shared: Arc<SharedState>,
     requests: mpsc::UnboundedSender<MemberRequest>,
     proposal_limit: ProposalLimit,
-    /// Time that a request allows for an election: twice the configured election timeout.
+    /// Twice the configured election timeout. A request waits up to two times as long for an
+    /// election.
     election_timeout: Duration,
     session: u64,
-    /// Number of saves to the disk, and how long they took.
+    /// Number and durations of the saves to the disk.
     pub(crate) saves: SaveMetrics,
     pub(crate) timings: Timings,
     /// Connections to the other members.
@@ -175,7 +177,7 @@ impl Member {
         let (session, saves) = (store.session(), store.saves());
         let shared = Arc::new(SharedState::new(members.clone()));
         // A single member has no peers, so it listens on a port that others cannot guess.
-        let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
+        let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peer_address };
         let peer_keys = PeerKeys::read(config, me, size)?;
         let names = ProcessNames::new(plan.members.iter().map(|it| it.name.clone()));
         let (state, known) = (shared.clone(), Some(registry.clone()));
@@ -231,12 +233,12 @@ impl Member {
 
     /// Records the remaining lease times, and stops the log after it has handed over leadership.
     pub(crate) async fn shut_down(&self) {
-        // Fails without a majority, and then no other member can lead either.
+        // Without a majority this fails, but then no other member can lead either.
         self.checkpoint_leases().await;
         let _ = self.requests.send(MemberRequest::Shutdown);
     }
 
-    /// Calls a function with the state, under its lock.
+    /// Calls `f` with the state, which is locked meanwhile.
     pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         f(&mut self.shared.lock())
     }
@@ -254,7 +256,8 @@ impl Member {
         self.plan.members[self.plan.me].id
     }
 
-    /// Returns the header of a response that has this revision.
+    /// Returns the header of a response, with this revision and the current term. It is always
+    /// `Some`.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
             cluster_id: self.plan.cluster_id,
@@ -264,7 +267,7 @@ impl Member {
         })
     }
 
-    /// Returns the header of a response as of the current revision.
+    /// Returns the header of a response, with the current revision and term. It is always `Some`.
     pub(crate) fn header_now(&self) -> Option<ResponseHeader> {
         let revision = self.with_state(|state| state.store.revision());
         self.header(revision)
@@ -289,7 +292,7 @@ impl Member {
     ) -> Result<Outcome, RpcError> {
         let command = encode(&LogCommand::Store(principal.clone(), command));
         if command.len() > self.plan.bounds.request_bytes {
-            return Err(RpcError::TOO_LARGE);
+            return Err(RpcError::REQUEST_TOO_LARGE);
         }
         let mut proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
         let command: Arc<[u8]> = command.into();
@@ -408,8 +411,9 @@ impl Member {
         self.repeat(request, failed).await.map(drop)
     }
 
-    /// Sends a request to the log until an attempt succeeds or [`retry_or_fail`] fails, and returns
-    /// the response. `failed` ends the call with an error, or returns the one to be retried.
+    /// Sends a request to the log until an attempt succeeds, and returns the response. After each
+    /// failed attempt, `failed` decides: its error ends the call, and [`retry_or_fail`] handles the
+    /// failure that it returns.
     async fn repeat(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
@@ -429,8 +433,8 @@ impl Member {
         }
     }
 
-    /// Transfers leadership to the member with this process number. Does nothing if that member
-    /// leads.
+    /// Transfers leadership to the member with the process number `to`. Fails if this member does
+    /// not lead. Does nothing if `to` is this member.
     pub(crate) async fn transfer_leadership(&self, to: usize) -> Result<(), RpcError> {
         if !self.is_leader() {
             return Err(RpcError::MEMBER_NOT_LEADER);
@@ -501,8 +505,8 @@ impl Member {
         }
     }
 
-    /// Returns a random lease ID that is positive as a signed number. It does not check for a
-    /// collision, which is too unlikely.
+    /// Returns a random lease ID that is positive as a signed number. It does not check whether a
+    /// lease with this ID exists, which is too unlikely.
     pub(crate) fn new_lease_id(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
     }
@@ -515,7 +519,7 @@ pub(crate) fn store_owner(config: &Config, plan: &Plan) -> Owner {
     Owner { cluster, process: ProcessId::at(plan.me), group_size }
 }
 
-/// Opens the data directory. Fails if the member was removed, or evicted for another reason.
+/// Opens the data directory. Fails if the directory records that the member was evicted.
 fn open_store(
     config: &Config,
     plan: &Plan,
@@ -556,7 +560,8 @@ fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
 /// predecessor's commands in the log for its own. Peers that know of the removal do not compare
 /// sessions of the two members.
 fn joining_session() -> u64 {
-    // Milliseconds since the beginning of 2026. A process does not start so often.
+    // The session is the number of milliseconds since the beginning of 2026. It exceeds all earlier
+    // sessions, because a process starts less often than once per millisecond.
     let epoch = Duration::from_secs(1_767_225_600);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.saturating_sub(epoch).as_millis()).unwrap_or(u64::MAX)

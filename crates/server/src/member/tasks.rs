@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use tracing::warn;
 
 use crate::log::application::MemberRequest;
-use crate::log::renewals::{PendingRenewal, run_lease_timer, run_renewals};
+use crate::log::lease_commands::{PendingRenewal, run_lease_timer, run_renewals};
 use crate::log::snapshot;
 use crate::member::Member;
 use crate::member::eviction::watch_membership;

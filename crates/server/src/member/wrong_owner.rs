@@ -5,8 +5,8 @@ use tenure_runtime::store::{OpenError, Owner};
 use crate::config::Plan;
 use crate::member::ServeError;
 
-/// Converts the error of a data directory. One that belongs to another member or another cluster is
-/// described by the names of members and by the options.
+/// Converts an error of the data directory. If the directory belongs to another member or another
+/// cluster, the result contains the names of both owners, and the options to correct.
 pub(super) fn with_member_names(error: OpenError, plan: &Plan) -> ServeError {
     let OpenError::WrongOwner { path, found, expected } = error else { return error.into() };
     // The cluster is recorded as its token and its ID.

@@ -17,8 +17,8 @@ pub(crate) fn version() -> String {
     format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"3.5.0"}}"#)
 }
 
-/// Returns the metrics as text: the response to `/metrics`. A metric that etcd has as well has
-/// etcd's name.
+/// Returns the metrics as text: the response to `/metrics`. A metric that also exists in etcd has
+/// the same name as there.
 pub(crate) fn metrics(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = Exposition::default();
@@ -80,7 +80,7 @@ fn write_store(member: &Member, all: &mut Exposition) {
         all.gauge("tenure_claims_holding", "Number of claims that hold a lock.", holding);
         all.gauge("tenure_claims_waiting", "Number of claims that wait for a lock.", waiting);
         all.gauge("tenure_queues", "Number of locks and elections with claims.", queues);
-        // Dashboards for etcd read these.
+        // Dashboards for etcd read the following metrics.
         let watchers = state.watcher_count();
         all.gauge("etcd_debugging_mvcc_watcher_total", "Number of watchers.", watchers);
         let help = "Size of the store, as the quota counts it.";
@@ -88,7 +88,8 @@ fn write_store(member: &Member, all: &mut Exposition) {
     });
 }
 
-/// Returns the total size of the files in a directory, in bytes, for a metric.
+/// Returns the total size of the files in a directory, in bytes. Files that cannot be read do not
+/// count.
 fn bytes_in(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
@@ -119,7 +120,8 @@ fn write_links(member: &Member, all: &mut Exposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
     let mut links = all.family("gauge", "tenure_link_up", help);
     let members = member.with_state(|state| state.members.all());
-    // A process that is not a member at present need not run, so its link is no finding.
+    // A process that is not a member at present need not run, so its missing connection is no
+    // fault.
     let peers = member.peers.peers().into_iter().filter(|link| members.contains(link.peer));
     for link in peers {
         let peer = &member.plan.members[link.peer.index()].name;

@@ -18,12 +18,11 @@ use tracing::warn;
 /// Upper bound on client connections.
 const MAX_CONNECTIONS: usize = 20_000;
 
-/// File descriptors that are reserved for files and for connections to other members. If that is
-/// more than half of all descriptors, half are reserved.
+/// Number of file descriptors that are reserved for files and for connections to other members. If
+/// the process has fewer than twice as many descriptors, half of them are reserved.
 const RESERVED_DESCRIPTORS: usize = 256;
 
-/// While a new connection waits for a slot, one idle connection is closed per interval of this
-/// length.
+/// Pause between two idle connections that are closed while a new connection waits for a slot.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shortest time between two log entries about failed connections.
@@ -94,8 +93,8 @@ impl ConnectionLimiter {
 
     /// Waits for a slot for a new connection.
     ///
-    /// While no slot is free, it closes connections without active calls, one after the other,
-    /// longest idle first.
+    /// While no slot is free, the server closes connections without active calls, one after the
+    /// other. The one that has been idle for longest comes first.
     pub(crate) async fn acquire(&self) -> OwnedSemaphorePermit {
         loop {
             let slots = self.slots.clone();
@@ -123,7 +122,7 @@ impl ConnectionLimiter {
         Arc::new(connection)
     }
 
-    /// Counts a failed connection in `count`, and logs at most one failure per second.
+    /// Adds 1 to `count`, a counter of failed connections, and logs at most one failure per second.
     pub(crate) fn record_failure(&self, count: &AtomicU64, peer: SocketAddr, why: &dyn Display) {
         let count = count.fetch_add(1, Ordering::Relaxed) + 1;
         let mut last_logged = lock(&self.last_logged);
@@ -134,7 +133,8 @@ impl ConnectionLimiter {
     }
 }
 
-/// Returns the upper bound on connections for a process with `descriptors` file descriptors.
+/// Returns the maximum number of client connections for a process with `descriptors` file
+/// descriptors.
 fn max_connections(descriptors: usize) -> usize {
     descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(descriptors / 2).min(MAX_CONNECTIONS)
 }
@@ -152,8 +152,8 @@ pub(crate) struct Connection {
     calls: Mutex<ActiveCalls>,
 }
 
-/// Number of active calls of a connection. With 0, the position of the connection in the idle
-/// queue.
+/// Number of active calls of a connection. If it is 0, `idle_position` is the position of the
+/// connection in the idle queue.
 #[derive(Debug, Default)]
 struct ActiveCalls {
     count: usize,

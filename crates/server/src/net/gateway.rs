@@ -83,7 +83,8 @@ static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     DescriptorPool::decode(DESCRIPTORS).expect("descriptors from the compiler are valid")
 });
 
-/// Returns the gRPC method for a path. Also accepts the path prefix of etcd 3.3.
+/// Returns the gRPC method for the path of an HTTP request. Also accepts the path prefix of etcd
+/// 3.3. Returns `None` if the path is unknown.
 pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
     let of = |path| str::strip_prefix(path, "/v3");
     let path = path.strip_prefix("/v3beta").or_else(|| of(path))?;
@@ -134,7 +135,7 @@ pub(crate) async fn respond(
     body.unwrap_or_else(|status| error_response(&status))
 }
 
-/// Reads a body that is one JSON message, and returns it as a gRPC frame.
+/// Reads a body that consists of one JSON message, and returns the message as a gRPC frame.
 async fn single_frame(
     body: Body,
     kind: MessageDescriptor,
@@ -143,7 +144,7 @@ async fn single_frame(
     let body = timeout(IDLE_TIMEOUT, Limited::new(body, max_bytes).collect()).await;
     let body = body.map_err(|_| Status::deadline_exceeded("the request is incomplete"))?;
     let text = body.map_err(body_error)?.to_bytes();
-    Ok(Body::new(Full::from(frame(&text, kind)?)))
+    Ok(Body::new(Full::from(encode_frame(&text, kind)?)))
 }
 
 /// Reads a body of JSON messages, and returns a stream of gRPC frames. If the first message is
@@ -156,13 +157,13 @@ async fn frame_stream(
     let mut values = JsonValues::new(body, max_bytes);
     let first = timeout(IDLE_TIMEOUT, values.next()).await;
     let first = first.map_err(|_| Status::deadline_exceeded("the request has no message"))??;
-    let first = first.map(|text| frame(&text, kind.clone())).transpose()?;
+    let first = first.map(|text| encode_frame(&text, kind.clone())).transpose()?;
     let is_over = first.is_none();
     let rest = futures_util::stream::unfold((values, is_over), move |(mut values, is_over)| {
         let kind = kind.clone();
         async move {
             let text = if is_over { None } else { values.next().await.ok()? };
-            Some((frame(&text?, kind).ok()?, (values, false)))
+            Some((encode_frame(&text?, kind).ok()?, (values, false)))
         }
     });
     let frames = futures_util::stream::iter(first).chain(rest);
@@ -170,8 +171,8 @@ async fn frame_stream(
 }
 
 /// Encodes a JSON message as a gRPC frame.
-fn frame(text: &[u8], kind: MessageDescriptor) -> Result<Bytes, Status> {
-    let message = read(text, kind).map_err(Status::invalid_argument)?.encode_to_vec();
+fn encode_frame(text: &[u8], kind: MessageDescriptor) -> Result<Bytes, Status> {
+    let message = parse_message(text, kind).map_err(Status::invalid_argument)?.encode_to_vec();
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes();
     Ok([&[0], &length[..], &message].concat().into())
 }
@@ -220,8 +221,8 @@ fn body_error(error: Box<dyn std::error::Error + Send + Sync>) -> Status {
     *error.downcast().unwrap_or_else(too_large)
 }
 
-/// Converts the response of a unary call to JSON. A large response keeps its share of the response
-/// budget, and is converted in a blocking thread.
+/// Converts the response of a unary call to JSON. If the response is large, it is converted in a
+/// blocking thread, and holds its share of the response budget until it is sent.
 async fn json_body(
     member: &Member,
     mut response: Response<Body>,
@@ -238,7 +239,8 @@ async fn json_body(
         return Err(status);
     }
     let text = move || {
-        let text = next(&mut BytesMut::from(collected.to_bytes())).map(|it| write(it, kind));
+        let text =
+            take_message(&mut BytesMut::from(collected.to_bytes())).map(|it| to_json(it, kind));
         let text = text.and_then(Result::ok);
         text.ok_or_else(|| Status::unknown("the response cannot be written as JSON"))
     };
@@ -253,7 +255,7 @@ async fn json_body(
 
 /// Parses a JSON message. As for etcd, unknown fields are ignored, unknown names of enum values are
 /// rejected, and an empty body is an empty message.
-fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> {
+fn parse_message(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> {
     let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { body };
     // The lenient parser would read an unknown name as the default value.
     json_enums::check(text, kind.clone()).map_err(|error| error.to_string())?;
@@ -267,7 +269,7 @@ fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> 
 
 /// Converts a message to JSON. Fields have the names of the proto files, and those with default
 /// values are omitted. 64-bit numbers become strings, and bytes become base64.
-fn write(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
+fn to_json(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
     let message = DynamicMessage::decode(kind, message).map_err(|error| error.to_string())?;
     let mut text = Vec::new();
     let mut to = serde_json::Serializer::new(&mut text);
@@ -276,12 +278,16 @@ fn write(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-/// Parses the JSON request of the path with this index, and converts it back to JSON. For fuzzing.
+/// Parses `text` as a JSON request of the path that `index` selects, and converts the request back
+/// to JSON. For fuzzing.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn round_trip(index: u8, text: &[u8]) -> Option<Result<String, String>> {
     let (path, ..) = PATHS[usize::from(index) % PATHS.len()];
     let kind = method(path)?.input();
-    Some(read(text, kind.clone()).and_then(|message| write(&message.encode_to_vec()[..], kind)))
+    Some(
+        parse_message(text, kind.clone())
+            .and_then(|message| to_json(&message.encode_to_vec()[..], kind)),
+    )
 }
 
 fn call(
@@ -304,8 +310,9 @@ fn failed_status(headers: &HeaderMap) -> Option<Status> {
     Status::from_header_map(headers).filter(|status| status.code() != Code::Ok)
 }
 
-/// Removes the next complete gRPC message from the received bytes, and returns it.
-fn next(bytes: &mut BytesMut) -> Option<Bytes> {
+/// Removes the next complete gRPC message from the received bytes, and returns it. Returns `None`
+/// if the message is incomplete.
+fn take_message(bytes: &mut BytesMut) -> Option<Bytes> {
     let length = u32::from_be_bytes(bytes.get(1..5)?.try_into().ok()?) as usize;
     if bytes.len() < 5 + length {
         return None;
@@ -360,8 +367,8 @@ async fn forward_lines(
     }
 }
 
-/// Returns the messages that this frame completes, each as a line of JSON, or the error that ends
-/// the call.
+/// Returns the messages that this frame completes, each as a line of JSON. Returns the error of the
+/// call if the frame contains it. `bytes` keeps the incomplete message between two calls.
 fn completed_lines(
     frame: Frame<Bytes>,
     kind: &MessageDescriptor,
@@ -370,8 +377,8 @@ fn completed_lines(
     match frame.into_data() {
         Ok(data) => {
             bytes.extend_from_slice(&data);
-            let messages = std::iter::from_fn(|| next(bytes));
-            let texts = messages.filter_map(|message| write(message, kind.clone()).ok());
+            let messages = std::iter::from_fn(|| take_message(bytes));
+            let texts = messages.filter_map(|message| to_json(message, kind.clone()).ok());
             Ok(texts.map(|text| format!("{{\"result\":{text}}}\n")).collect())
         }
         Err(frame) => match frame.trailers_ref().and_then(failed_status) {
@@ -386,8 +393,8 @@ fn failed_stream(status: &Status) -> Response<Body> {
     json_response(http_code(status.code()), failed_line(status))
 }
 
-/// Returns the line of JSON that ends a failed stream. It has the fields of a stream error at etcd,
-/// and in addition those of the error of a unary call.
+/// Returns the line of JSON that ends a failed stream. It has the fields of an error in a stream of
+/// etcd, and also those of an error of a unary call.
 fn failed_line(status: &Status) -> String {
     let http = http_code(status.code());
     let (grpc_code, message) = (i32::from(status.code()), status.message());
@@ -446,15 +453,16 @@ mod tests {
     fn json_and_protobuf_round_trip() {
         let kind = POOL.get_message_by_name("mvccpb.KeyValue").expect("a message");
         let text = r#"{"key":"Zm9v","create_revision":"2","mod_revision":"3"}"#;
-        let message = read(text.as_bytes(), kind.clone()).expect("JSON");
-        assert_eq!(write(&message.encode_to_vec()[..], kind.clone()), Ok(text.to_owned()));
-        let other = read(br#"{"key":"Zm9v","createRevision":2,"modRevision":"3"}"#, kind.clone());
+        let message = parse_message(text.as_bytes(), kind.clone()).expect("JSON");
+        assert_eq!(to_json(&message.encode_to_vec()[..], kind.clone()), Ok(text.to_owned()));
+        let other =
+            parse_message(br#"{"key":"Zm9v","createRevision":2,"modRevision":"3"}"#, kind.clone());
         assert_eq!(other.as_ref(), Ok(&message));
-        assert!(read(br#"{"other":1}"#, kind.clone()).is_ok());
+        assert!(parse_message(br#"{"other":1}"#, kind.clone()).is_ok());
         for wrong in [r#"{"key":1}"#, "{", "[]", "{} {}"] {
-            assert!(read(wrong.as_bytes(), kind.clone()).is_err(), "{wrong}");
+            assert!(parse_message(wrong.as_bytes(), kind.clone()).is_err(), "{wrong}");
         }
-        assert!(read(b" ", kind).is_ok());
+        assert!(parse_message(b" ", kind).is_ok());
     }
 
     fn headers(all: &[(&str, &str)]) -> HeaderMap {
@@ -502,7 +510,10 @@ mod tests {
     fn rejects_unknown_names_of_enum_values() {
         let txn = |target: &str| {
             let kind = POOL.get_message_by_name("etcdserverpb.TxnRequest").expect("a message");
-            read(format!(r#"{{"compare":[{{"key":"YQ==","target":{target}}}]}}"#).as_bytes(), kind)
+            parse_message(
+                format!(r#"{{"compare":[{{"key":"YQ==","target":{target}}}]}}"#).as_bytes(),
+                kind,
+            )
         };
         assert_eq!(txn(r#""MOD""#), txn("2"));
         for right in ["null", "77", r#"2,"other":{"target":"MODREV"}"#] {
@@ -513,7 +524,7 @@ mod tests {
         }
         let watch = POOL.get_message_by_name("etcdserverpb.WatchRequest").expect("a message");
         let filters = |name| format!(r#"{{"createRequest":{{"filters":["NOPUT","{name}"]}}}}"#);
-        assert!(read(filters("NODELETE").as_bytes(), watch.clone()).is_ok());
-        assert!(read(filters("NODELETES").as_bytes(), watch).is_err());
+        assert!(parse_message(filters("NODELETE").as_bytes(), watch.clone()).is_ok());
+        assert!(parse_message(filters("NODELETES").as_bytes(), watch).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Checks the names of enum values in JSON. The parser would read an unknown name as the first
-//! value, so it is rejected here.
+//! Checks the names of enum values in JSON. The parser would take an unknown name for the first
+//! value of the enum, so this check rejects the name.
 
 use std::fmt;
 
@@ -11,7 +11,8 @@ pub(crate) fn check(text: &[u8], kind: MessageDescriptor) -> Result<(), serde_js
     EnumNames(&Kind::Message(kind)).deserialize(&mut serde_json::Deserializer::from_slice(text))
 }
 
-/// Serde visitor for a field of this kind, or for the elements of a repeated field.
+/// Serde visitor that checks a field of this kind, or the elements of a repeated field of this
+/// kind.
 #[derive(Clone, Copy)]
 struct EnumNames<'a>(&'a Kind);
 

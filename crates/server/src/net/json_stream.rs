@@ -13,13 +13,13 @@ pub(crate) struct ValueScanner {
     depth: usize,
     is_string: bool,
     is_escaped: bool,
-    /// Number of bytes received so far of a value that is not complete.
+    /// Number of bytes received so far of the current value, which is incomplete.
     incomplete_bytes: usize,
 }
 
 impl ValueScanner {
-    /// Scans bytes up to the end of the first value, and returns the position after it. Returns
-    /// `None` if no value ends in these bytes.
+    /// Scans `bytes` up to the end of the first value, and returns the position after it. Returns
+    /// `None` if no value ends in these bytes. The next call must continue after the scanned bytes.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         let at = bytes.iter().position(|byte| self.ends_with(*byte))?;
         Some(at + 1)
@@ -56,7 +56,7 @@ impl ValueScanner {
     }
 }
 
-/// Reader of the JSON values in a body.
+/// Reader that splits a body into its JSON values.
 #[derive(Debug)]
 pub(crate) struct JsonValues {
     body: Body,

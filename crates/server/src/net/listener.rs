@@ -36,14 +36,14 @@ const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
 /// Flow-control window of one request, in bytes. A connection has twice as much.
 const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
-/// Longest time for which a closing connection may finish its calls.
+/// Longest time that a closing connection waits for its calls to finish.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time without received data after which the server checks a connection. The client must respond
-/// within the same time.
+/// Time without received data after which the server checks whether the client responds. The client
+/// must respond within the same time.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Selection of the services at a port.
+/// Services that a listener offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All services.
@@ -58,7 +58,8 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError>
     TcpListener::bind(address).await.map_err(failed)
 }
 
-/// Accepts and serves connections until this future is dropped. Uses TLS if `tls` is given.
+/// Accepts and serves connections until this future is dropped. The connections use TLS if `tls` is
+/// given.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
@@ -117,10 +118,12 @@ where
     }
 }
 
-/// Serves the requests of a connection until it closes, and returns the error that closed it.
+/// Serves the requests of a connection until it closes. Returns the error that closed it, if there
+/// was one.
 ///
-/// The connection is closed if it sends no complete request within `idle_timeout`, so that silent
-/// clients do not occupy slots forever. It is also closed when `closing` resolves.
+/// If the client sends no complete request within `idle_timeout`, the connection is closed, so that
+/// silent clients do not occupy slots forever. The connection is also closed when `closing`
+/// resolves.
 async fn drive_connection<S, F>(
     stream: S,
     handler: impl Fn(Request<Incoming>) -> F,

@@ -12,5 +12,5 @@ pub(crate) mod probes;
 pub(crate) mod request_budget;
 pub(crate) mod response_budget;
 pub(crate) mod shutdown;
-#[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
+#[cfg_attr(not(feature = "tls"), path = "tls_disabled.rs")]
 pub(crate) mod tls;

@@ -11,12 +11,13 @@ use tracing::{info, warn};
 use crate::config::{Config, ConfigError};
 use crate::member::log_config::MAX_BATCH_ENTRIES;
 
-/// Upper bound on the mean size of the entries in a batch, in bytes. `--max-request-bytes` may
-/// allow longer entries, of which the log sends only a few at a time.
+/// Upper bound on the mean size of the entries in a full batch, in bytes. `--max-request-bytes` may
+/// allow longer entries. The log sends only a few of these in one message.
 const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
 
 /// Returns the limits of the transport. One message has room for a full batch of entries. If the
-/// queue to a member is full, the log does not wait for it: it sends missing entries again later.
+/// queue of messages to a member is full, the log does not wait: it sends the missing entries again
+/// later.
 pub(crate) fn transport_limits() -> Limits {
     let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
     let (queue_bytes, half_full_timeout) = (2 * max_body_bytes, Duration::ZERO);
@@ -29,7 +30,7 @@ pub struct PeerKeys {
     /// Configuration with the paths of the key files.
     config: Config,
     me: ProcessId,
-    /// Number of members that have a key.
+    /// Number of members. Each of them must have a public key.
     size: u32,
     /// Keys in use. `None`: the configuration has no keys.
     keyring: Option<Keyring>,
@@ -51,8 +52,9 @@ impl PeerKeys {
         }
     }
 
-    /// Reads the key files again, for later connections, and logs the outcome. Existing connections
-    /// continue. If a file is invalid, the member keeps its previous keys. Blocks on the disk.
+    /// Reads the key files again, and logs the outcome. Later connections use the new keys, and
+    /// existing connections continue. If a file is invalid, the member keeps its previous keys.
+    /// Blocks on the disk.
     pub fn reload(&self) {
         let me = &self.config.name;
         match (read_keys(&self.config, self.me, self.size), &self.keyring) {
@@ -66,8 +68,8 @@ impl PeerKeys {
     }
 }
 
-/// Reads the key files; `None` if the configuration has none. The file of the private key must be
-/// as in [`PrivateKey::is_exposed`].
+/// Reads the key files. Returns `None` if the configuration names none. Fails if
+/// [`PrivateKey::is_exposed`] is true for the file of the private key.
 fn read_keys(config: &Config, me: ProcessId, size: u32) -> Result<Option<Keys>, ConfigError> {
     let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
         return Ok(None);

@@ -66,8 +66,8 @@ pub(crate) fn is_probe(path: &str) -> bool {
     path == "/health" || probe_at(path).is_some()
 }
 
-/// Returns the probe at a path, with its checks. `/readyz` has all checks of the probe,
-/// `/readyz/linearizable_read` only that one.
+/// Returns the probe at a path, with the checks to run. `/readyz` runs all checks of the probe, and
+/// `/readyz/linearizable_read` runs only the one that it names.
 fn probe_at(path: &str) -> Option<(Probe, Vec<Check>)> {
     let mut parts = path.strip_prefix('/')?.splitn(2, '/');
     let probe = match parts.next()? {
@@ -96,12 +96,12 @@ pub(crate) async fn respond(member: &Member, path: &str, query: &str) -> Respons
     }
 }
 
-/// Query parameters of `/health`, and below it those of the other probes.
+/// Query parameters of `/health`. The next constant contains those of the other probes.
 const HEALTH_PARAMETERS: &[&str] = &["exclude", "serializable"];
 const CHECKS: &[&str] = &["exclude", "verbose"];
 
-/// Returns the parameters of a query with their values. Rejects unknown parameters: with a
-/// misspelled one, the probe would check the wrong thing.
+/// Returns the names and values of the parameters of a query. Rejects parameters that are not in
+/// `allowed`: with a misspelled one, the probe would check the wrong thing.
 fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a str)>, String> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     parts
@@ -118,8 +118,8 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
         .collect()
 }
 
-/// Serves `/health`: healthy if a leader is known and a linearizable read succeeds. With
-/// `serializable=true` it only reads the member's own store. `exclude` names alarms to ignore.
+/// Serves `/health`. The member is healthy if it knows a leader and a linearizable read succeeds.
+/// With `serializable=true`, it only reads its own store. `exclude` names alarms to ignore.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
     // The alarm has the name of etcd. Liveness probes of etcd exclude it.
     let is_full = member.with_state(|state| state.store.is_full());

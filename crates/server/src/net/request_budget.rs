@@ -21,7 +21,8 @@ const MAX_BUFFERED_BYTES: usize = 256 << 20;
 /// Granularity of the byte count, in bytes.
 const UNIT_BYTES: usize = 4 << 10;
 
-/// Longest time in which an upload that holds a share must deliver [`MIN_PROGRESS_BYTES`].
+/// Time within which an upload that holds a share of the budget must deliver
+/// [`MIN_PROGRESS_BYTES`], or be ended.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_PROGRESS_BYTES: usize = 64 << 10;
 
@@ -36,17 +37,19 @@ impl Default for RequestBudget {
 }
 
 impl RequestBudget {
-    /// Returns the number of bytes that incomplete messages hold.
+    /// Returns the number of bytes that all incomplete messages hold of the budget.
     pub(crate) fn bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES
     }
 
-    /// Counts the bytes of a request that consists of one message, until the request ends.
+    /// Returns a body that counts the bytes of a request with one message against the budget, until
+    /// the request ends.
     pub(crate) fn meter_message(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::Whole { received: 0 }))
     }
 
-    /// Counts the bytes of the incomplete message in a request of JSON messages.
+    /// Returns a body that counts the bytes of the incomplete message, in a request of JSON
+    /// messages, against the budget.
     pub(crate) fn meter_json(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(
             body,
@@ -55,13 +58,14 @@ impl RequestBudget {
         ))
     }
 
-    /// Counts the bytes of the incomplete message in a request of gRPC messages.
+    /// Returns a body that counts the bytes of the incomplete message, in a request of gRPC
+    /// messages, against the budget.
     pub(crate) fn meter_grpc(&self, body: Incoming) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::default()))
     }
 }
 
-/// Body of a request.
+/// Body of an HTTP request whose bytes can be counted.
 pub(crate) trait RequestBody:
     http_body::Body<Data = Bytes, Error: Into<AnyError>> + Send + Unpin + 'static
 {
@@ -84,7 +88,7 @@ struct MeteredBody<B> {
     deadline: Option<ProgressDeadline>,
 }
 
-/// Number of bytes that an upload must deliver before the timer fires.
+/// Timer of an upload, and the number of bytes that the upload must deliver before the timer fires.
 struct ProgressDeadline {
     timer: Pin<Box<Sleep>>,
     bytes_left: usize,
@@ -102,7 +106,8 @@ impl<B> MeteredBody<B> {
         }
     }
 
-    /// Subtracts the received bytes from those that the upload must deliver.
+    /// Subtracts the received bytes from those that the upload must deliver, and ends the timer if
+    /// none are left.
     fn record_progress(&mut self, bytes: usize) {
         let deadline = self.deadline.take().filter(|_| self.share.is_some());
         self.deadline = deadline.and_then(|ProgressDeadline { timer, bytes_left: left }| {
@@ -111,8 +116,8 @@ impl<B> MeteredBody<B> {
         });
     }
 
-    /// Resolves when the upload has delivered too few bytes in time, and gives its share back to
-    /// the budget.
+    /// Resolves when the upload has delivered too few bytes in time. Its share then returns to the
+    /// budget. Never resolves while the upload holds no share.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.share.is_none() {
             return Poll::Pending;
@@ -127,7 +132,8 @@ impl<B> MeteredBody<B> {
         Poll::Ready(())
     }
 
-    /// Changes the share to this many bytes. Returns false if the budget has too little room.
+    /// Changes the share of the budget to this many bytes. If the budget has too little room,
+    /// returns false and keeps the share as it is.
     fn resize_share(&mut self, bytes: usize) -> bool {
         let units = bytes / UNIT_BYTES;
         let held = self.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
@@ -169,18 +175,18 @@ impl<B: RequestBody> http_body::Body for MeteredBody<B> {
         let incomplete = self.tracker.advance(data);
         let has_room = self.resize_share(incomplete);
         self.record_progress(data.len());
-        let frame = if has_room { Ok(frame) } else { Err(RpcError::TOO_MANY.into()) };
+        let frame = if has_room { Ok(frame) } else { Err(RpcError::TOO_MANY_REQUESTS.into()) };
         Poll::Ready(Some(frame))
     }
 }
 
 /// Tracks where messages end in a request, and counts the bytes of the incomplete one.
 enum MessageTracker {
-    /// Message that ends with the request.
+    /// One message, which ends with the request.
     Whole { received: usize },
-    /// Message that ends with a JSON value.
+    /// Messages that each end with a JSON value.
     Values(ValueScanner),
-    /// Message with a gRPC frame header, which contains its length.
+    /// Messages that each begin with the header of a gRPC frame, which contains their length.
     Framed { head: [u8; 5], received: usize },
 }
 
@@ -191,7 +197,8 @@ impl Default for MessageTracker {
 }
 
 impl MessageTracker {
-    /// Processes received bytes. Returns the number of bytes of the incomplete message.
+    /// Processes received bytes. Returns the number of bytes received so far of the incomplete
+    /// message.
     fn advance(&mut self, mut data: &[u8]) -> usize {
         match self {
             MessageTracker::Whole { received } => {
@@ -274,7 +281,7 @@ mod tests {
         assert_eq!(all.available_permits(), 10);
     }
 
-    /// A body that delivers these chunks, and then nothing more.
+    /// Returns a body that delivers these chunks, and then nothing more.
     fn stalling_body(all: &Arc<Semaphore>, chunks: &[usize]) -> MeteredBody<Body> {
         let frames = chunks.iter().map(|bytes| Frame::data(Bytes::from(vec![0; *bytes])));
         let frames: Vec<Result<_, Status>> = frames.map(Ok).collect();

@@ -30,8 +30,8 @@ const MAX_BUFFERED_BYTES: usize = 256 << 20;
 /// Bytes that are reserved for a response of unknown length until it is encoded.
 const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
 
-/// Largest response in bytes that holds no share of the budget. Its request takes about as much
-/// memory.
+/// Size of the largest response that holds no share of the budget, in bytes. The request for such a
+/// response takes about as much memory.
 pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Granularity of the byte count, in bytes.
@@ -43,15 +43,15 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Longest time for which a response waits for a share of the budget.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A response is dropped if the client reads none of it for this time.
+/// Time after which a response is dropped if the client has read none of it meanwhile.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Budget of memory for the unsent responses to all clients.
 #[derive(Debug)]
 pub(crate) struct ResponseBudget {
     units: Arc<Semaphore>,
-    /// Limit of large responses that are converted to JSON at the same time. The JSON text takes as
-    /// much memory as the message.
+    /// Limit of the number of large responses that are converted to JSON at the same time. The JSON
+    /// text takes as much memory as the message.
     pub(crate) json_limit: ConcurrencyLimit,
     /// Number of responses that were dropped because the client read nothing.
     dropped: Arc<AtomicU64>,
@@ -65,7 +65,8 @@ impl Default for ResponseBudget {
     }
 }
 
-/// Share of the budget. The budget gets it back when the last clone is dropped.
+/// Part of the response budget that one response holds. The budget gets it back when the last clone
+/// is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     _units: Arc<OwnedSemaphorePermit>,
@@ -73,7 +74,13 @@ pub(crate) struct Share {
 }
 
 impl ResponseBudget {
-    /// Makes and encodes a response of `bytes` bytes, once the budget has room for it.
+    /// Calls `make` and encodes the response, which has `bytes` bytes, once the budget has room for
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::RESPONSE_TOO_LARGE`] if the response is too large, or
+    /// [`RpcError::TOO_MANY_REQUESTS`] if the budget has no room for it in time.
     pub(crate) async fn respond<T: Message>(
         &self,
         bytes: usize,
@@ -90,8 +97,9 @@ impl ResponseBudget {
         Ok(self.with_share(made, units))
     }
 
-    /// Makes a response of unknown length, once the budget has room for [`MAX_RESERVED_BYTES`].
-    /// `make` returns the response and its length. The unused part of the share is released then.
+    /// Calls `make`, which makes a response of unknown length, once the budget has room for
+    /// [`MAX_RESERVED_BYTES`]. `make` returns the length of the response in bytes, and the
+    /// response. Afterwards the unused part of the reservation returns to the budget.
     pub(crate) async fn respond_measured<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
@@ -105,8 +113,9 @@ impl ResponseBudget {
     async fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, RpcError> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
         let units = self.units.clone().acquire_many_owned(units);
-        let units =
-            tokio::time::timeout(RESERVE_TIMEOUT, units).await.map_err(|_| RpcError::TOO_MANY)?;
+        let units = tokio::time::timeout(RESERVE_TIMEOUT, units)
+            .await
+            .map_err(|_| RpcError::TOO_MANY_REQUESTS)?;
         units.map_err(|_| RpcError::STOPPED)
     }
 
@@ -128,7 +137,8 @@ impl ResponseBudget {
     }
 }
 
-/// Attaches the response's share of the budget to its body, until the body is sent or dropped.
+/// Moves the share of the budget that a response holds to its body, so that the budget gets the
+/// share back when the body is sent or dropped. Returns a response without a share as it is.
 pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
     // The extension stays: the JSON response that the gateway makes of this one holds the share as
     // well.
@@ -198,7 +208,7 @@ async fn drop_if_stalled(unsent: Weak<Mutex<Option<UnsentBody>>>) {
     }
 }
 
-/// Response whose size is known, in bytes of keys and values.
+/// Response whose size can be computed, in bytes of its keys and values.
 pub(crate) trait ResponseSize {
     fn response_size(&self) -> usize;
 }

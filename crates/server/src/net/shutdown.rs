@@ -5,18 +5,19 @@ use std::time::Duration;
 use crate::log::state::SharedState;
 use crate::member::Member;
 
-/// Time in which calls may still respond once the shutdown has begun.
+/// Time after the beginning of a shutdown during which calls may still respond.
 const RESPONSE_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
 impl SharedState {
-    /// Ends all open calls, and all calls that begin later.
+    /// Begins to end all open calls, and all calls that begin later.
     pub(crate) fn stop_serving(&self) {
         self.is_stopping.send_replace(true);
     }
 }
 
 impl Member {
-    /// Resolves when calls have to end.
+    /// Resolves when this member has begun to shut down and the grace period for responses has
+    /// passed. All calls must end then.
     pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut is_stopping = self.shared.is_stopping.subscribe();
         async move {

@@ -24,7 +24,7 @@ use crate::config::{Certificates, ConfigError};
 /// Shortest time between two checks for changed files.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Certificate files, and their contents at the last reload.
+/// Certificate files, and the TLS configuration from their last valid contents.
 pub(crate) struct Tls {
     files: Certificates,
     current: Mutex<Current>,
@@ -36,7 +36,7 @@ struct Current {
     checked_at: Instant,
 }
 
-/// Modification time and length of each file.
+/// Modification time and length of each file; `None` for a file that cannot be read.
 type Stamps = Vec<Option<(SystemTime, u64)>>;
 
 impl std::fmt::Debug for Tls {
@@ -59,8 +59,8 @@ impl Tls {
         TlsAcceptor::from(self.config()).accept(stream).await
     }
 
-    /// Returns the configuration from the current files, or from the last valid ones if the current
-    /// files are invalid.
+    /// Returns the TLS configuration from the current files. If the current files are invalid,
+    /// returns the configuration from the last valid ones.
     fn config(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.checked_at.elapsed() >= RELOAD_INTERVAL {

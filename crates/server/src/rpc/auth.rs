@@ -16,7 +16,7 @@ async fn change(caller: &Caller, change: AccessChange) -> Result<Header, RpcErro
     Ok(caller.header(revision))
 }
 
-/// Hashes a password in the queue of the member.
+/// Waits in the queue of the member's password hashes, and hashes a password.
 async fn hash_password(caller: &Caller, password: String) -> Result<tenure_store::Bytes, RpcError> {
     caller.password_hasher.run(move |memory| secrets::hash_password(&password, memory)).await
 }
@@ -51,7 +51,7 @@ pub(crate) async fn status(
     }))
 }
 
-/// Issues a token to a user, if the request contains the user's password.
+/// Issues a token to the user whom the request names, if the request contains the user's password.
 pub(crate) async fn authenticate(
     caller: Caller,
     request: rpc::AuthenticateRequest,
@@ -64,7 +64,7 @@ pub(crate) async fn authenticate(
     let (shared, user) = (caller.shared.clone(), name.clone());
     // The password may change while the verification is queued.
     let verify = move |memory: &mut HashMemory| {
-        // Empty if the user does not exist.
+        // The stored form is empty if the user does not exist.
         let stored = shared.lock().store.access().user(&user).map(|user| user.password.clone());
         let stored = stored.unwrap_or_default();
         secrets::verify_password(&stored, &password, memory).then_some(stored)

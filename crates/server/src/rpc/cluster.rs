@@ -22,7 +22,7 @@ pub(crate) async fn list(
     Ok(rpc::MemberListResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Adds a member that was removed before, or has not been a current member yet.
+/// Adds a member of the initial cluster that is not a current member.
 pub(crate) async fn add(
     caller: Caller,
     request: rpc::MemberAddRequest,
@@ -75,9 +75,10 @@ pub(crate) async fn promote(
     Ok(rpc::MemberPromoteResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Changes the members of the log, and waits until this member has applied the change.
+/// Changes the members of the log, and waits until this member has applied the change. If the
+/// cluster removes this member, does not wait: it receives no more entries.
 ///
-/// A removed member receives no more entries. A leader that is removed may stop before it responds.
+/// A leader that is removed may stop before it responds.
 async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {
     let _undecided = caller.track_undecided();
     let done = caller.change_members(change).await;

@@ -21,12 +21,12 @@ pub(crate) fn unsigned(number: i64) -> u64 {
 }
 
 /// Converts the ID of a lease from the signed number of a message with the same bits.
-pub(crate) fn lease(id: i64) -> LeaseId {
+pub(crate) fn lease_from_wire(id: i64) -> LeaseId {
     u64::from_ne_bytes(id.to_ne_bytes())
 }
 
 /// Converts the ID of a lease to the signed number of a message with the same bits.
-pub(crate) fn lease_id(lease: LeaseId) -> i64 {
+pub(crate) fn lease_to_wire(lease: LeaseId) -> i64 {
     i64::from_ne_bytes(lease.to_ne_bytes())
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError
     })
 }
 
-/// Converts an upper bound on revisions. A negative bound excludes all keys. It becomes 1: that is
-/// the revision of the empty store, in which no key was changed.
+/// Converts an upper bound on revisions. A negative bound excludes all keys, so it becomes 1: in
+/// the revision 1, the store is empty.
 fn max_revision(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(1)
 }
@@ -74,7 +74,7 @@ pub(crate) fn put(request: rpc::PutRequest) -> store::Put {
     store::Put {
         key: Bytes::from(request.key),
         value: Bytes::from(request.value),
-        lease: lease(request.lease),
+        lease: lease_from_wire(request.lease),
         prev_kv: request.prev_kv,
         ignore_value: request.ignore_value,
         ignore_lease: request.ignore_lease,
@@ -140,7 +140,7 @@ pub(crate) fn kv(kv: &store::KeyValue) -> mvccpb::KeyValue {
         mod_revision: signed(kv.mod_revision),
         version: signed(kv.version),
         value: kv.value.to_vec(),
-        lease: lease_id(kv.lease),
+        lease: lease_to_wire(kv.lease),
     }
 }
 
@@ -190,8 +190,8 @@ pub(crate) fn txn_response(result: &store::TxnResult) -> rpc::TxnResponse {
     }
 }
 
-/// Converts the result of an operation. Its header contains only the revision, and the header of a
-/// nested transaction is empty. etcd does the same.
+/// Converts the result of an operation of a transaction. The header of the response contains only
+/// the revision. In the response of a nested transaction, the header is empty. etcd does the same.
 fn operation_response(result: &store::OperationResult) -> rpc::ResponseOp {
     use rpc::response_op::Response;
     let header =

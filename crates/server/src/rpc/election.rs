@@ -8,7 +8,7 @@ use tenure_store::{
 };
 
 use crate::auth::caller::Caller;
-use crate::rpc::convert::{self, lease, lease_id, signed};
+use crate::rpc::convert::{self, lease_from_wire, lease_to_wire, signed};
 use crate::rpc::error::RpcError;
 use crate::rpc::lease::lease_or_default;
 use crate::rpc::lock::{acquire, if_created_at};
@@ -27,7 +27,7 @@ pub(crate) async fn campaign(
         name: name.to_vec(),
         key: claim.key.to_vec(),
         rev: signed(claim.fence),
-        lease: lease_id(lease),
+        lease: lease_to_wire(lease),
     };
     Ok(rpc::CampaignResponse { header: caller.header(revision), leader: Some(leader) })
 }
@@ -45,7 +45,7 @@ pub(crate) async fn proclaim(
     let put = Put {
         key: key.clone(),
         value: Bytes::from(request.value),
-        lease: lease(leader.lease),
+        lease: lease_from_wire(leader.lease),
         // Without a lease in the request, the key keeps its lease.
         ignore_lease: leader.lease == 0,
         ..Put::default()
@@ -58,8 +58,8 @@ pub(crate) async fn proclaim(
     Ok(rpc::ProclaimResponse { header: caller.header(revision) })
 }
 
-/// Deletes the key of the leader. If the caller does not lead, it succeeds without an effect, as at
-/// etcd.
+/// Deletes the key of the leader. If the leader in the request does not lead, succeeds without an
+/// effect, as at etcd.
 pub(crate) async fn resign(
     caller: Caller,
     request: rpc::ResignRequest,

@@ -20,7 +20,7 @@ pub(crate) struct RpcError {
 }
 
 impl RpcError {
-    /// This member knows no leader, so it cannot serve the request.
+    /// This member knows no leader, so it cannot serve a request.
     pub(crate) const NO_LEADER: RpcError = unavailable("etcdserver: no leader");
     /// The leader changed, and the request was not executed.
     pub(crate) const LEADER_CHANGED: RpcError = unavailable("etcdserver: leader changed");
@@ -29,18 +29,18 @@ impl RpcError {
     /// The deadline of the client passed. No request of the call can take effect any more.
     pub(crate) const DEADLINE_EXCEEDED: RpcError =
         new(Code::DeadlineExceeded, "context deadline exceeded");
-    /// The leader that received the request failed. The cluster may yet execute the request.
+    /// The request was sent to the leader, which failed. The cluster may yet execute the request.
     pub(crate) const LEADER_FAILED: RpcError =
         unavailable("etcdserver: request timed out, possibly due to previous leader failure");
     /// The member is stopping.
     pub(crate) const STOPPED: RpcError = unavailable("etcdserver: server stopped");
     /// Too many requests or bytes are waiting at this member.
-    pub(crate) const TOO_MANY: RpcError =
+    pub(crate) const TOO_MANY_REQUESTS: RpcError =
         new(Code::ResourceExhausted, "etcdserver: too many requests");
     /// The request exceeds `--max-request-bytes`.
-    pub(crate) const TOO_LARGE: RpcError =
+    pub(crate) const REQUEST_TOO_LARGE: RpcError =
         new(Code::InvalidArgument, "etcdserver: request is too large");
-    /// The response exceeds its limit.
+    /// The response exceeds the limit of one response in the response budget.
     pub(crate) const RESPONSE_TOO_LARGE: RpcError = new(
         Code::ResourceExhausted,
         "tenure: the response exceeds 64 MiB: read fewer keys at a time with a limit",
@@ -106,13 +106,13 @@ impl RpcError {
     /// The token is not valid: forged, outdated by a change of the password, or expired.
     pub(crate) const INVALID_TOKEN: RpcError =
         new(Code::Unauthenticated, "etcdserver: invalid auth token");
-    /// The request grants no known permission.
+    /// The request to grant a permission contains no known permission.
     pub(crate) const PERMISSION_MISSING: RpcError =
         new(Code::InvalidArgument, "etcdserver: permission not given");
-    /// The lease of a claim expired while the claim waited for its lock.
+    /// The lease of a claim ended while the claim waited for its lock.
     pub(crate) const LOCK_SESSION_EXPIRED: RpcError =
         new(Code::Unknown, "mutex: session is expired");
-    /// The lease of a candidate expired while the candidate waited.
+    /// The lease of a candidate ended while the candidate waited to lead.
     pub(crate) const ELECTION_SESSION_EXPIRED: RpcError =
         new(Code::Unknown, "election: session is expired");
     /// The caller is not the leader of the election.
@@ -134,8 +134,8 @@ impl RpcError {
         format!("rpc error: code = {:?} desc = {}", self.code, self.message)
     }
 
-    /// Returns the same message with the code `Unknown`, which the lock and election services of
-    /// etcd use for most errors.
+    /// Returns the error with the same message and the code `Unknown`, which the lock and election
+    /// services of etcd use for most errors. Keeps the code of errors that clients must tell apart.
     pub(crate) fn with_unknown_code(self) -> RpcError {
         match self.code {
             Code::Unavailable

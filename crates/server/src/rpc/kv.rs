@@ -38,7 +38,8 @@ pub(crate) async fn read(
     let keys = caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_KEYS + 1));
     let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
     let reading = caller.read(check, |store| store.begin_range(&range))?;
-    let (bytes, read) = run_scan(reading.len(), move || with_size(reading.finish())).await?;
+    let (bytes, read) =
+        run_scan(reading.remaining_work(), move || with_size(reading.finish())).await?;
     let header = caller.header(read.revision);
     caller
         .response_budget
@@ -46,8 +47,9 @@ pub(crate) async fn read(
         .await
 }
 
-/// Waits until this member may serve the read: a serializable read once the member has recovered,
-/// any other once it has applied all committed entries.
+/// Waits until this member may serve a read. A serializable read waits until the member has
+/// recovered. Any other read waits until the member has applied all entries that were committed
+/// when the read began.
 async fn wait_readable(caller: &Caller, is_serializable: bool) -> Result<(), RpcError> {
     if is_serializable { caller.wait_recovered().await } else { caller.wait_linearizable().await }
 }
@@ -126,16 +128,16 @@ fn is_serializable(request: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Returns the key of a claim if the transaction only replaces its value and keeps its lease. With
-/// it `tenure locks break` asks the holder to release the lock. Clients that write the keys of
-/// their own claims name the lease.
+/// Returns the key of a claim if the transaction replaces the value of this key and keeps its
+/// lease. `tenure locks break` sends such a transaction to ask the holder to release the lock. A
+/// client that writes the key of its own claim sends the lease in the request.
 fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<String> {
     let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
         return None;
     };
     let key = std::str::from_utf8(&put.key).ok().filter(|_| put.ignore_lease)?;
     let (lease, _) = parse_claim_name(key.rsplit_once('/')?.1).filter(|_| !put.ignore_value)?;
-    // Other keys may have such names as well.
+    // Keys that are not claims may have the same form.
     let is_claim = caller
         .with_state(|state| state.store.get(&put.key).is_some_and(|found| found.lease == lease));
     is_claim.then(|| key.to_owned())
@@ -156,7 +158,8 @@ fn released(request: &rpc::DeleteRangeRequest) -> Option<Released> {
     is_one.then(|| Released { key: key(), fence: unsigned(request.released) })
 }
 
-/// Returns the value with its size in bytes. Computing the size takes as long as a scan.
+/// Returns the response together with its size in bytes. Computing the size takes as long as a
+/// scan.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }
@@ -165,7 +168,7 @@ async fn respond_txn(
     caller: &Caller,
     read: TxnResult<PendingRead>,
 ) -> Result<Response<Bytes>, RpcError> {
-    let (bytes, it) = run_scan(read.len(), move || with_size(read.finish())).await?;
+    let (bytes, it) = run_scan(read.remaining_work(), move || with_size(read.finish())).await?;
     let header = caller.header(it.revision);
     caller
         .response_budget

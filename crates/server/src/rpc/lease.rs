@@ -7,7 +7,7 @@ use tracing::field::display;
 use tracing::info;
 
 use crate::auth::caller::Caller;
-use crate::rpc::convert::{lease, lease_id, signed, unsigned};
+use crate::rpc::convert::{lease_from_wire, lease_to_wire, signed, unsigned};
 use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
@@ -21,12 +21,12 @@ pub(crate) async fn grant(
 ) -> Result<rpc::LeaseGrantResponse, RpcError> {
     let lease = match request.id {
         0 => caller.new_lease_id(),
-        id => lease(id),
+        id => lease_from_wire(id),
     };
     match caller.execute(Command::Grant { lease, ttl: unsigned(request.ttl) }).await? {
         (revision, CommandResult::Granted { lease, ttl }) => Ok(rpc::LeaseGrantResponse {
             header: caller.header(revision),
-            id: lease_id(lease),
+            id: lease_to_wire(lease),
             ttl: signed(ttl),
             error: String::new(),
         }),
@@ -38,7 +38,7 @@ pub(crate) async fn revoke(
     caller: Caller,
     request: rpc::LeaseRevokeRequest,
 ) -> Result<rpc::LeaseRevokeResponse, RpcError> {
-    let lease = lease(request.id);
+    let lease = lease_from_wire(request.id);
     // Without keys the client has only closed its session. That is not worth a log entry.
     let held = caller.with_state(|state| {
         let keys = &state.store.lease(lease)?.keys;
@@ -54,8 +54,9 @@ pub(crate) async fn revoke(
     Ok(rpc::LeaseRevokeResponse { header: caller.header(revision) })
 }
 
-/// Responds to each renewal with the new time to live, which is 0 if the lease is gone. The stream
-/// ends at the first renewal that the caller may not make, as at etcd.
+/// Responds to each request with the new time to live of its lease, which is 0 if the lease is
+/// gone. The stream ends at the first request for a lease that the caller may not renew, as at
+/// etcd.
 pub(crate) fn keep_alive(
     caller: Caller,
     requests: MessageStream<rpc::LeaseKeepAliveRequest>,
@@ -66,9 +67,9 @@ pub(crate) fn keep_alive(
             let id = request?.id;
             caller.check_authenticated()?;
             caller.check_store_access(|store, principal| {
-                store.authorize_renewal(principal, lease(id))
+                store.authorize_renewal(principal, lease_from_wire(id))
             })?;
-            let ttl = caller.renew_lease(lease(id)).await?.unwrap_or_default();
+            let ttl = caller.renew_lease(lease_from_wire(id)).await?.unwrap_or_default();
             let header = caller.header_now();
             Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
         }
@@ -82,13 +83,13 @@ pub(crate) async fn time_to_live(
 ) -> Result<rpc::LeaseTimeToLiveResponse, RpcError> {
     caller.check_authenticated()?;
     let _undecided = caller.track_undecided();
-    let left = caller.lease_time_left(lease(request.id)).await?;
+    let left = caller.lease_time_left(lease_from_wire(request.id)).await?;
     // The leader may have applied entries about the lease and its keys that this member has not.
     if left.is_some() {
         caller.wait_linearizable().await?;
     }
     let keys = caller.with_state(|state| {
-        let stored = state.store.lease(lease(request.id)).filter(|_| request.keys);
+        let stored = state.store.lease(lease_from_wire(request.id)).filter(|_| request.keys);
         stored.into_iter().flat_map(|stored| &stored.keys).cloned().collect::<Vec<_>>()
     });
     for key in &keys {
@@ -100,10 +101,11 @@ pub(crate) async fn time_to_live(
     let gone =
         rpc::LeaseTimeToLiveResponse { header, id: request.id, ttl: -1, ..Default::default() };
     Ok(caller.with_state(|state| {
-        let Some((stored, left)) = state.store.lease(lease(request.id)).zip(left) else {
+        let Some((stored, left)) = state.store.lease(lease_from_wire(request.id)).zip(left) else {
             return gone;
         };
-        // Only keys whose right was checked. The lease may have others by now.
+        // The response contains only the keys whose right was checked. The lease may have further
+        // keys by now.
         let keys = keys.iter().map(|key| key.to_vec()).collect();
         rpc::LeaseTimeToLiveResponse {
             ttl: signed(left),
@@ -122,7 +124,8 @@ pub(crate) async fn list(
     caller.check_store_access(Store::authorize_lease_list)?;
     let leases = caller.list_leases().await?;
     let header = caller.header_now();
-    let leases = leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_id(lease) }).collect();
+    let leases =
+        leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_to_wire(lease) }).collect();
     Ok(rpc::LeaseLeasesResponse { header, leases })
 }
 
@@ -130,7 +133,7 @@ pub(crate) async fn list(
 /// the client does not renew.
 pub(crate) async fn lease_or_default(caller: &Caller, id: i64) -> Result<u64, RpcError> {
     if id != 0 {
-        return Ok(lease(id));
+        return Ok(lease_from_wire(id));
     }
     let grant = Command::Grant { lease: caller.new_lease_id(), ttl: 60 };
     match caller.execute(grant).await? {

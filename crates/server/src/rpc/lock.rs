@@ -38,12 +38,13 @@ pub(crate) async fn unlock(
     Ok(rpc::UnlockResponse { header: caller.header(revision) })
 }
 
-/// Queues a claim and waits until it holds the lock. Returns the claim, and the revision in which
-/// it was queued. If the future is dropped, the claim is withdrawn.
+/// Queues a claim and waits until it holds the lock. Returns the claim, and the revision of the
+/// store after the claim was queued. If the future is dropped, the claim is withdrawn. If the claim
+/// ends while it waits, fails with `expired`.
 ///
-/// The claim is not withdrawn if the call ends because no leader is known: the client continues
-/// with it at another member. This member's withdrawal could be committed after the other member
-/// has granted the lock.
+/// If the call ends because no leader is known, the claim stays: the client continues with it at
+/// another member. A withdrawal by this member could be committed after the other member has
+/// granted the lock.
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,
@@ -103,7 +104,8 @@ impl Waiter {
     }
 }
 
-/// Returns the claim in an outcome; `None` if the claim existed before the command.
+/// Returns the claim that a command has added to a queue. Returns `None` if the claim existed
+/// before the command.
 fn new_claim(outcome: Outcome) -> Option<Claim> {
     let is_new = |claim: &Claim| claim.fence == outcome.revision;
     match outcome.result {

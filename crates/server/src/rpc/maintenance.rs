@@ -22,7 +22,7 @@ use tenure_etcd::etcdserverpb as rpc;
 /// version whose behaviour is tested. `docs/etcd.md` lists the features that depend on it.
 pub(crate) const VERSION: &str = "3.5.13";
 
-/// Number of bytes of a backup in one message.
+/// Number of bytes of a backup that one message contains.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn status(
@@ -56,7 +56,8 @@ pub(crate) async fn status(
     })
 }
 
-/// Returns the connections to the other members, and to processes that may become members.
+/// Returns the states of the connections to the other members, and to processes that may become
+/// members.
 fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
     let millis = |at: Option<SystemTime>| {
         let since = at.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
@@ -112,8 +113,8 @@ pub(crate) async fn alarm(
     Ok(rpc::AlarmResponse { header: caller.header_now(), alarms })
 }
 
-/// Activates or clears NOSPACE of a member. Returns the alarm if this changed it, or if it was
-/// active and should be.
+/// Activates the alarm NOSPACE of a member, or clears it if `is_active` is false. Returns the alarm
+/// if the command has changed its state, or if it was to be activated and was active already.
 async fn set_alarm(
     caller: &Caller,
     id: u64,
@@ -154,8 +155,8 @@ pub(crate) async fn hash(
     Ok(rpc::HashResponse { header: caller.header(revision), hash })
 }
 
-/// Returns a hash of all keys as of a revision. It is equal on all members with the same keys at
-/// that revision.
+/// Returns a hash of all keys, values, revisions and leases as of a revision. If two members have
+/// the same keys at that revision, their hashes are equal.
 pub(crate) async fn hash_kv(
     caller: Caller,
     request: rpc::HashKvRequest,
@@ -163,7 +164,7 @@ pub(crate) async fn hash_kv(
     let range = Range { revision: unsigned(request.revision), ..Range::of(Span::all()) };
     let read = |store: &Store| Ok((store.begin_range(&range)?, store.oldest_revision()));
     let (reading, compacted) = caller.read(AccessControl::authorize_root, read)?;
-    let (revision, hash) = run_scan(reading.len(), move || hash_keys(reading)).await?;
+    let (revision, hash) = run_scan(reading.remaining_work(), move || hash_keys(reading)).await?;
     Ok(rpc::HashKvResponse {
         header: caller.header(revision),
         hash,
@@ -173,7 +174,7 @@ pub(crate) async fn hash_kv(
 }
 
 /// Returns the revision of the store at the time of the read, and the first four bytes of the hash
-/// of its keys.
+/// of the keys that were read.
 fn hash_keys(reading: PendingRead) -> (u64, u32) {
     let found = reading.finish();
     let mut hash = Sha256::new();

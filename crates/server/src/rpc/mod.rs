@@ -20,15 +20,16 @@ pub(crate) mod router;
 pub(crate) mod session;
 pub(crate) mod watch;
 
-/// Upper bound on responses that are ready while the client has not received them yet. A task
-/// prepares further ones only after the client has taken the last response.
+/// Upper bound on the responses of a stream that are ready and that the client has not received
+/// yet. The task of the stream prepares the next response only after the client has taken the last
+/// one.
 const RESPONSE_BUFFER: usize = 1;
 
 /// Sender of the responses of a stream.
 pub(crate) type Responses<T> = mpsc::Sender<Result<T, Status>>;
 
-/// Starts a task that sends the responses of a stream, and returns the stream. The task ends when
-/// the client closes the stream.
+/// Starts a task that sends the responses of a stream, and returns the stream of these responses.
+/// The task ends when the client closes the stream.
 pub(crate) fn stream_of_task<T, F>(
     task: impl FnOnce(Responses<T>) -> F + Send + 'static,
 ) -> ReceiverStream<Result<T, Status>>

@@ -14,7 +14,7 @@ use crate::rpc::error::RpcError;
 use crate::rpc::{Responses, stream_of_task};
 use tenure_etcd::v3electionpb as rpc;
 
-/// Upper bound on the events that are read in one lock of the state.
+/// Upper bound on the events that are read in one go, while the state is locked.
 const MAX_EVENTS_PER_SCAN: usize = 1000;
 
 /// Streams the current leader of an election, each value that it proclaims, and each next leader.
@@ -51,7 +51,8 @@ impl Observer {
         }
     }
 
-    /// Sends the leaders until the client closes the stream, or may not read them any more.
+    /// Sends the current leader and each later one, until the client closes the stream or loses the
+    /// right to read the election.
     async fn follow(&mut self) -> Result<(), RpcError> {
         self.caller.wait_linearizable().await.map_err(|_| RpcError::NO_LEADER)?;
         self.check_read()?;
@@ -63,7 +64,7 @@ impl Observer {
             return Ok(());
         }
         loop {
-            // The right may have been revoked.
+            // The right to read the election may have been revoked.
             self.check_read()?;
             let (leaders, from) = self.next_leaders(next);
             for kv in leaders {
@@ -84,8 +85,9 @@ impl Observer {
         })
     }
 
-    /// Returns the leaders in a batch of events that starts at a revision, and the first revision
-    /// of the next batch. Returns `None` instead of that revision if there are no more events.
+    /// Returns the leaders that result from a batch of events, which starts at the revision `from`,
+    /// and the first revision of the next batch. Instead of that revision, returns `None` if there
+    /// are no more events. Records the last of the leaders.
     fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
         let caller = self.caller.clone();
         let state = caller.shared.lock();

@@ -22,8 +22,8 @@ enum QuotaState {
 }
 
 impl Caller {
-    /// Rejects a command for which the store has no room. Raises the alarm NOSPACE if the command
-    /// would exceed the quota.
+    /// Returns an error if the store has no room for the command. Raises the alarm NOSPACE first if
+    /// the command would exceed the quota.
     pub(crate) async fn check_quota(&self, command: &Command) -> Result<(), RpcError> {
         let cost = command.added_bytes();
         if cost == 0 || self.quota_state(cost) == QuotaState::Free {
@@ -57,7 +57,7 @@ impl Caller {
         let (size, quota) = (self.with_state(|state| state.store.size()), self.plan.bounds.quota);
         warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
         let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, is_active: true };
-        // The service itself raises it, with the rights of a member.
+        // The member raises the alarm itself, with the rights of a member and not of the client.
         self.member().propose(Command::Alarm(change)).await.map(drop)
     }
 }

@@ -59,7 +59,8 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     status.into_http()
 }
 
-/// Returns the options in the metadata of a call. They have no address.
+/// Returns the options that the metadata of a call contain. The address of the client is not among
+/// them.
 fn options(headers: &HeaderMap) -> CallOptions {
     let time = headers.get("grpc-timeout").and_then(|it| parse_timeout(it.to_str().ok()?));
     CallOptions {
@@ -69,7 +70,8 @@ fn options(headers: &HeaderMap) -> CallOptions {
     }
 }
 
-/// Serves a call. If the member stops serving first, responds with an error.
+/// Returns the response of a call, or an error if the member stops serving before the response is
+/// ready.
 async fn unless_stopped(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -81,7 +83,7 @@ async fn unless_stopped(
     }
 }
 
-/// Serves a call. If its deadline passes first, responds with an error.
+/// Returns the response of a call, or an error if its deadline passes before the response is ready.
 async fn with_deadline(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -93,8 +95,8 @@ async fn with_deadline(
     response.unwrap_or_else(|_| Status::from(caller.deadline_error()).into_http())
 }
 
-/// Returns true if the path needs no authentication. Even an invalid token is accepted there,
-/// because its owner uses this path to get a new one.
+/// Returns true if a call with this path needs no authentication. Even an invalid token is accepted
+/// there, because a client with such a token must be able to get a new one.
 fn is_public_path(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let public = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
@@ -125,11 +127,11 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
 }
 
 /// Longest time for which a call that requires a leader waits until one is known. A handover of
-/// leadership takes less.
+/// leadership takes less time.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves a call. A call that requires a leader is rejected if no leader is known. It ends when
-/// none has been known for the grace period.
+/// Serves a call. If the call requires a leader, it is rejected if no leader is known, and its
+/// streams end when none has been known for the grace period.
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
     if caller.requires_leader() {
         let deadline = Instant::now() + HANDOVER_TIMEOUT;
@@ -198,15 +200,19 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
     }
 }
 
-/// Services of which an unknown method is reported as such.
-const SERVICES: [&str; 7] = [
+/// Services for which the error of an unknown method names the method. For any other service, the
+/// error says that the service is unknown.
+const SERVICES: [&str; 10] = [
     "etcdserverpb.KV",
     "etcdserverpb.Lease",
+    "etcdserverpb.Watch",
+    "tenure.Session",
     "v3lockpb.Lock",
     "v3electionpb.Election",
     "etcdserverpb.Cluster",
     "etcdserverpb.Maintenance",
     "etcdserverpb.Auth",
+    "grpc.health.v1.Health",
 ];
 
 /// Rejects a call of an unknown method or service, with the message of gRPC for Go.
@@ -252,9 +258,9 @@ impl Stream for ResponseStream {
     }
 }
 
-/// Ends a stream with an error when the member shuts down, at the deadline of the call, or when the
-/// call requires a leader and the leader is lost. Stops the service immediately then, and not when
-/// the client has read the status.
+/// Forwards the messages of a stream. Ends the stream with an error when the member shuts down,
+/// when the deadline of the call passes, or when the call requires a leader and the leader is lost.
+/// The service stops at that moment, even if the client has not read the error yet.
 fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     let (stopped, ended) = (Box::pin(caller.stopped()), Box::pin(caller.stream_end()));
     let forwarded = stream::unfold(Some((messages, stopped, ended, caller)), async |state| {
@@ -325,8 +331,7 @@ where
     })
 }
 
-/// Like [`unary`], for responses that may be so large that they need a share of the response
-/// budget.
+/// Like [`unary`], for responses that may be so large that they need a share of the budget.
 fn unary_large<Input, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
 where
     Input: Message + Default + 'static,

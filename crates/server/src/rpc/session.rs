@@ -1,4 +1,5 @@
-//! Runs the transactions of a Tenure client on one stream, which costs less than one call each.
+//! Runs the transactions of a Tenure client on one stream, which costs less than one call for each
+//! transaction.
 
 use futures_util::{Stream, StreamExt};
 use hyper::body::Bytes;
@@ -45,7 +46,7 @@ fn to_message(response: Response<Bytes>) -> Transacted {
     }
 }
 
-/// Returns a message with the error of a transaction. Counts and logs the error like that of a
+/// Returns a message with the error of a transaction. Counts and logs the error as for a unary
 /// call.
 fn rejected(caller: &Caller, status: &Status) -> Transacted {
     caller.rejections.count(status.code());
@@ -104,7 +105,7 @@ mod tests {
         let first = next(&mut call).await;
         let rejected = Err((5, "etcdserver: requested lease not found".to_owned()));
         assert_eq!(next(&mut call).await, rejected);
-        // All of them wait for a leader, so their order is not determined.
+        // All transactions wait for a leader, so their order is not determined.
         let mut done = [first, next(&mut call).await];
         done.sort_unstable();
         assert_eq!(done, [Ok(2), Ok(3)]);

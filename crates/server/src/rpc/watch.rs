@@ -34,7 +34,7 @@ const MAX_EVENT_BYTES: usize = 32 << 10;
 /// Upper bound on the watchers of a stream.
 const MAX_WATCHERS: usize = 10_000;
 
-/// Watch ID in a response that concerns no watcher.
+/// Watch ID in a response that does not concern a single watcher.
 const NO_WATCHER: i64 = -1;
 
 /// Error: the client has closed the stream.
@@ -64,7 +64,7 @@ struct WatchStream {
     signal: Arc<WatcherSignal>,
     /// Watchers of this stream. The key is the watch ID that the client knows.
     watchers: HashMap<i64, Watcher>,
-    /// Watch ID that the client knows, for each number of a watcher within this member.
+    /// For each watcher, by its number within this member: the watch ID that the client knows.
     client_ids: HashMap<WatcherId, i64>,
     next_id: i64,
 }
@@ -72,10 +72,10 @@ struct WatchStream {
 struct Watcher {
     watch: Watch,
     watcher_id: WatcherId,
-    /// First revision whose events were not sent yet.
+    /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim of this client, if the client waits for the lock of the watched key.
+    /// Claim of the client. `None`, unless the client waits for the lock of the watched key.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -191,7 +191,8 @@ impl WatchStream {
         self.next_id - 1
     }
 
-    /// Sends the pending events of these watchers, up to and including a revision.
+    /// Sends the pending events of the watchers in `pending`, up to and including the revision
+    /// `last`.
     async fn catch_up(
         &mut self,
         pending: HashMap<WatcherId, PendingEvents>,
@@ -208,7 +209,7 @@ impl WatchStream {
             }
             let Some(revision) = since else { continue };
             if let Some(watcher) = self.watchers.get_mut(&id) {
-                // No event of the watcher lies between.
+                // The watcher has no event between these two revisions.
                 watcher.next_revision = watcher.next_revision.max(revision);
                 self.deliver_events(id, last).await?;
                 if let Some(changed_at) = changed_at {
@@ -219,11 +220,11 @@ impl WatchStream {
         Ok(())
     }
 
-    /// Tells a client in the queue of a lock that its predecessor, which holds the lock with this
-    /// fence, has sent a release.
+    /// Tells a client in the queue of a lock that the claim before it has released the lock.
+    /// `fence` is the fencing token of that claim.
     ///
-    /// Sends nothing unless the keys of both exist, and the caller may read them. If a key is
-    /// missing, the client no longer waits for this holder, and learns so from other events.
+    /// Sends nothing unless the keys of both claims exist, and the caller may read them. If a key
+    /// is missing, the client no longer waits for this holder, and learns so from other events.
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
@@ -242,8 +243,8 @@ impl WatchStream {
         self.send(rpc::WatchResponse { watch_id, released, ..self.empty_response() }).await
     }
 
-    /// Sends all events up to the current revision, and returns the header with that revision. A
-    /// watcher that starts at the next revision therefore misses no event.
+    /// Sends all events up to the current revision, and returns a header with that revision. A
+    /// client that then watches from the next revision on misses no event.
     async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
         let read = |state: &mut State| (state.store.revision(), self.signal.take());
         let (revision, pending) = self.caller.with_state(read);
@@ -329,8 +330,8 @@ fn check_read(caller: &Caller, watch: &Watch) -> Result<(), RpcError> {
     caller.check_access(|access, principal| access.authorize_read(principal, &watch.span))
 }
 
-/// Returns the next events of a watcher, up to and including `last`. The number is the revision up
-/// to which the store was read: `last`, or the current one if that is lower.
+/// Returns the next events of a watcher, up to and including `last`. Also returns the revision up
+/// to which the store was read: `last`, or the current revision if that is lower.
 fn next_events(
     store: &Store,
     watcher: &mut Watcher,
@@ -357,8 +358,8 @@ fn next_events(
     Ok((revision, events))
 }
 
-/// Returns true if the claim waits for the key that was created in the revision `fence`, and both
-/// keys exist.
+/// Returns true if the claim `waiting` waits for the key of `ahead`, which was created in the
+/// revision `fence`, and both keys exist.
 fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
     let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
     let own = unsigned(waiting.create_revision);
@@ -476,7 +477,8 @@ mod tests {
         let own = signed(member.execute(put("2")).await.revision);
         let mut waits = watching(&member, Some(("2", own))).await;
         let others = [
-            // Not waiting; key created again; key missing; key not behind the other.
+            // In turn: the client does not wait; its key was created again; its key is missing; its
+            // key is not behind the key of the holder.
             watching(&member, None).await,
             watching(&member, Some(("2", own - 1))).await,
             watching(&member, Some(("3", own))).await,

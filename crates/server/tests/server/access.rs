@@ -8,8 +8,8 @@ use crate::etcdctl::etcdctl;
 use crate::limits::metric;
 use crate::member::{Member, base64, eventually, post, post_as};
 
-/// Sends a request with this token. Returns its gRPC code, which is 0 after success, and the
-/// message.
+/// Sends a request with `token`. Returns the gRPC code of the response, which is 0 after success,
+/// and the message of the error.
 fn result(member: &Member, token: &str, path: &str, body: &Value) -> (u64, String) {
     let (status, response) = post_as(token, member.address, path, body).expect("a response");
     let (code, words) = (&response["code"], response["message"].as_str().unwrap_or_default());
@@ -17,8 +17,9 @@ fn result(member: &Member, token: &str, path: &str, body: &Value) -> (u64, Strin
     (code.as_u64().unwrap_or(0), words.to_owned())
 }
 
-/// Creates root with the password `secret`, and `bob` with the password `one`, who has these rights
-/// below `jobs/`: `READ` or `READWRITE`. Then enables users.
+/// Creates the user root with the password `secret`, and the user `bob` with the password `one`.
+/// `rights` is the permission of `bob` on the keys below `jobs/`: `READ` or `READWRITE`. Then
+/// enables authentication.
 pub(crate) fn enable_users(member: &Member, rights: &str) {
     let (key, end) = (base64("jobs/"), base64("jobs0"));
     let span = json!({ "permType": rights, "key": key, "range_end": end });
@@ -95,7 +96,8 @@ fn denied_requests_are_rejected_by_code_and_counted() {
     assert_eq!(result(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
 }
 
-/// etcd requires these rights since its releases of March 2026.
+/// etcd requires these rights for a compaction and for the lease of another user since its releases
+/// of March 2026.
 #[test]
 fn compaction_and_foreign_leases_require_rights() {
     let (_files, member) = Member::single();

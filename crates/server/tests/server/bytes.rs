@@ -1,12 +1,12 @@
-//! Sends random input to the decoders, made from seeds. Fuzzing runs the same code, guided by
+//! Sends random input, derived from seeds, to the decoders. Fuzzing runs the same code, guided by
 //! coverage.
 
 use fastrand::Rng;
 use tenure_server::fuzzing;
 
-/// Valid inputs, which are extended and modified.
+/// Valid inputs. The test extends and modifies them.
 const SAMPLES: &[&[u8]] = &[
-    // A range of ten keys; a transaction; a watcher; the beginning of a snapshot.
+    // In turn: a range of ten keys, a transaction, a watcher, and the beginning of a snapshot.
     b"\x0a\x01a\x12\x01b\x18\x0a",
     b"\x0a\x07\x10\x01\x1a\x01a\x20\x00\x12\x07\x12\x05\x0a\x01a\x12\x00",
     b"\x0a\x08\x0a\x01a\x12\x01b\x18\x03",
@@ -15,7 +15,7 @@ const SAMPLES: &[&[u8]] = &[
     b"\xa0\x8d\x06\x80\x80\x80\x20\xa0\x8d\x06\x02\x80\x01\x01\x01\x01\x00\x00\x00",
 ];
 
-/// Returns the input of a seed: random bytes, or a sample with modifications.
+/// Returns random bytes, or a sample with random modifications.
 fn bytes(random: &mut Rng) -> Vec<u8> {
     let length = random.usize(..200);
     let mut bytes: Vec<u8> = match random.usize(..=SAMPLES.len()) {

@@ -1,4 +1,4 @@
-//! The page for operators: its state, and the rights that it needs.
+//! Page for operators: its state, and the rights that a client needs to see it.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use crate::access::{enable_users, token};
 use crate::member::{Member, Response, authorization, base64, eventually, exchange, post, post_as};
 use crate::three::led_by_first_member;
 
-/// Sends a `GET` with a token, as a page of another origin.
+/// Sends a `GET` request with a token, as a web page of another origin does.
 fn get_as(token: &str, address: SocketAddr, path: &str) -> Response {
     let token = authorization(token);
     let request = format!("GET {path} HTTP/1.0\r\norigin: http://a\r\n{token}\r\n");
@@ -22,7 +22,7 @@ fn state(token: &str, address: SocketAddr) -> Value {
     serde_json::from_str(&body).expect("JSON")
 }
 
-/// Requests a lock for a lease in another thread, and waits until the claim is queued.
+/// Requests a lock for the lease `lease` in another thread, and waits until the claim is queued.
 fn lock_in_background(member: &Member, name: &str, lease: u64) {
     let before = claims(member);
     let (address, request) = (member.address, json!({ "name": base64(name), "lease": lease }));

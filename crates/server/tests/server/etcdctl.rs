@@ -5,7 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use crate::member::Member;
 
-/// Returns the command `etcdctl` for a member; `None` if `etcdctl` is not installed.
+/// Returns a command that runs `etcdctl` with the endpoint of a member. Returns `None` if `etcdctl`
+/// is not installed.
 pub(crate) fn etcdctl(member: &Member) -> Option<Command> {
     let found = Command::new("etcdctl").arg("version").env("ETCDCTL_API", "3").output();
     if !found.is_ok_and(|it| it.status.success()) {

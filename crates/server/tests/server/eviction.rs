@@ -36,7 +36,7 @@ fn remove(other: &Member, id: &Value) {
     });
 }
 
-/// Configuration of a member that joins an existing cluster.
+/// Line of the configuration of a member that joins an existing cluster.
 const STATE_EXISTING: &str = "initial-cluster-state = \"existing\"";
 
 fn data(files: &Files, index: usize) -> PathBuf {
@@ -52,8 +52,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// etcd ignores the flag `--initial-cluster-state` once there is data, so the flag stays in
-/// manifests.
+/// etcd ignores the flag `--initial-cluster-state` once a member has data, so operators leave the
+/// flag in manifests.
 #[test]
 fn founding_members_restart_with_state_existing() {
     let (files, mut members) = started();
@@ -144,7 +144,7 @@ fn client_of_removed_member_acquires_lock_elsewhere() {
     assert!(output.status.success() && stdout.contains("got"), "{output:?}");
 }
 
-/// Starts three members with no compaction of the log. The first leads as long as it runs.
+/// Starts three members that do not compact their logs. The first member leads as long as it runs.
 fn stable_cluster() -> (Files, Vec<Member>) {
     let files = Files::of(3);
     for index in 0..3 {
@@ -154,8 +154,9 @@ fn stable_cluster() -> (Files, Vec<Member>) {
     (files, members)
 }
 
-/// Makes a follower lose acknowledged entries while the first member keeps leading: those since a
-/// copy was made if `copied`, or else those since its last start.
+/// Makes the follower `index` lose acknowledged entries while the first member keeps leading, and
+/// starts it again. If `copied` is true, the follower gets back an earlier copy of its directory.
+/// Otherwise it loses the entries since its last start.
 fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: bool) -> Member {
     let (data, kept) = (data(files, index), files.path().join("copy"));
     if copied {
@@ -201,7 +202,7 @@ fn member_with_lost_entries_is_evicted_and_does_not_count() {
     }
 }
 
-/// Asks another member for the ID of the member `index`, which does not run.
+/// Asks the member `other` for the ID of the member with this index, which does not run.
 fn id_of(other: &Member, index: usize) -> Value {
     let list = other.ask("/v3/cluster/member/list", &json!({}));
     let members = list["members"].as_array().expect("members").clone();
@@ -209,7 +210,7 @@ fn id_of(other: &Member, index: usize) -> Value {
     members.into_iter().find(|it| it["name"] == name).expect("a member")["ID"].clone()
 }
 
-/// Empties the directory of a member, and configures it to replace a removed one.
+/// Removes the data directory of a member, and configures the member to replace a removed one.
 fn empty_directory(files: &Files, index: usize) {
     fs::remove_dir_all(data(files, index)).expect("a directory");
     files.edit(index, |text| match text.contains(STATE_EXISTING) {
@@ -218,7 +219,8 @@ fn empty_directory(files: &Files, index: usize) {
     });
 }
 
-/// Replaces a member that does not run by an empty one, as the manual describes.
+/// Replaces a member that does not run by an empty member, as the manual describes, and returns the
+/// new member.
 fn replace(files: &Files, other: &Member, index: usize) -> Member {
     remove(other, &id_of(other, index));
     empty_directory(files, index);

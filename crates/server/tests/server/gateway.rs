@@ -51,7 +51,7 @@ fn member_list_contains_the_chosen_port() {
     assert_eq!(response()["members"][0]["clientURLs"], json!([own]));
 }
 
-/// Request with a chunked body, and the lines of its response.
+/// Request whose body is sent in chunks, and the lines of its response.
 struct Chunked {
     stream: TcpStream,
     lines: BufReader<TcpStream>,

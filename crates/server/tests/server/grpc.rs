@@ -82,7 +82,7 @@ impl Call {
         timeout(TIME_LIMIT, self.received()).await.expect("a response")
     }
 
-    /// True if nothing is received within this time.
+    /// Returns true if nothing is received within this time.
     pub(crate) async fn is_silent_for(&mut self, time: Duration) -> bool {
         timeout(time, self.received::<()>()).await.is_err()
     }

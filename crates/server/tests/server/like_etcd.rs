@@ -57,7 +57,7 @@ fn every_member_lists_leases_by_expiry() {
     for (id, ttl) in [("5", "900"), ("3", "100"), ("9", "500"), ("4", "100")] {
         members[0].ask("/v3/lease/grant", &json!({ "ID": id, "TTL": ttl }));
     }
-    // After the renewal it expires later than the other lease of the same length.
+    // After the renewal, this lease expires later than the other lease of the same length.
     members[0].ask("/v3/lease/keepalive", &json!({ "ID": "3" }));
     for member in &members {
         let response = member.ask("/v3/lease/leases", &json!({}));
@@ -164,8 +164,8 @@ fn revisions(answer: &Value) -> Vec<u64> {
     answer["events"].as_array().into_iter().flatten().filter_map(revision).collect()
 }
 
-/// etcd does this since 3.5.8 and 3.5.13. Kubernetes and Cilium rely on it, depending on the
-/// reported version.
+/// etcd sends requested progress notifications in this way since 3.5.8 and 3.5.13. Kubernetes and
+/// Cilium rely on it, depending on the version that the server reports.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

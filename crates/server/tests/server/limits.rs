@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, get, post};
 
-/// Returns the value of a metric.
+/// Returns the value of the metric `name` of the member at `address`.
 pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
     let (_, text) = get(address, "/metrics");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -24,7 +24,7 @@ fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     }
 }
 
-/// Sends bytes and the end of the stream, and waits until the member closes the connection.
+/// Sends bytes, ends the stream to the member, and waits until the member closes the connection.
 fn send_and_end(address: SocketAddr, bytes: &[u8]) {
     let mut stream = TcpStream::connect(address).expect("a listener");
     // The member may close the connection before it has read everything.
@@ -73,7 +73,7 @@ fn five_thousand_idle_connections_cause_no_election() {
 #[test]
 fn idle_connection_closes_for_a_new_one_at_the_limit() {
     let files = Files::of(1);
-    // Half of them are reserved.
+    // Half of the descriptors are reserved.
     let member = Member::start(&files.files[0], 100, "");
     let asks = |_| {
         let mut stream = TcpStream::connect(member.address).expect("a listener");
@@ -225,7 +225,7 @@ fn rejects_transaction_over_too_many_keys() {
         let puts: Vec<_> = (0..100).map(put).collect();
         member.ask("/v3/kv/txn", &json!({ "success": puts }));
     }
-    // Counts all keys this many times, with or without a write.
+    // Transaction that counts all keys this many times, with or without a write.
     let counting = |times, writes| {
         let key = json!({ "key": base64("k/"), "range_end": base64("k0"), "count_only": true });
         let mut all = vec![json!({ "request_range": key }); times];

@@ -12,8 +12,8 @@ use crate::member::{Files, Member};
 
 /// Proxies between all pairs of members.
 pub(crate) struct Links {
-    /// Switches of the proxies, by the dialing member first and the dialed member second. True
-    /// interrupts the link.
+    /// Switches of the proxies. The first index is the dialing member, and the second one the
+    /// dialed member. A switch that is true interrupts the link.
     cuts: Vec<Vec<Option<Arc<watch::Sender<bool>>>>>,
 }
 

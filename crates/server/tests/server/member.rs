@@ -34,7 +34,7 @@ const READY_LINE: &str = "serves clients at ";
 /// Member in a separate process, which is killed on drop.
 pub(crate) struct Member {
     process: Child,
-    /// Standard output of the process. It stays open, because the test harness of the process
+    /// Standard output of the process. It stays open, because the test harness in that process
     /// writes to it at the end.
     _out: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
@@ -63,9 +63,9 @@ impl Member {
         (files, members)
     }
 
-    /// Starts a member with this configuration file, and waits until it listens. It has at most
-    /// this many file descriptors. `dialed` has the addresses at which it dials others:
-    /// `NAME=HOST:PORT`, separated by commas.
+    /// Starts a member with the configuration file `file`, and waits until it listens. The process
+    /// may have at most `descriptors` file descriptors. `dialed` contains the addresses at which
+    /// the member dials other members: `NAME=HOST:PORT`, separated by commas.
     pub(crate) fn start(file: &Path, descriptors: u64, dialed: &str) -> Member {
         let mut process = spawn(file, descriptors, dialed);
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
@@ -178,7 +178,7 @@ impl Member {
         self.ask("/v3/kv/put", &json!({ "key": base64(key), "value": base64(value) }))
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, in base64. Returns `None` if the key does not exist.
     pub(crate) fn get(&self, key: &str) -> Option<String> {
         let found = self.ask("/v3/kv/range", &json!({ "key": base64(key) }));
         found.pointer("/kvs/0/value").map(|it| it.as_str().expect("base64").to_owned())
@@ -198,7 +198,7 @@ fn spawn(file: &Path, descriptors: u64, dialed: &str) -> Child {
         .expect("a process")
 }
 
-/// Waits for the exit of a process, and returns its exit status.
+/// Waits until a process exits, and returns its exit status.
 fn exit_status(process: &mut Child) -> i32 {
     let until = Instant::now() + TIME_LIMIT;
     while Instant::now() < until {
@@ -261,7 +261,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Writes the files of this many members, named `a`, `b`, …
+    /// Writes the configuration files of `size` members, named `a`, `b`, …
     pub(crate) fn of(size: usize) -> Files {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let names = ["a", "b", "c", "d", "e"];
@@ -287,7 +287,7 @@ impl Files {
         Files { folder, files, peers }
     }
 
-    /// Writes the files of this many members, with these additional lines.
+    /// Writes the configuration files of `size` members. Each file also contains `lines`.
     pub(crate) fn configured(size: usize, lines: &str) -> Files {
         let files = Files::of(size);
         (0..size).for_each(|index| files.configure(index, lines));
@@ -320,12 +320,13 @@ impl Files {
     }
 }
 
-/// Sends a JSON request, and returns the HTTP status and the body; `None` if the connection fails.
+/// Sends a JSON request, and returns the HTTP status and the body of the response. Returns `None`
+/// if the connection fails.
 pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
     post_as("", address, path, body)
 }
 
-/// Like [`post`], with a token. An empty token is not sent.
+/// Like [`post`], with a token in the header. An empty token is left out.
 pub(crate) fn post_as(
     token: &str,
     address: SocketAddr,
@@ -340,7 +341,7 @@ pub(crate) fn post_as(
     Some((response.status, body.unwrap_or(Value::String(response.body))))
 }
 
-/// Returns the header with a token. An empty token is not sent.
+/// Returns the line of an HTTP request that contains the token; an empty string for an empty token.
 pub(crate) fn authorization(token: &str) -> String {
     match token {
         "" => String::new(),

@@ -1,4 +1,4 @@
-//! Metrics of a member, and the documents and rules that name them.
+//! Metrics of a member, and the documents and alert rules that name them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,5 @@
-//! Alert rules and the dashboard in a real Prometheus. Skipped with a message where it is missing.
+//! Alert rules and the dashboard in a real Prometheus. If Prometheus is not installed, the tests
+//! are skipped with a message.
 
 use std::fs;
 use std::io::Write;
@@ -39,7 +40,7 @@ fn promtool(directory: &Path, arguments: &[&str]) -> (bool, String) {
     (run.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Running Prometheus, ended on drop.
+/// Process that runs Prometheus. It is killed on drop.
 struct Prometheus {
     process: Child,
     address: SocketAddr,
@@ -47,7 +48,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts a Prometheus that scrapes these members each second, with the alert rules of the
+    /// Starts a Prometheus that scrapes `members` once a second, with the alert rules of the
     /// documentation. Each alert fires without its delay.
     fn start(members: &[&Member]) -> Prometheus {
         let folder = tempfile::tempdir().expect("a temporary directory");
@@ -162,7 +163,7 @@ fn busy_members() -> (Files, Vec<Member>) {
     members[0].ask("/v3/lease/grant", &json!({ "ID": 7, "TTL": 600 }));
     members[0].ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": 7 }));
     for member in &members {
-        // Rejected: the lease does not exist.
+        // The service rejects this request, because the lease does not exist.
         let request = json!({ "key": base64("a"), "lease": 9 });
         assert_ne!(post(member.address, "/v3/kv/put", &request).map(|it| it.0), Some(200));
     }

@@ -21,7 +21,7 @@ fn alarms(member: &Member) -> Vec<Value> {
     response["alarms"].as_array().cloned().unwrap_or_default()
 }
 
-/// Returns the HTTP status, the code and the message of a rejected request.
+/// Sends a request that the member rejects. Returns the HTTP status, the gRPC code and the message.
 fn rejected(member: &Member, path: &str, body: &Value) -> (u16, Value, Value) {
     let (status, mut response) = member.decided(path, body);
     (status, response["code"].take(), response["message"].take())
@@ -43,7 +43,7 @@ fn fill(member: &Member) -> usize {
 
 #[test]
 fn full_store_raises_alarm_until_it_is_disarmed() {
-    // Repeated after an election, the deletion below would delete nothing.
+    // If the deletion below were repeated after an election, it would delete nothing.
     let files = Files::configured(3, "quota-backend-bytes = 100000\nelection-timeout = 1000");
     let mut members = files.start_all();
     let accepted = fill(&members[1]);

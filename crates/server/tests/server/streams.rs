@@ -26,7 +26,7 @@ fn watch_of(key: &str) -> rpc::WatchRequest {
     rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) }
 }
 
-/// Opens a watch of a key.
+/// Opens a watch stream with one watch, of the key `key`.
 async fn watch(connection: &Connection, metadata: &[(&str, &str)], key: &str) -> Call {
     let mut call = connection.call(WATCH, metadata).await;
     call.send(&watch_of(key));
@@ -53,8 +53,8 @@ fn has_no_leader(status: &Status) -> bool {
     (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
 }
 
-/// etcd's clients in Go depend on this: the end of the stream makes them move their sessions to
-/// another member.
+/// etcd's clients in Go rely on the end of the stream: it makes them move their sessions to another
+/// member.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
@@ -143,7 +143,7 @@ fn json_stream_that_requires_a_leader_ends_without_one() {
     assert_eq!(refused.map(|it| it.0), Some(503));
 }
 
-/// Enables users, and returns a token of root.
+/// Enables authentication, and returns a token of root.
 fn with_users(member: &Member) -> String {
     enable_users(member, "READWRITE");
     token(member, "root", "secret")
@@ -273,7 +273,7 @@ async fn undecided_write_is_unavailable_at_its_deadline() {
     };
     let late = (4, "context deadline exceeded".to_owned());
     let unknown = (14, "etcdserver: request timed out".to_owned());
-    // Calls that only wait, with a majority.
+    // The following calls only wait, while there is a majority.
     let lock = v3lockpb::LockRequest { name: b"jobs".to_vec(), lease: 0 };
     let observe = v3electionpb::LeaderRequest { name: b"office".to_vec() };
     let watch = watch_of("a");
@@ -323,6 +323,8 @@ async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
     let none = rpc::MemberAddRequest::default();
     for (path, message, code, words) in [
         ("/etcdserverpb.KV/No", &none, 12, "unknown method No for service etcdserverpb.KV"),
+        ("/etcdserverpb.Watch/No", &none, 12, "unknown method No for service etcdserverpb.Watch"),
+        ("/tenure.Session/No", &none, 12, "unknown method No for service tenure.Session"),
         ("/x.Y/No", &none, 12, "unknown service x.Y"),
         ("/etcdserverpb.Cluster/MemberAdd", &none, 3, "etcdserver: given member URLs are invalid"),
         ("/etcdserverpb.Cluster/MemberAdd", &add, 3, "etcdserver: given member URLs are invalid"),

@@ -34,7 +34,7 @@ fn cluster_survives_the_crash_of_a_leader() {
     let waiting = json!({ "name": base64("jobs"), "lease": others["ID"] });
     let address = members[follower].address;
     let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
-    // Checked at the follower: entries that only the leader has may be lost.
+    // The test checks this at the follower, because entries that only the leader has may be lost.
     members[follower].wait_for_claims("jobs", 2);
     members.remove(leads).kill();
     members[0].put("a", "2");
@@ -72,9 +72,9 @@ pub(crate) const HOUR: u32 = 3_600_000;
 /// Election timeout of a member that starts the first election of its cluster, in milliseconds.
 pub(crate) const SOON: u32 = 250;
 
-/// Starts the three members of `files`, of which the first leads. Its own election timeout is an
-/// hour, so it does not step down, and denies the other members an election, however busy the
-/// machine is. `timeouts` are the election timeouts of the others, in milliseconds.
+/// Starts the three members of `files`, of which the first leads. `timeouts` are the election
+/// timeouts of the other members, in milliseconds. The timeout of the first member is an hour. So
+/// it does not step down, and denies the other members an election, however busy the machine is.
 pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Member> {
     let [second, third] = timeouts;
     for (index, timeout) in [HOUR, second, SOON].into_iter().enumerate() {
@@ -83,7 +83,7 @@ pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Membe
     let mut members = files.start_all();
     let target = json!({ "targetID": members[0].id() });
     eventually("the first member leads", || {
-        // Rejected by a member that does not lead.
+        // A member that does not lead rejects the request.
         let transfer =
             |it: &Member| post(it.address, "/v3/maintenance/transfer-leadership", &target);
         members[0].is_leader() || {
@@ -111,7 +111,8 @@ pub(crate) fn led_by_first_member() -> (Files, [Member; 3]) {
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
 
-/// If the follower forwarded the request to the crashed leader, the request would fail.
+/// If the follower forwarded the request to the crashed leader, the request would fail. It must
+/// wait for the next leader instead.
 #[test]
 fn request_without_leader_is_executed_by_the_next() {
     // Followers start an election after two seconds at the earliest.
@@ -157,7 +158,8 @@ fn serializable_transaction_needs_no_majority() {
     assert_eq!(response.0, 200, "{response:?}");
 }
 
-/// The leader is suspended, so that no entry is committed. No election begins within an hour.
+/// The leader is suspended, so that no entry is committed. No election begins, because the election
+/// timeouts are an hour.
 #[test]
 fn waiter_at_another_member_is_notified_before_commit() {
     let (_files, [first, second, third]) = led_by_first_member();
@@ -233,7 +235,7 @@ fn stopping_leader_hands_over_leadership() {
 fn handover_skips_unresponsive_member() {
     let (_files, [first, second, third]) = led_by_first_member();
     let term = third.term();
-    // The next member in order, but not the one that responds.
+    // Suspends the next member in order, which is not the one that responds.
     second.signal("STOP");
     first.terminate();
     let members = [third];
@@ -252,7 +254,7 @@ fn stopped_follower_delays_no_writes_and_catches_up() {
     let leads = leader(&members);
     let slow = &members[(leads + 1) % 3];
     slow.signal("STOP");
-    // More than the sockets between the members can buffer.
+    // The value is larger than the buffers of the sockets between the members.
     let value = "x".repeat(1 << 18);
     (0..50).for_each(|_| drop(members[leads].put("a", &value)));
     slow.signal("CONT");
@@ -264,7 +266,8 @@ fn leader_is_removed_through_any_member() {
     // The removal is requested once, and must not meet an election.
     let (_files, mut members) = start_with_timeouts([1_000; 3]);
     members[0].put("a", "1");
-    // With three members through a follower, and with the remaining two through the leader.
+    // The first request goes to a follower of three members, and the second one to the leader of
+    // the remaining two.
     for asks_follower in [true, false] {
         let leads = leader(&members);
         let remove = json!({ "ID": members[leads].id() });

@@ -14,7 +14,8 @@ use crate::limits::metric;
 use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, post};
 use crate::three::{HOUR, leader, start_led_by_first, start_with_timeouts};
 
-/// Writes to a member until `stop` is set, and returns the failed requests.
+/// Starts a thread that writes to a member until `stop` is set. The thread returns the responses of
+/// the failed requests.
 fn writer(address: SocketAddr, stop: Arc<AtomicBool>) -> JoinHandle<Vec<(u16, Value)>> {
     let put = json!({ "key": base64("a"), "value": base64("1") });
     std::thread::spawn(move || {
@@ -59,16 +60,17 @@ fn seconds_left(member: &Member, lease: &Value) -> i64 {
     left["TTL"].as_str().and_then(|left| left.parse().ok()).unwrap_or(0)
 }
 
-/// Returns a new lease, and the time before the request for it.
+/// Requests a lease with the time to live `ttl`. Returns the ID of the lease, and the time at which
+/// the request was sent.
 fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
     let since = Instant::now();
     let granted = member.ask("/v3/lease/grant", &json!({ "TTL": ttl }));
     (granted["ID"].clone(), since)
 }
 
-/// The client does not renew the lease. Without checkpoints each leader would start again from ten
-/// seconds. No time passes for the lease while there is no leader, so the test compares what the
-/// leaders count.
+/// The client does not renew its lease of ten seconds. Without checkpoints each leader would start
+/// again from ten seconds. No time passes for the lease while there is no leader. So the test
+/// compares the remaining times that successive leaders report.
 #[test]
 fn lease_expires_on_time_across_handovers() {
     let (files, mut members) = Member::cluster();
@@ -86,8 +88,8 @@ fn lease_expires_on_time_across_handovers() {
     assert!(since.elapsed() >= Duration::from_secs(10), "{:?}", since.elapsed());
 }
 
-/// Half of a long lease has passed when the leader crashes. The next leader may count a tenth of
-/// the lease again.
+/// A third of a lease of 20 s has passed when the leader crashes. The next leader may count a tenth
+/// of the lease again.
 #[test]
 fn lease_does_not_restart_when_the_leader_crashes() {
     let (_files, mut members) = Member::cluster();
@@ -100,7 +102,8 @@ fn lease_does_not_restart_when_the_leader_crashes() {
     assert!(left + 1 + passed.as_secs() as i64 >= 20, "{left} s after {passed:?}: too early");
 }
 
-/// Asks the leader to hand over leadership. Returns true if it did.
+/// Asks the leader to hand over leadership to the next member. Returns true if the leader has done
+/// so.
 fn transfer_leadership(members: &[Member]) -> bool {
     let leads = leader(members);
     let target = json!({ "targetID": members[(leads + 1) % 3].id() });
@@ -108,8 +111,8 @@ fn transfer_leadership(members: &[Member]) -> bool {
     response.is_some_and(|(status, _)| status == 200)
 }
 
-/// The client renews the lease all the time, even when the last checkpoint is old. Each leader
-/// counts the whole lease from the last renewal.
+/// The client renews the lease all the time, even when the last checkpoint is old. Each new leader
+/// counts the full time of the lease from the last renewal.
 #[test]
 fn renewed_lease_survives_leader_changes() {
     // The longest lease with a checkpoint each second.
@@ -142,7 +145,8 @@ fn lease_expires_despite_frequent_leader_changes() {
     assert!(since.elapsed() >= Duration::from_secs(4));
 }
 
-/// Makes each flush of a member take six seconds longer, until this value is dropped.
+/// Child process that makes each flush of a member take six seconds longer. It ends when this value
+/// is dropped.
 struct SlowDisk(std::process::Child);
 
 impl SlowDisk {

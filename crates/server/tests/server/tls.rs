@@ -10,8 +10,8 @@ use crate::member::{Files, Member, eventually};
 /// Arguments of a client that the member must reject.
 const REFUSED_ARGUMENTS: &str = "get refused";
 
-/// Runs `etcdctl` with the options `given`, which name certificates; `None` if `etcdctl` is not
-/// installed.
+/// Runs `etcdctl` in `folder`, with the options `given`, which name the certificates to use.
+/// Returns `None` if `etcdctl` is not installed.
 fn etcdctl(folder: &Path, member: &Member, given: &str, arguments: &str) -> Option<Output> {
     let endpoint = format!("https://{}", member.address);
     // A rejected client retries until its timeout.

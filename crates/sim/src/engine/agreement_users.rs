@@ -1,3 +1,6 @@
+//! Users of an agreement service: when each issues its next command, and the events that they
+//! received.
+
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Command, Event, Users};
 
@@ -17,9 +20,9 @@ pub(crate) struct AgreementUsers {
     /// Time for which a user holds a resource, a bottle or a forum, in ticks.
     hold: Distribution,
     random: Random,
-    /// Time of the first command, in ticks. `None` before it.
+    /// Time at which a user issued the first command of the run, in ticks. `None` until then.
     since: Option<u64>,
-    /// Descriptions of the events, by process.
+    /// Descriptions of the events that users received, by process.
     events: Vec<Vec<String>>,
 }
 
@@ -36,13 +39,14 @@ impl AgreementUsers {
         Some(AgreementUsers { users, is_spontaneous: true, hold, random, since: None, events })
     }
 
-    /// Returns the next command that a user issues by itself. `None` if there is none now.
+    /// Returns the next command that the user of `process` issues by itself. Returns `None` if
+    /// there is none now.
     pub(crate) fn next_command(&self, process: ProcessId) -> Option<Command> {
         self.is_spontaneous.then(|| self.users.next_command(process)).flatten()
     }
 
-    /// Returns the time of the command that ends the use. `None` if the user holds nothing, or
-    /// issues no commands by itself.
+    /// Draws the time at which the user of `process` will release the resource, bottle or forum
+    /// that it holds. Returns `None` if the user holds nothing, or issues no commands by itself.
     pub(crate) fn end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
         let is_holding = self.is_spontaneous && self.users.is_holding(process);
         is_holding.then(|| now + self.hold.draw(&mut self.random))
@@ -57,12 +61,12 @@ impl AgreementUsers {
         metrics: &mut Metrics,
     ) {
         self.users.on_command(at, command);
-        metrics.agreements = self.users.agreements();
+        metrics.agreements = self.users.agreement_count();
         self.since.get_or_insert(now);
     }
 
-    /// Records an event, with its words if `keeps_words`. Returns true if the user has another
-    /// command.
+    /// Records an event that the user of `at` received. Keeps a description of the event if
+    /// `keeps_words` is true. Returns true if the user has another command to issue now.
     pub(crate) fn on_event(
         &mut self,
         now: u64,
@@ -79,7 +83,7 @@ impl AgreementUsers {
         self.users.next_command(at).is_some()
     }
 
-    /// Removes and returns the descriptions of the events, by process.
+    /// Removes and returns the descriptions of the received events, by process.
     pub(crate) fn take_events(&mut self) -> Vec<Vec<String>> {
         std::mem::take(&mut self.events)
     }

@@ -1,11 +1,14 @@
+//! Local clocks of the processes. Each clock has its own offset and its own rate.
+
 use tenure_core::{LocalTime, ProcessId};
 
 use crate::engine::random::mix;
 use crate::settings::Settings;
 
-/// The processes' own clocks: each has its own start and, with drift, its own rate.
+/// Local clocks of the processes. Each clock starts at its own reading and, with drift, has its own
+/// rate.
 ///
-/// Both are computed from the seed on demand, so clocks need no memory.
+/// Start and rate are computed from the seed on demand, so clocks need no memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clocks {
     seed: u64,
@@ -26,7 +29,7 @@ impl Clocks {
         LocalTime(start.saturating_add(u64::try_from(shown).unwrap_or(u64::MAX)))
     }
 
-    /// Returns the real duration of a wait measured by the clock of `process`.
+    /// Returns the real time, in ticks, in which the clock of `process` advances by `ticks`.
     #[inline]
     pub(crate) fn real_ticks(&self, process: ProcessId, ticks: u64) -> u64 {
         if self.drift_ppm == 0 {
@@ -36,7 +39,7 @@ impl Clocks {
         u64::try_from(real).unwrap_or(u64::MAX)
     }
 
-    /// Returns the rate of the clock, in parts per million of real time.
+    /// Returns the rate of the clock of `process`, in parts per million of real time.
     fn rate(&self, process: ProcessId) -> u128 {
         let width = u64::from(self.drift_ppm) * 2 + 1;
         let drawn = mix(self.seed.rotate_left(32) ^ mix(u64::from(process.0) | 1 << 40)) % width;

@@ -1,3 +1,5 @@
+//! Progress and cancellation of a run, for its caller.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Progress of a run that has not ended.
@@ -5,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Progress {
     /// Number of events that were handled.
     pub events: u64,
-    /// Virtual time, in ticks.
+    /// Current virtual time of the run, in ticks.
     pub now: u64,
-    /// Number of entries to the critical section.
+    /// Number of entries to the critical section so far.
     pub entered: u64,
     /// Number of messages in flight.
     pub in_flight: u64,

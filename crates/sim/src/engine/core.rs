@@ -17,7 +17,7 @@ use crate::engine::user_messages::UserTraffic;
 use crate::judging::beliefs::Beliefs;
 use crate::judging::causality::Causality;
 use crate::judging::monitors::Monitors;
-use crate::results::elections::{ElectionCounter, Turn};
+use crate::results::elections::{ElectionChange, ElectionCounter};
 use crate::results::load::Load;
 use crate::results::metrics::Metrics;
 use crate::settings::Settings;
@@ -32,12 +32,12 @@ pub(crate) struct Core {
     pub(crate) liveness: Liveness,
     pub(crate) router: Router,
     pub(crate) clocks: Clocks,
-    /// Events that precede messages at equal times: faults.
+    /// Queue of scheduled faults. A fault precedes the messages that arrive at the same time.
     pub(crate) fault_queue: EventQueue,
-    /// Events that follow messages at equal times: timers and users.
+    /// Queue of events of timers and users. They follow the messages that arrive at the same time.
     pub(crate) event_queue: EventQueue,
     pub(crate) faults: FaultInjector,
-    /// True if an arriving message may be rejected.
+    /// True if a fault may keep an arriving message from being delivered.
     pub(crate) has_faults: bool,
     pub(crate) detector: DetectorOracle,
     pub(crate) lock_users: Option<Users>,
@@ -45,25 +45,26 @@ pub(crate) struct Core {
     pub(crate) traffic: UserTraffic,
     /// Process whose user issues another command at the end of this step.
     pub(crate) next_user: Option<ProcessId>,
-    /// Number of scripted commands to come.
+    /// Number of scripted commands that are not issued yet.
     pub(crate) script_left: usize,
     pub(crate) beliefs: Beliefs,
     pub(crate) monitors: Monitors,
     pub(crate) tracer: Tracer,
     pub(crate) metrics: Metrics,
     pub(crate) elections: ElectionCounter,
-    /// Start of the current election, in ticks.
+    /// Time at which the newest election started, in ticks.
     pub(crate) election_start: u64,
-    /// Time of the last exit, while a process waits for the lock.
+    /// Time of the last exit from the critical section, in ticks, if a process has been waiting for
+    /// the lock since then. Otherwise `None`.
     pub(crate) last_exit: Option<u64>,
     pub(crate) progress: LastProgress,
-    /// Messages to other processes in flight at the end of the run.
+    /// Number of messages to other processes that are in flight at the end of the run.
     pub(crate) in_flight: u64,
-    /// Time without a served request after which the run gives up, in ticks.
+    /// Time without a served request, in ticks, after which the run ends as stalled.
     pub(crate) stall_timeout: u64,
 }
 
-/// Time and event count of the last served request.
+/// Time, in ticks, and number of handled events at the moment when a request was last served.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastProgress {
     pub(crate) time: u64,
@@ -75,7 +76,7 @@ pub(crate) struct LastProgress {
 pub(crate) struct Services {
     pub(crate) mutex: bool,
     pub(crate) election: bool,
-    /// Agreement service, if it is one.
+    /// Agreement service that the protocol offers; `None` if it offers none.
     pub(crate) agreement: Option<Service>,
 }
 
@@ -125,7 +126,7 @@ impl Core {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.lock_users.as_ref().is_none_or(Users::is_served);
         let has_requests = elects || self.lock_users.is_some() || self.agreement_users.is_some();
-        let elected = !elects || self.beliefs.is_unanimous(self.liveness.live());
+        let elected = !elects || self.beliefs.is_unanimous(self.liveness.live_count());
         has_requests && locked && self.is_agreed() && elected
     }
 
@@ -144,7 +145,7 @@ impl Core {
             && self.is_served()
     }
 
-    /// Returns the tag of a message that `from` sends now.
+    /// Returns a new tag for a message that `from` sends now. See [`Tracer`] for tags.
     pub(crate) fn tag(&mut self, from: ProcessId) -> u32 {
         self.tracer.tag(from, self.liveness.session(from))
     }
@@ -185,7 +186,8 @@ impl Core {
         self.tracer.record_group(self.now, kind);
     }
 
-    /// Records that a request was served, or that a fault may let one be served.
+    /// Records that a request was served, or that a fault occurred after which requests may be
+    /// served.
     pub(crate) fn note_progress(&mut self) {
         self.progress = LastProgress { time: self.now, events: self.metrics.events };
     }
@@ -203,8 +205,9 @@ impl Core {
             Fault::Crash { process, when: CrashTrigger::At(at), .. } => {
                 self.fault_queue.push(at, ScheduledEvent::Crash { fault, process });
             }
-            // The injector counts messages and saves; the users' requests and entries schedule the
-            // remaining ones.
+            // Other crashes have no time yet. The fault injector counts the messages and saves at
+            // which they occur. A crash during an entry or a wait is scheduled when the entry or
+            // the request occurs.
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {
                 let lost = memory == Memory::Lost;
@@ -236,16 +239,16 @@ impl Core {
         self.monitors.allow_new_election();
     }
 
-    /// Detects the start and the end of an election.
+    /// Records the start or the end of an election, if the last event caused one.
     pub(crate) fn follow_elections(&mut self) {
-        if !self.beliefs.are_kept() {
+        if !self.beliefs.elects_leaders() {
             return;
         }
-        let agreed = self.beliefs.is_unanimous(self.liveness.live());
+        let agreed = self.beliefs.is_unanimous(self.liveness.live_count());
         let sent = || self.metrics.sent_in(Layer::Election);
         match self.elections.observe(agreed, sent) {
-            Some(Turn::Started) => self.election_start = self.now,
-            Some(Turn::Completed) => {
+            Some(ElectionChange::Started) => self.election_start = self.now,
+            Some(ElectionChange::Completed) => {
                 self.metrics.election_time.add(self.now - self.election_start);
             }
             None => {}
@@ -270,10 +273,10 @@ impl Core {
 fn reserved_metrics(settings: &Settings, services: Services, users: Option<&Users>) -> Metrics {
     let mut metrics = Metrics::default();
     if services.election {
-        metrics.voters = vec![false; settings.size as usize];
+        metrics.participants = vec![false; settings.size as usize];
     }
     metrics.load = settings.instrumentation.load.then(|| Box::new(Load::new(settings.size)));
-    let expected = users.map_or(0, Users::expected).min(1 << 24);
+    let expected = users.map_or(0, Users::remaining_entries).min(1 << 24);
     if settings.instrumentation.metrics {
         metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));
     }

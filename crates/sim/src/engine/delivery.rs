@@ -1,11 +1,12 @@
-//! Records of sent, lost and received messages for traces and metrics.
+//! Sends messages: schedules the arrivals that the router decides, and records sent, lost and
+//! received messages for traces and metrics.
 
 use tenure_core::{Labelled, Layer, MutexObservation, ProcessId};
 use tenure_trace::Kind;
 
 use crate::engine::core::Core;
 use crate::engine::queue::Queue;
-use crate::engine::router::Route;
+use crate::engine::router::Fate;
 use crate::judging::causality::MessageScope;
 
 /// A message in flight.
@@ -41,7 +42,7 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
             let label = message.label();
             core.metrics.kind(label).sent += 1;
             if label.layer == Layer::Election {
-                core.metrics.vote(from);
+                core.metrics.record_participant(from);
             }
             if core.settings.instrumentation.bytes {
                 core.metrics.bytes += bytes(&message);
@@ -50,8 +51,8 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
     }
     let tag = if core.tracer.tags_messages { tag(core, from, to, &message) } else { 0 };
     match core.router.route(departs, from, to) {
-        Route::Once(time) => in_flight.push(time, Envelope { from, to, tag, message }),
-        Route::Twice(first, second) => {
+        Fate::Once(time) => in_flight.push(time, Envelope { from, to, tag, message }),
+        Fate::Twice(first, second) => {
             core.count_duplicated(message.label());
             if core.tracer.tags_messages {
                 core.tracer.copy_tag(tag);
@@ -60,7 +61,7 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
             in_flight.push(first, Envelope { from, to, tag, message: message.clone() });
             in_flight.push(second, Envelope { from, to, tag, message });
         }
-        Route::Lost | Route::Cut => {
+        Fate::Lost | Fate::Cut => {
             core.count_dropped(message.label());
             if core.tracer.tags_messages {
                 lose(core, from, to, tag, &message);
@@ -69,7 +70,7 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
     }
 }
 
-/// Returns the number of bytes that a message has between real nodes.
+/// Returns the size of a message in the encoding of real nodes, in bytes.
 #[cold]
 fn bytes(message: &impl serde::Serialize) -> u64 {
     postcard::experimental::serialized_size(message).map_or(0, |bytes| bytes as u64)

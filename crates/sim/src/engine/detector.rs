@@ -1,9 +1,11 @@
+//! The failure detector of a run: delays of its reports, and suspicions that partitions cause.
+
 use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
 use crate::engine::random::{Random, Stream};
-use crate::settings::Detector;
+use crate::settings::DetectorSettings;
 
 /// Simulated failure detector. It draws the delays of its reports and counts the scheduled ones.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ impl DetectorOracle {
     }
 
     /// Counts a new report as scheduled, and returns its random delay, in ticks.
-    pub(crate) fn schedule(&mut self, detector: Detector) -> u64 {
+    pub(crate) fn schedule(&mut self, detector: DetectorSettings) -> u64 {
         self.pending += 1;
         detector.delay.draw(&mut self.random)
     }

@@ -1,3 +1,5 @@
+//! Environment of the processes: their random choices and clock readings.
+
 use std::collections::VecDeque;
 
 use tenure_core::{Environment, LocalTime, ProcessId};

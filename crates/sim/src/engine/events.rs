@@ -9,7 +9,7 @@ use crate::engine::lock_users::Phase;
 use crate::engine::schedule::{ScheduledEvent, verdict};
 use crate::engine::user_messages::UserMessage;
 use crate::judging::causality::MessageScope;
-use crate::settings::Detector;
+use crate::settings::DetectorSettings;
 use crate::settings::fault::{CrashTrigger, Fault, Memory};
 
 /// Action that the engine must perform on a process as a consequence of an event.
@@ -17,7 +17,7 @@ use crate::settings::fault::{CrashTrigger, Fault, Memory};
 pub(crate) enum ProcessAction {
     Nothing,
     Command(ProcessId, mutex::Command),
-    /// The user issues the next command to its agreement service.
+    /// The user of an agreement service issues the command that ends its use of a resource.
     EndOfUse(ProcessId),
     Suspicion {
         observer: ProcessId,
@@ -103,7 +103,7 @@ impl Core {
         }
     }
 
-    /// Delivers a report of the perfect detector, unless it has become false.
+    /// Delivers a report of the perfect detector. Drops the report if it is no longer true.
     fn deliver_report(
         &mut self,
         observer: ProcessId,
@@ -170,7 +170,9 @@ impl Core {
         vec![inside, outside]
     }
 
-    /// Returns the process that a crash in a phase concerns, if the process is still in that phase.
+    /// Returns the process that `fault` crashes, if the process is still in the configured phase:
+    /// in its entry number `count` if `inside`, else waiting with its request number `count`.
+    /// Otherwise returns `None`.
     pub(crate) fn process_in_phase(
         &self,
         fault: u32,
@@ -202,7 +204,7 @@ impl Core {
             if let Fault::Crash { recovery: Some(back), .. } = configured {
                 let lost = back.memory == Memory::Lost;
                 let act = ScheduledEvent::Recover { fault, process, lost };
-                self.fault_queue.push(self.now + back.after, act);
+                self.fault_queue.push(self.now + back.downtime, act);
             }
         }
         self.trace(process, Kind::Crash);
@@ -215,7 +217,7 @@ impl Core {
             && users.crashed(process) == Phase::Waiting
         {
             self.metrics.waiting.change(self.now, false);
-            if self.metrics.waiting.now() == 0 {
+            if self.metrics.waiting.current() == 0 {
                 // No process is left that waits for the released lock.
                 self.last_exit = None;
             }
@@ -250,7 +252,8 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules reports to all live processes that `peer` has crashed or recovered.
+    /// Schedules reports about `peer` to all other live processes: suspicion if `suspect` is true,
+    /// because `peer` has crashed, or else trust, because it has recovered.
     fn schedule_reports_about(&mut self, peer: ProcessId, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -262,8 +265,8 @@ impl Core {
     }
 
     /// Schedules reports to the processes that a partition separates. When the partition begins,
-    /// they report suspicion. When it heals, they report trust in the peers that were suspected
-    /// because of it.
+    /// the reports suspect the peers on the other side. When it heals, they trust the peers that
+    /// were suspected because of the partition.
     fn schedule_reports_across(&mut self, partition: u32, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         let all = || (0..self.settings.size).map(ProcessId);
@@ -285,7 +288,7 @@ impl Core {
 
     fn schedule_report(
         &mut self,
-        detector: Detector,
+        detector: DetectorSettings,
         (observer, peer): (ProcessId, ProcessId),
         suspect: bool,
     ) {
@@ -332,7 +335,7 @@ impl Core {
             }
             office::Command::Election(election::Command::Elect) => {
                 self.beliefs.on_request(at);
-                self.metrics.started += 1;
+                self.metrics.elections_started += 1;
                 self.disturb_elections();
             }
             office::Command::Election(election::Command::Resign) => self.disturb_elections(),
@@ -355,7 +358,8 @@ impl Core {
         self.event_queue.push(arrives, ScheduledEvent::UserMessage { message });
     }
 
-    /// Sends a message from one user to another, and returns its number.
+    /// Sends a message from one user to another, and returns the number that identifies the message
+    /// while it is in flight.
     pub(crate) fn send_user_message(
         &mut self,
         at: ProcessId,
@@ -375,13 +379,13 @@ impl Core {
 
     /// Records an event that the protocol emits for its user.
     pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventViews) {
-        if let Some(event) = event.of_mutex() {
+        if let Some(event) = event.as_mutex() {
             self.on_lock_event(at, event);
         }
-        if let Some(event) = event.of_election() {
+        if let Some(event) = event.as_election() {
             self.on_election_event(at, event);
         }
-        if let Some(event) = event.of_agreement() {
+        if let Some(event) = event.to_agreement() {
             self.on_agreement_event(at, &event);
         }
     }
@@ -461,7 +465,7 @@ impl Core {
     }
 
     fn exited(&mut self, at: ProcessId) {
-        let waiting = self.metrics.waiting.now() > 0;
+        let waiting = self.metrics.waiting.current() > 0;
         self.last_exit = waiting.then_some(self.now);
         if let Some(load) = &mut self.metrics.load {
             load.set_inside(at, false, self.now);
@@ -476,7 +480,8 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules the crashes that are configured to follow the user's last entry or request.
+    /// Schedules the crashes of `process` that are configured to follow its newest entry (if
+    /// `inside`) or the newest request of its user.
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };

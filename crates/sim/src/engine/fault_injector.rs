@@ -1,3 +1,5 @@
+//! Crashes at the n-th message or save of a process, and counters of all faults.
+
 use tenure_core::ProcessId;
 
 use crate::settings::fault::{CrashTrigger, Fault};
@@ -27,7 +29,7 @@ pub(crate) struct FaultInjector {
 struct CountedCrash {
     process: ProcessId,
     left: u64,
-    /// True if a save in which the process crashes is kept.
+    /// True if the save during which the process crashes is kept.
     is_kept: bool,
     fault: u32,
 }
@@ -90,7 +92,8 @@ impl FaultInjector {
     }
 }
 
-/// Counts an event of a process. Returns the crash that is due now.
+/// Counts an event of process `at` for its configured crashes. Returns the crash that this event
+/// triggers.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
     let due = of_process.find_map(|crash| {

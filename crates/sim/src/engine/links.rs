@@ -1,3 +1,6 @@
+//! A table with one number per link. The router stores the time of the last arrival on each link in
+//! it, to keep messages in order or to count messages that overtake others.
+
 use tenure_core::ProcessId;
 
 use crate::engine::random::mix;

@@ -1,3 +1,5 @@
+//! Processes that are up or down, and the sessions that they start by recovering.
+
 use tenure_core::ProcessId;
 
 use crate::settings::Settings;
@@ -29,19 +31,18 @@ impl Liveness {
         self.up[process.index()]
     }
 
-    /// Returns true if a process is up, and false if it is down. Returns `None` if it is not in the
-    /// group.
+    /// Returns true if `process` is up, false if it is down, and `None` if it is not in the group.
     pub(crate) fn get(&self, process: ProcessId) -> Option<bool> {
         self.up.get(process.index()).copied()
     }
 
-    /// Returns for each process whether it is up.
+    /// Returns one value per process, by index: true if the process is up.
     pub(crate) fn as_slice(&self) -> &[bool] {
         &self.up
     }
 
     /// Returns the number of live processes.
-    pub(crate) const fn live(&self) -> u64 {
+    pub(crate) const fn live_count(&self) -> u64 {
         self.live
     }
 

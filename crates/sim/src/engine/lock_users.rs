@@ -1,3 +1,5 @@
+//! Users of the lock: when each requests the lock, and when it releases it.
+
 use tenure_core::ProcessId;
 use tenure_core::service::mutex;
 
@@ -22,7 +24,8 @@ pub(crate) struct Users {
 
 #[derive(Clone, Copy, Debug)]
 struct User {
-    /// Time at which the present phase began, in ticks. `due` is the time of the pending event.
+    /// Time at which the present phase of the user began, in ticks. `due` is the time of its
+    /// pending event.
     since: u64,
     due: u64,
     left: u32,
@@ -68,7 +71,7 @@ impl Users {
     }
 
     /// Returns the number of entries that remain, if no process crashes.
-    pub(crate) fn expected(&self) -> u64 {
+    pub(crate) fn remaining_entries(&self) -> u64 {
         self.unassigned + self.users.iter().map(|user| u64::from(user.left)).sum::<u64>()
     }
 
@@ -176,8 +179,8 @@ impl Users {
         });
     }
 
-    /// Records that a process enters. Returns the ticks since its request, or `None` if the user
-    /// had not requested the lock.
+    /// Records that a process enters the critical section. Returns the ticks since its request, or
+    /// `None` if its user had not requested the lock.
     pub(crate) fn entered(
         &mut self,
         process: ProcessId,
@@ -198,8 +201,9 @@ impl Users {
         waited
     }
 
-    /// Records that a process exits. Returns the ticks since its user requested the exit, or `None`
-    /// if the user had not. Also returns true if the user's next request is due now.
+    /// Records that a process exits the critical section. Returns the ticks since its user
+    /// requested the exit, or `None` if the user had not. The second value is true if the user's
+    /// next request is due now.
     pub(crate) fn exited(
         &mut self,
         process: ProcessId,
@@ -225,7 +229,7 @@ impl Users {
         (took, due == Some(now))
     }
 
-    /// Records a crash, and returns the phase in which it interrupted the user.
+    /// Records that `process` crashed, and returns the phase of its user before the crash.
     pub(crate) fn crashed(&mut self, process: ProcessId) -> Phase {
         let phase = self.users[process.index()].phase;
         self.change(process, |user| {
@@ -255,7 +259,7 @@ impl Users {
     }
 
     /// Returns the live users that wait for their entry or their exit.
-    pub(crate) fn stuck(&self) -> impl Iterator<Item = ProcessId> + '_ {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let stuck = |user: &User| user.up && matches!(user.phase, Phase::Waiting | Phase::Leaving);
         let users = self.users.iter().enumerate();
         users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::at(place))
@@ -281,7 +285,8 @@ impl User {
         self.up && (self.left > 0 || self.phase != Phase::Outside)
     }
 
-    /// Returns true if further requests must arrive to reach the user's number of entries.
+    /// Returns true if the user has not yet received as many requests as its configured number of
+    /// entries.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }

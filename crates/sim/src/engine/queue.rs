@@ -1,19 +1,22 @@
+//! A priority queue by time: a radix heap, for messages in flight and other events.
+
 use std::collections::VecDeque;
 
 /// Priority queue by time. Items with equal times leave it in the order in which they were pushed.
 /// No item may be pushed with a time before that of the last popped item.
 ///
-/// The items stay in place: only their keys move, which have the same type for all items.
+/// The items stay in place. Only their keys move, so the code that moves keys does not depend on
+/// the type of the items.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     keys: Keys,
-    /// Items by place. Each place is in one key or in `free`.
+    /// Items by place, which is an index of this list. Each place is in one key or in `free`.
     items: Vec<Option<T>>,
     /// Places without an item.
     free: Vec<u32>,
 }
 
-/// Time and place of an item.
+/// Time of an item, and its place in [`Queue::items`].
 type Key = (u64, u32);
 
 /// Keys of the items, in order of time.
@@ -28,7 +31,7 @@ type Key = (u64, u32);
 /// distribution of delays.
 #[derive(Debug)]
 struct Keys {
-    /// Items with times before `limit`, sorted by time.
+    /// Keys of the items with times before `limit`, sorted by time.
     near: VecDeque<Key>,
     limit: u64,
     base: u64,
@@ -91,7 +94,8 @@ impl<T> Queue<T> {
         self.items.iter().flatten()
     }
 
-    /// Returns the first item that `is_meant` accepts, with its time.
+    /// Returns the first item, in the order of popping, for which `is_meant` returns true, and the
+    /// item's time.
     pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
         // The near items are sorted. Of equal times in a bucket, the first was pushed first.
         let item = |key: &Key| self.item(*key);
@@ -106,7 +110,7 @@ impl<T> Queue<T> {
         self.keys.in_order().into_iter().filter_map(|key| self.item(key)).collect()
     }
 
-    /// Removes the first item with this time that `is_meant` accepts.
+    /// Removes and returns the first item with this time for which `is_meant` returns true.
     pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
         let Queue { keys, items, .. } = self;
         let is = |(at, place): &Key| {
@@ -196,7 +200,7 @@ impl Keys {
         keys
     }
 
-    /// Removes the first key that `is_meant` accepts, and returns its place.
+    /// Removes the first key for which `is_meant` returns true, and returns the place in the key.
     fn take(&mut self, is_meant: &dyn Fn(&Key) -> bool) -> Option<u32> {
         if let Some(index) = self.near.iter().position(is_meant) {
             let (_, place) = self.near.remove(index)?;
@@ -215,13 +219,13 @@ impl Keys {
         Some(place)
     }
 
-    /// Puts an item into its bucket, which is given by the first bit in which its time differs from
-    /// `base`.
+    /// Puts a key into its bucket. The number of the bucket is the first bit in which the key's
+    /// time differs from `base`.
     #[inline]
     fn place(&mut self, key: Key) {
         let differs = key.0 ^ self.base;
         if differs == 0 {
-            // Only before the first refill, when no item is near.
+            // This happens only before the first refill, while no item is near.
             self.limit = self.base + 1;
             self.near.push_back(key);
             return;
@@ -238,7 +242,7 @@ impl Keys {
         keys.push(key);
     }
 
-    /// Inserts an item into the sorted items, behind those with the same time.
+    /// Inserts a key into the sorted keys, behind those with the same time.
     fn insert(&mut self, key: Key) {
         if self.near.back().is_none_or(|(last, _)| *last <= key.0) {
             self.near.push_back(key);
@@ -277,7 +281,7 @@ impl Keys {
         let mut keys = std::mem::take(&mut self.buckets[bucket]);
         let end = ((first >> bucket) << bucket).saturating_add(1 << bucket);
         self.base = first;
-        // Without items it begins at the start of its memory, and stays in one piece.
+        // An emptied deque begins at the start of its memory again, so its items stay contiguous.
         self.near.clear();
         if keys.len() <= SORTED_BUCKET_MAX {
             self.limit = end;
@@ -293,7 +297,8 @@ impl Keys {
                 }
             }
         }
-        // Its memory is reused: a large one in the same bucket, a small one anywhere.
+        // The memory of the emptied bucket is reused: large memory in the same bucket, small memory
+        // in any bucket.
         if keys.capacity() <= SPARE_CAPACITY_MAX {
             self.spare.push(keys);
         } else {

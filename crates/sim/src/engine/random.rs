@@ -1,3 +1,5 @@
+//! Streams of random numbers that depend on the seed only, and distributions drawn from them.
+
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
@@ -23,8 +25,8 @@ pub(crate) enum Stream {
 pub struct Random(Pcg64);
 
 impl Random {
-    /// Creates the stream of a seed, for workloads and ranks that are drawn outside of a
-    /// simulation.
+    /// Creates a stream of random numbers from a seed, for workloads and ranks that are drawn
+    /// outside of a simulation.
     pub fn new(seed: u64) -> Self {
         Random(Pcg64::new(spread(seed), 0x7465_6e75_7265))
     }
@@ -33,19 +35,19 @@ impl Random {
         Random(Pcg64::new(spread(seed ^ ((stream as u64) << 56)), u128::from(stream as u8)))
     }
 
-    /// Returns 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Returns a number below `bound`; 0 if `bound` is 0.
+    /// Draws a uniformly distributed number below `bound`. Returns 0 if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Returns a number from `min` to `max`, both included.
+    /// Draws a uniformly distributed number from `min` to `max`, both included.
     #[inline]
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
         match max.saturating_sub(min).checked_add(1) {
@@ -54,24 +56,25 @@ impl Random {
         }
     }
 
-    /// Returns a random number above 0 and up to 1.
+    /// Draws a uniformly distributed number that is above 0 and at most 1.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns an exponentially distributed time with this mean.
+    /// Draws an exponentially distributed number with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(self.unit()) * mean
     }
 
-    /// Returns a log-normal number with this median; `sigma` is the deviation of its logarithm.
+    /// Draws a log-normally distributed number with this median. `sigma` is the standard deviation
+    /// of its natural logarithm.
     pub fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
         let angle = 2.0 * core::f64::consts::PI * self.unit();
         median * libm::exp(sigma * radius * libm::cos(angle))
     }
 
-    /// Returns a random permutation of `0..size`, uniformly distributed.
+    /// Draws a uniformly distributed permutation of `0..size`.
     pub fn permutation(&mut self, size: u32) -> Vec<u32> {
         let mut places: Vec<u32> = (0..size).collect();
         for last in (1..places.len()).rev() {

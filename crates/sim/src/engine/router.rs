@@ -1,7 +1,10 @@
+//! Decides when a message arrives: its delay and order, and whether it is lost, duplicated, or
+//! stopped by a partition.
+
 use tenure_core::{Order, ProcessId, Timing};
 
-use crate::engine::freight::Freight;
 use crate::engine::links::Links;
+use crate::engine::network_traffic::NetworkTraffic;
 use crate::engine::random::Random;
 use crate::engine::random::Stream;
 use crate::settings::Settings;
@@ -9,16 +12,16 @@ use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, CrashTrigger, Fault};
 use crate::settings::latency::Latency;
 
-/// Outcome of the transmission of a message.
+/// Fate of a message: the ticks at which it arrives, or the reason why it never arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum Fate {
     /// The message arrives at this tick.
     Once(u64),
     /// The message is duplicated and arrives at both ticks.
     Twice(u64, u64),
     /// The message is lost.
     Lost,
-    /// A partition stops it.
+    /// A partition stops the message: it is sent but does not arrive.
     Cut,
 }
 
@@ -27,22 +30,22 @@ pub(crate) enum Route {
 pub(crate) struct Router {
     size: u32,
     latency: Latency,
-    /// Edges below the links, if they are modelled.
-    pub(crate) freight: Option<Freight>,
-    /// True if only the latency matters.
-    plain: bool,
-    /// Minimum delay of a message, in ticks. In synchronous rounds it is 1, so that no message
-    /// arrives in the round before that in which it was sent.
-    least: u64,
-    /// True while a process sends that crashes in the middle of its step.
+    /// Network whose edges carry the messages; `None` if each link has a latency of its own.
+    pub(crate) network: Option<NetworkTraffic>,
+    /// True if nothing but the latency influences the arrival of a message.
+    has_only_latency: bool,
+    /// Minimum delay of a message, in ticks. In synchronous rounds it is 1, so that a message never
+    /// arrives at the time at which it was sent.
+    min_delay: u64,
+    /// True during a step in the middle of which the sending process crashes.
     is_cut_short: bool,
-    /// Last arrival on each link, if messages must not overtake.
+    /// Time of the last arrival on each link, if messages must not overtake each other.
     fifo: Option<Links>,
-    /// Last arrival on each link, if overtaking is counted.
+    /// Time of the last arrival on each link, if messages that overtake others are counted.
     overtaking: Option<Links>,
     loss: Sampler,
     duplication: Sampler,
-    cuts: Option<Partitions>,
+    partitions: Option<Partitions>,
     gst: u64,
     step: Option<Steps>,
     random: Random,
@@ -74,7 +77,7 @@ impl Router {
         let varies = !latency.is_constant() || gst > 0;
         let fifo = settings.order() == Order::Fifo;
         let (loss, duplication) = (settings.network.loss, settings.network.duplication);
-        let cuts = Partitions::of(settings);
+        let partitions = Partitions::of(settings);
         let watched = settings.network.order.is_some() && settings.instrumentation.metrics;
         let overtaking = !fifo && varies && watched && size <= 1024;
         let step = (settings.time.step != Distribution::ZERO)
@@ -83,28 +86,28 @@ impl Router {
             |fault: &Fault| matches!(fault, Fault::Crash { when: CrashTrigger::Sending(_), .. });
         let quiet = settings.timing() != Timing::Rounds
             && !settings.faults.iter().any(is_sending)
-            && !loss.possible()
-            && !duplication.possible()
-            && cuts.is_none()
+            && !loss.can_occur()
+            && !duplication.can_occur()
+            && partitions.is_none()
             && gst == 0;
-        let freight = settings.network.carrier.clone().map(Freight::new);
-        let partitions = cuts.as_ref().map_or(0, |cuts| cuts.partitions);
+        let network = settings.network.carrier.clone().map(NetworkTraffic::new);
+        let partition_count = partitions.as_ref().map_or(0, |partitions| partitions.count);
         Router {
             size,
-            plain: quiet && freight.is_none() && !(fifo && varies) && !overtaking,
-            least: u64::from(settings.timing() == Timing::Rounds),
+            has_only_latency: quiet && network.is_none() && !(fifo && varies) && !overtaking,
+            min_delay: u64::from(settings.timing() == Timing::Rounds),
             is_cut_short: false,
             fifo: (fifo && varies).then(|| Links::new(size)),
             overtaking: overtaking.then(|| Links::new(size)),
             loss: Sampler::of(loss),
             duplication: Sampler::of(duplication),
-            cuts,
+            partitions,
             gst,
             step,
             random: Random::stream(settings.seed, Stream::Network),
             latency,
-            freight,
-            counts: NetworkCounts { cut: vec![0; partitions], ..NetworkCounts::default() },
+            network,
+            counts: NetworkCounts { cut: vec![0; partition_count], ..NetworkCounts::default() },
         }
     }
 
@@ -119,47 +122,48 @@ impl Router {
 
     /// Routes a message that is sent at `now`.
     #[inline]
-    pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Route {
-        if self.plain && from != to {
-            return Route::Once(now + self.latency.draw(self.size, from, to, &mut self.random));
+    pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Fate {
+        if self.has_only_latency && from != to {
+            return Fate::Once(now + self.latency.draw(self.size, from, to, &mut self.random));
         }
         self.route_with_faults(now, from, to)
     }
 
-    fn route_with_faults(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Route {
+    fn route_with_faults(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Fate {
         if from == to {
-            return Route::Once(now);
+            return Fate::Once(now);
         }
         if self.blocks(from, to) {
-            return Route::Cut;
+            return Fate::Cut;
         }
         if self.is_cut_short && self.random.below(2) == 0 {
-            return Route::Lost;
+            return Fate::Lost;
         }
         if self.loss.hits(&mut self.random) {
             self.counts.lost += 1;
-            return Route::Lost;
+            return Fate::Lost;
         }
         let arrival = self.arrival(now, from, to);
         if self.duplication.hits(&mut self.random) {
             self.counts.duplicated += 1;
-            return Route::Twice(arrival, self.arrival(now, from, to));
+            return Fate::Twice(arrival, self.arrival(now, from, to));
         }
-        Route::Once(arrival)
+        Fate::Once(arrival)
     }
 
-    /// Draws the delay of a message, in ticks.
+    /// Draws the delay of a message from `from` to `to`, in ticks. Counts the message on the edges
+    /// of the network that it takes, if there is a network.
     fn delay(&mut self, from: ProcessId, to: ProcessId) -> u64 {
-        match &mut self.freight {
-            Some(freight) => freight.carry(from, to, &self.latency, &mut self.random),
+        match &mut self.network {
+            Some(network) => network.carry(from, to, &self.latency, &mut self.random),
             None => self.latency.draw(self.size, from, to, &mut self.random),
         }
     }
 
     fn arrival(&mut self, now: u64, from: ProcessId, to: ProcessId) -> u64 {
-        let mut delay = self.delay(from, to).max(self.least);
+        let mut delay = self.delay(from, to).max(self.min_delay);
         if now < self.gst {
-            let route = self.freight.as_ref().map_or(1, Freight::longest_route);
+            let route = self.network.as_ref().map_or(1, NetworkTraffic::longest_route);
             let typical = (self.latency.typical().max(1) as f64) * route as f64;
             let late = self.random.exponential(typical * 10.0) as u64;
             delay += late.min(self.gst - now);
@@ -178,23 +182,25 @@ impl Router {
         arrival
     }
 
-    /// Begins or ends a step in the middle of which its process crashes.
-    pub(crate) fn cut_short(&mut self, is_cut_short: bool) {
+    /// Begins (`is_cut_short` is true) or ends the sending of a step in the middle of which its
+    /// process crashes.
+    pub(crate) fn set_cut_short(&mut self, is_cut_short: bool) {
         self.is_cut_short = is_cut_short;
     }
 
-    /// Delays later messages on a FIFO link until `until`.
+    /// Delays later messages from `from` to `to`, on a FIFO link, until the time `until`.
     pub(crate) fn hold_back(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| Links::new(self.size)).of(from, to);
         *last = until.max(*last);
-        self.plain = false;
+        self.has_only_latency = false;
     }
 
-    /// Returns true if a partition separates two processes now, and counts the stopped message.
+    /// Returns true if an active partition separates two processes. Then also counts the message
+    /// that it stops.
     #[inline]
     pub(crate) fn blocks(&mut self, from: ProcessId, to: ProcessId) -> bool {
-        let Some(cuts) = &self.cuts else { return false };
-        let between = cuts.between(from, to);
+        let Some(partitions) = &self.partitions else { return false };
+        let between = partitions.between(from, to);
         if between == 0 {
             return false;
         }
@@ -202,49 +208,54 @@ impl Router {
         true
     }
 
-    /// Returns true if a partition separates two processes now.
+    /// Returns true if an active partition separates two processes.
     pub(crate) fn is_partitioned(&self, from: ProcessId, to: ProcessId) -> bool {
-        self.cuts.as_ref().is_some_and(|cuts| cuts.between(from, to) != 0)
+        self.partitions.as_ref().is_some_and(|partitions| partitions.between(from, to) != 0)
     }
 
-    /// Returns true if two processes are on different sides of a partition, active or not.
+    /// Returns true if two processes are on different sides of `partition`, whether or not it is
+    /// active.
     pub(crate) fn separates(&self, partition: u32, from: ProcessId, to: ProcessId) -> bool {
-        self.cuts.as_ref().is_some_and(|cuts| cuts.differ(from, to) & 1 << partition != 0)
+        self.partitions
+            .as_ref()
+            .is_some_and(|partitions| partitions.differ(from, to) & 1 << partition != 0)
     }
 
-    /// Begins or ends a partition.
+    /// Activates `partition` if `begins` is true; otherwise ends it.
     pub(crate) fn set_partition(&mut self, partition: u32, begins: bool) {
-        let Some(cuts) = &mut self.cuts else { return };
+        let Some(partitions) = &mut self.partitions else { return };
         let bit = 1 << partition;
-        cuts.active = if begins { cuts.active | bit } else { cuts.active & !bit };
+        partitions.active = if begins { partitions.active | bit } else { partitions.active & !bit };
     }
 
-    /// Returns true if arriving messages must be checked against partitions.
-    pub(crate) const fn has_partitions(&self) -> bool {
-        self.cuts.is_some()
+    /// Returns true if the settings contain a partition, active or not. Arriving messages must then
+    /// be checked against partitions.
+    pub(crate) const fn is_partitionable(&self) -> bool {
+        self.partitions.is_some()
     }
 }
 
-/// Side of each process in each partition, one bit per partition.
+/// Partitions of a run. For each process, one bit per partition tells the side on which the process
+/// is.
 #[derive(Debug)]
 struct Partitions {
     sides: Vec<u64>,
     active: u64,
-    partitions: usize,
+    count: usize,
 }
 
 impl Partitions {
     fn of(settings: &Settings) -> Option<Self> {
         let mut sides = vec![0; settings.size as usize];
-        let mut partitions = 0;
+        let mut count = 0;
         for fault in &settings.faults {
             let Fault::Partition { side, .. } = fault else { continue };
             for process in side {
-                sides[process.index()] |= 1 << partitions;
+                sides[process.index()] |= 1 << count;
             }
-            partitions += 1;
+            count += 1;
         }
-        (partitions > 0).then_some(Partitions { sides, active: 0, partitions })
+        (count > 0).then_some(Partitions { sides, active: 0, count })
     }
 
     fn between(&self, from: ProcessId, to: ProcessId) -> u64 {
@@ -256,10 +267,10 @@ impl Partitions {
     }
 }
 
-/// A chance, prepared for frequent draws.
+/// Random fault with a given chance, prepared for frequent draws.
 #[derive(Debug)]
 struct Sampler {
-    /// Upper bound of draws that hit; `None` if the chance is zero.
+    /// Largest 64-bit random number at which the fault occurs; `None` if the chance is zero.
     threshold: Option<u64>,
     left: u64,
 }
@@ -268,7 +279,7 @@ impl Sampler {
     fn of(chance: Chance) -> Self {
         // 2^64 itself does not fit. The cast saturates, as a probability of 1 requires.
         let threshold = (chance.probability * 18_446_744_073_709_551_616.0) as u64;
-        let threshold = chance.possible().then_some(threshold);
+        let threshold = chance.can_occur().then_some(threshold);
         Sampler { threshold, left: chance.most.unwrap_or(u64::MAX) }
     }
 

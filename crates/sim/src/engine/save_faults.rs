@@ -29,10 +29,10 @@ where
         }
     }
 
-    /// Tells whether a configured fault crashes the process while it saves the result of `input`.
-    /// Returns the index of the fault, and true if that result is saved.
+    /// Returns the index of the configured fault that crashes the process while it saves the result
+    /// of `input`, and true if that result is saved. Returns `None` if no such fault is due.
     #[cold]
-    pub(super) fn crash_during_save_due(
+    pub(super) fn due_save_crash(
         &mut self,
         at: ProcessId,
         input: &Input<P>,
@@ -72,13 +72,14 @@ where
         unprocessed
     }
 
-    /// Handles an input if the process is mute. Returns false if it is not.
+    /// Handles an input of a mute process. Returns false, and does not handle the input, if the
+    /// process is not mute.
     #[cold]
-    pub(crate) fn is_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
+    pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else { return false };
         let mut after = self.processes[at.index()].clone();
         after.step(input.clone(), &mut self.batch.effects());
-        *since = since.and(after.stable() != self.processes[at.index()].stable());
+        *since = since.after_input(after.stable() != self.processes[at.index()].stable());
         if *since == MuteState::Saved {
             self.processes[at.index()] = after;
             for change in &self.batch.timers {

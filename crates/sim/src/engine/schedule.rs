@@ -1,3 +1,5 @@
+//! Events of a run other than messages of the protocol, and their queue.
+
 use tenure_core::service::mutex;
 use tenure_core::{ProcessId, Verdict};
 
@@ -16,7 +18,8 @@ pub(crate) enum ScheduledEvent {
     PartitionHeals { partition: u32 },
     /// The failure detector falsely begins or ends a suspicion, as a fault requests.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A process crashes as a fault requests, if it is still in the same entry or request.
+    /// A process crashes because of the configured fault, if it is still in its entry (`inside`) or
+    /// request number `count`.
     CrashInPhase { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },

@@ -10,15 +10,15 @@ impl<P: Protocol> World<'_, P>
 where
     P: Recorded,
 {
-    /// Sends the messages of a step of `at`. Returns true if the process crashes in the middle of
-    /// it.
+    /// Sends the messages of a step of `at`, which leave the process at the time `departs`. Returns
+    /// true if the process crashes in the middle of the step.
     #[inline]
     pub(super) fn send_messages(&mut self, at: ProcessId, departs: u64) -> bool {
         let (core, in_flight) = (&mut self.core, &mut self.in_flight);
         let may_crash = core.has_faults && !self.batch.messages.is_empty();
         let crash = if may_crash { core.faults.on_send(at) } else { None };
         if crash.is_some() {
-            core.router.cut_short(true);
+            core.router.set_cut_short(true);
         }
         for (to, message) in self.batch.messages.drain(..) {
             post(core, in_flight, departs, at, to, message);
@@ -35,7 +35,7 @@ where
     /// starts.
     #[cold]
     fn crash_while_sending(&mut self, at: ProcessId, fault: u32) {
-        self.core.router.cut_short(false);
+        self.core.router.set_cut_short(false);
         self.batch.timers.clear();
         self.core.next_user = None;
         let crashed = self.core.crash(at, Some(fault));

@@ -1,3 +1,5 @@
+//! Armed timers of all processes. A cancelled or replaced timer never fires.
+
 use tenure_core::ProcessId;
 
 /// Armed timers of all processes. A process has at most one timer of each name.
@@ -8,7 +10,8 @@ use tenure_core::ProcessId;
 pub(crate) struct Timers<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    /// First slot of the timers of each process. Empty until a timer is armed for the first time.
+    /// Index of the first slot of each process's timers. Empty until a timer is armed for the first
+    /// time.
     first: Vec<u32>,
     armed: usize,
 }
@@ -90,8 +93,8 @@ impl<T: Ord + Clone> Timers<T> {
         mine.filter_map(|slot| slot.name.clone()).collect()
     }
 
-    /// Returns the process and the name of the timer in a slot. Returns `None` if it was disarmed
-    /// or replaced.
+    /// Returns the process and the name of the timer in a slot. Returns `None` if the timer was
+    /// disarmed or replaced.
     pub(crate) fn armed_in(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
         let place = &self.slots[slot as usize];
         let name = place.name.as_ref().filter(|_| place.generation == generation)?;

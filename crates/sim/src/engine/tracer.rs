@@ -1,11 +1,13 @@
+//! Vector clocks and trace records of a run. Each message in flight has a tag that refers to both.
+
 use tenure_core::ProcessId;
 use tenure_trace::{Kind, Subject};
 
 use crate::judging::causality::{Causality, MessageScope};
 use crate::steer::recorder::Recorder;
 
-/// Vector clocks and trace of a run. Both attach their data to messages by one number, called a
-/// tag.
+/// Vector clocks and trace of a run. A message in flight has one number, its tag, that refers to
+/// its vector clock and to its data in the trace.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub(crate) causality: Option<Causality>,
@@ -27,7 +29,7 @@ impl Tracer {
         self.recorder.is_some()
     }
 
-    /// Returns the tag of a message that `from` sends now.
+    /// Returns a new tag for a message that `from` sends now in its session number `session`.
     pub(crate) fn tag(&mut self, from: ProcessId, session: u64) -> u32 {
         let is_recording = self.is_recording();
         let clock = self.causality.as_mut().map(|causality| {
@@ -56,8 +58,9 @@ impl Tracer {
         }
     }
 
-    /// Records that a copy of a message is no longer in flight. `at` is the process that received
-    /// it, whose clock is merged with that of the message; `None` if the copy was lost.
+    /// Records that a copy of a message with this tag is no longer in flight. If process `at`
+    /// received the copy, merges the clock of the message into the clock of `at`; `through` is the
+    /// scope of the message. `at` is `None` if the copy was lost.
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {

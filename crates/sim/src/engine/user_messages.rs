@@ -1,3 +1,5 @@
+//! Messages between users, outside of the algorithm.
+
 use tenure_core::{ProcessId, Timestamped};
 
 use crate::engine::random::{Random, Stream};
@@ -28,7 +30,8 @@ impl UserTraffic {
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 
-    /// Returns true if a random fault occurs now. It has occurred `times` times before in this run.
+    /// Draws from `chance`, and returns true if the fault or event occurs now. It has occurred
+    /// `times` times before in this run.
     pub(crate) fn occurs(&mut self, chance: Chance, times: u64) -> bool {
         let left = chance.most.is_none_or(|most| times < most);
         left && chance.probability > 0.0 && self.random.unit() <= chance.probability
@@ -50,12 +53,12 @@ impl UserTraffic {
         u32::try_from(self.messages.len() - 1).expect("fewer than 2^32 messages are in flight")
     }
 
-    /// Returns a message in flight.
+    /// Returns the message in flight with the number `place`.
     pub(crate) fn get(&self, place: u32) -> UserMessage {
         self.messages[place as usize]
     }
 
-    /// Removes and returns a message that arrived.
+    /// Removes and returns the message with the number `place`, which has arrived.
     pub(crate) fn receive(&mut self, place: u32) -> UserMessage {
         self.free.push(place);
         self.messages[place as usize]

@@ -72,7 +72,7 @@ where
         }
     }
 
-    /// Runs to the end and returns its reason.
+    /// Runs the simulation until it ends, and returns the reason for the end.
     pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> EndReason {
         self.boot();
         self.begin(controls);
@@ -94,7 +94,8 @@ where
         CHECK_INTERVAL.min(budget - self.core.metrics.events)
     }
 
-    /// Accounts for the messages in flight at the end of the run.
+    /// Adds the messages in flight at the end of the run, and the time up to the end, to the
+    /// measurements.
     pub(crate) fn settle(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
             self.core.in_flight += 1;
@@ -136,8 +137,9 @@ where
         P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
     }
 
-    /// Starts the workload: every request of the first moment precedes every delivery. It may send
-    /// a message per pair of processes, so the stop flag is checked in between.
+    /// Starts the workload: issues all requests that are due at time 0, before any message is
+    /// delivered. These requests may send a message for each pair of processes, so the stop flag is
+    /// checked between them.
     pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
         self.core.schedule_initial_reports();
         self.core.script_left = self.script.len();
@@ -171,7 +173,7 @@ where
         }
     }
 
-    /// Handles one event, or returns the reason for the end of the run.
+    /// Handles one event. Returns the reason for the end if the run ends instead.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<EndReason> {
         if self.in_flight.is_empty()
@@ -182,7 +184,8 @@ where
         self.advance()
     }
 
-    /// Handles the earliest event.
+    /// Handles the earliest event. Returns [`EndReason::TimeLimit`], and handles no event, if it
+    /// lies after the configured end time.
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();
@@ -191,7 +194,7 @@ where
         let next = in_flight.min(plan).min(event_queue);
         if self.core.settings.limits.until.is_some_and(|until| next > until) {
             self.core.now = self.core.settings.limits.until.unwrap_or(next);
-            return Some(EndReason::Until);
+            return Some(EndReason::TimeLimit);
         }
         self.core.metrics.events += 1;
         if in_flight < plan && in_flight <= event_queue {
@@ -206,8 +209,8 @@ where
         None
     }
 
-    /// Handles the moment at which no message is in flight: ends a complete run, or issues the next
-    /// request.
+    /// Ends a complete run, or issues the next request of a sequential workload. Called while no
+    /// message is in flight. Returns the reason if the run ends.
     fn on_idle_network(&mut self) -> Option<EndReason> {
         if self.core.is_complete_when_idle() {
             return Some(EndReason::Served);
@@ -218,7 +221,7 @@ where
         self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
-    /// Returns true if the next turn begins with a drawn user.
+    /// Returns true if the next turn begins with the draw of a user.
     pub(crate) fn will_draw_user(&self) -> bool {
         let users = self.core.lock_users.as_ref();
         self.in_flight.is_empty()
@@ -244,7 +247,8 @@ where
             && self.in_flight.is_empty()
     }
 
-    /// Checks limits and controls.
+    /// Checks the limits of the run and the caller's stop flag, and reports progress. Returns the
+    /// reason if the run ends.
     pub(crate) fn check_limits(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let core = &self.core;
         let (events, now) = (core.metrics.events, core.now);
@@ -252,7 +256,7 @@ where
             return Some(EndReason::Stopped);
         }
         if core.settings.limits.events.is_some_and(|most| events >= most) {
-            return Some(EndReason::Events);
+            return Some(EndReason::EventLimit);
         }
         let entered = core.metrics.entered;
         let in_flight = self.in_flight.len() as u64;
@@ -279,7 +283,7 @@ where
         self.deliver(envelope);
     }
 
-    /// Delivers a message now.
+    /// Delivers a message at the current time.
     #[inline]
     pub(crate) fn deliver(&mut self, envelope: Envelope<P::Message>) {
         let core = &mut self.core;
@@ -307,8 +311,9 @@ where
         }
     }
 
-    /// Gives a process an input and applies the effects. Calls `note` first, unless a crash loses
-    /// the input. Returns the input if the process crashed instead of handling it.
+    /// Gives a process an input and applies the effects. Before that, calls `note` to record the
+    /// input, unless a crash loses the input. Returns the input if the process crashed instead of
+    /// handling it.
     #[inline]
     fn step(
         &mut self,
@@ -318,12 +323,12 @@ where
     ) -> Option<Input<P>> {
         self.set_context(at);
         if self.core.faults.has_save_crashes()
-            && let Some(torn) = self.crash_during_save_due(at, &input)
+            && let Some(torn) = self.due_save_crash(at, &input)
         {
             return self.crash_during_save(at, input, torn, note);
         }
         note(self, &input);
-        if !self.save_faults.is_empty() && self.is_mute(at, &input) {
+        if !self.save_faults.is_empty() && self.handle_if_mute(at, &input) {
             return None;
         }
         if let Some(load) = &mut self.core.metrics.load {
@@ -341,7 +346,7 @@ where
         let core = &mut self.core;
         let mut admitted = core.liveness.is_up(to);
         core.faults.undeliverable += u64::from(!admitted);
-        if admitted && core.router.has_partitions() && core.router.blocks(from, to) {
+        if admitted && core.router.is_partitionable() && core.router.blocks(from, to) {
             admitted = false;
         }
         if admitted && let Some(fault) = core.faults.on_message(to) {
@@ -452,14 +457,15 @@ where
         self.begin_user(process);
     }
 
-    /// Issues a command of the workload, if the service has it.
+    /// Issues a command of the workload to `process`. Does nothing if the protocol does not have
+    /// this command.
     fn issue(&mut self, process: ProcessId, command: impl Into<office::Command>) {
         if let Some(command) = P::Command::from_office(command.into()) {
             self.command(process, command);
         }
     }
 
-    /// Issues the next command to an agreement service, if there is one.
+    /// Issues the next command of the user of `process` to its agreement service, if there is one.
     fn issue_agreement_command(&mut self, process: ProcessId) {
         let users = self.core.agreement_users.as_ref();
         let next = users.and_then(|users| users.next_command(process));
@@ -488,7 +494,7 @@ where
         }
     }
 
-    /// Records a command before the protocol receives it.
+    /// Records a user's command before the protocol receives it.
     fn note_command(&mut self, at: ProcessId, command: &P::Command) {
         if self.core.tracer.is_recording() {
             self.core.trace_event(at, Kind::Command(command.to_record()));
@@ -535,7 +541,7 @@ where
         }
     }
 
-    /// Records the drawn choices, if the run is recorded.
+    /// Records the random choices that process `at` drew in this step, if the run is recorded.
     #[cold]
     pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
@@ -545,7 +551,7 @@ where
         }
     }
 
-    /// Sets the choices for the next step; further choices are drawn.
+    /// Sets the random choices of the next step. If the step needs more, these are drawn.
     pub(crate) fn set_choices(&mut self, scripted: VecDeque<u32>) {
         self.batch.environment.scripted = scripted;
     }

@@ -1,3 +1,6 @@
+//! Leader in which each process believes. Decides whether all live processes agree on a live
+//! leader.
+
 use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
@@ -28,7 +31,7 @@ impl Beliefs {
     }
 
     /// Returns true if the protocol elects leaders.
-    pub(crate) const fn are_kept(&self) -> bool {
+    pub(crate) const fn elects_leaders(&self) -> bool {
         !self.leader.is_empty()
     }
 
@@ -96,7 +99,8 @@ impl Beliefs {
         self.count(at.index(), up, true);
     }
 
-    /// Adds the belief of a process to the counts. Removes it from them if `add` is false.
+    /// Adds the belief of the process with index `place` to the counts if `add` is true; otherwise
+    /// removes it from the counts.
     fn count(&mut self, place: usize, up: &[bool], add: bool) {
         if !self.is_settled(place, up) {
             return;

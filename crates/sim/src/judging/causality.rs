@@ -1,8 +1,10 @@
+//! Vector clocks of processes and messages in shared cells.
+
 use std::ops::Range;
 
 use tenure_core::{Layer, ProcessId, VectorClock};
 
-/// Kinds of messages that count when one event happens before another.
+/// Messages through which one event can happen before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageScope {
     /// Messages of the service itself, such as requests, replies, tokens and election messages.
@@ -12,7 +14,7 @@ pub(crate) enum MessageScope {
 }
 
 impl MessageScope {
-    /// Returns the smaller scope that still includes messages of this layer.
+    /// Returns the smallest scope that includes the messages of `layer`.
     pub(crate) const fn of(layer: Layer) -> Self {
         match layer {
             Layer::Mutex | Layer::Election | Layer::Agreement => MessageScope::Protocol,
@@ -41,14 +43,15 @@ pub(crate) struct Causality {
 }
 
 impl Causality {
-    /// Creates the clocks of a group, all at zero.
+    /// Creates the vector clocks of a group, with all counters at zero.
     pub(crate) fn new(size: u32) -> Self {
         let (holders, size) = (vec![size], size as usize);
         let (cells, current) = (vec![0; size], vec![0; size]);
         Causality { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
-    /// Starts to keep two clocks per cell. Until now, both would have been equal.
+    /// Starts to keep two clocks per cell. Until now one was enough, because both would have been
+    /// equal.
     #[cold]
     fn split(&mut self) {
         let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
@@ -56,7 +59,7 @@ impl Causality {
         self.width = 2 * self.size;
     }
 
-    /// Counts one more event of `process`.
+    /// Counts one more event of `process` in its own clock.
     pub(crate) fn tick(&mut self, process: ProcessId) {
         let cell = self.own(process) as usize * self.width;
         let mut add_one = |place: usize| {
@@ -117,7 +120,8 @@ impl Causality {
         self.release(cell);
     }
 
-    /// Merges these counters of one cell into another cell.
+    /// Merges `counters`, a range of the counters of cell `from`, into the same counters of cell
+    /// `into`.
     fn merge(&mut self, from: u32, into: u32, counters: Range<usize>) {
         let (from, into) = (from as usize * self.width, into as usize * self.width);
         // Slices of known lengths, so that the loop needs no bounds checks.

@@ -7,7 +7,7 @@ use tenure_core::{
 /// A monitor of any type that the caller added, with its name.
 pub(crate) struct CustomMonitor<P: Protocol>(Box<dyn DynMonitor<P>>);
 
-/// Object-safe interface of the run of a monitor.
+/// Object-safe interface of a [`MonitorRun`] with any type of monitor.
 trait DynMonitor<P: Protocol>: Send + Sync {
     fn observe(&mut self, time: u64, at: ProcessId, seen: Observation<'_, P::Command, P::Event>);
     fn end(&mut self, time: u64);
@@ -15,7 +15,7 @@ trait DynMonitor<P: Protocol>: Send + Sync {
     fn copied(&self) -> Box<dyn DynMonitor<P>>;
 }
 
-/// A monitor whose findings have another property name than its own.
+/// A monitor that reports its findings under the property name in the first field.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Named<M>(&'static str, M);
 

@@ -1,3 +1,5 @@
+//! Monitors of a run, selected by its services and settings.
+
 use tenure_core::monitors::NeighboursOnly;
 use tenure_core::{
     AgreementMonitorSet, ElectionMonitorSet, MonitorConfig, MonitorRun, MutexMonitorSet,

@@ -16,10 +16,10 @@ pub struct ElectionCost {
 
 /// Start or end of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum ElectionChange {
     /// An election starts.
     Started,
-    /// The current election ends: all live processes agree.
+    /// The current election ends: all live processes agree on a live leader.
     Completed,
 }
 
@@ -33,25 +33,30 @@ pub(crate) struct ElectionCounter {
 }
 
 impl ElectionCounter {
-    /// Records whether all live processes agree on a live leader. Returns the start or end of an
-    /// election if this has changed. `sent` returns the number of election messages so far.
-    pub(crate) fn observe(&mut self, agreed: bool, sent: impl FnOnce() -> u64) -> Option<Turn> {
+    /// Records whether all live processes agree on a live leader (`agreed`). Returns the start or
+    /// the end of an election if `agreed` has changed. `sent` returns the number of messages of the
+    /// election layer that were sent so far.
+    pub(crate) fn observe(
+        &mut self,
+        agreed: bool,
+        sent: impl FnOnce() -> u64,
+    ) -> Option<ElectionChange> {
         match (self.is_under_way, agreed) {
             (false, false) => {
-                // Messages before the first cause can only belong to the first election.
+                // Messages before the first start can only belong to the first election.
                 let sent = if self.costs.is_empty() { 0 } else { sent() };
                 self.settle(sent);
                 self.sent_before = sent;
                 self.costs.push(ElectionCost::default());
                 self.is_under_way = true;
-                Some(Turn::Started)
+                Some(ElectionChange::Started)
             }
             (true, true) => {
                 self.is_under_way = false;
                 if let Some(last) = self.costs.last_mut() {
                     last.is_complete = true;
                 }
-                Some(Turn::Completed)
+                Some(ElectionChange::Completed)
             }
             (true, false) | (false, true) => None,
         }
@@ -88,12 +93,12 @@ mod tests {
     #[test]
     fn messages_after_agreement_count_for_previous_election() {
         let mut counter = ElectionCounter::default();
-        assert_eq!(counter.observe(false, || 2), Some(Turn::Started));
+        assert_eq!(counter.observe(false, || 2), Some(ElectionChange::Started));
         assert_eq!(counter.observe(false, || 5), None);
-        assert_eq!(counter.observe(true, || 9), Some(Turn::Completed));
+        assert_eq!(counter.observe(true, || 9), Some(ElectionChange::Completed));
         assert_eq!(counter.observe(true, || 10), None);
-        assert_eq!(counter.observe(false, || 11), Some(Turn::Started));
-        assert_eq!(counter.observe(true, || 20), Some(Turn::Completed));
+        assert_eq!(counter.observe(false, || 11), Some(ElectionChange::Started));
+        assert_eq!(counter.observe(true, || 20), Some(ElectionChange::Completed));
         assert_eq!(counter.finish(21), [cost(11, true, false), cost(10, true, false)]);
     }
 

@@ -1,10 +1,13 @@
+//! Injected and observed faults of a run, and warnings about faults without effect.
+
 use crate::engine::core::Core;
 use crate::results::metrics::Metrics;
 use crate::settings::fault::Fault;
 
-/// Counts for one kind of fault: how often it was injected, and how often its effect was observed.
+/// Counts for one kind of fault: how often the fault was injected, and how often its effect was
+/// observed.
 ///
-/// Different parts of the simulator count them, so that a fault without effect is detected.
+/// Different parts of the simulator count the two, so that a fault without effect is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultCount {
     /// Kind of fault: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition` or
@@ -46,8 +49,8 @@ pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
         |fault, requested, injected, observed| FaultCount { fault, requested, injected, observed };
     let reorders = network.order == Some(tenure_core::Order::Reordered);
     vec![
-        count("loss", network.loss.possible(), counts.lost, lost),
-        count("duplication", network.duplication.possible(), counts.duplicated, twice),
+        count("loss", network.loss.can_occur(), counts.lost, lost),
+        count("duplication", network.duplication.can_occur(), counts.duplicated, twice),
         count("reordering", reorders, counts.reordered, counts.reordered),
         count("crash", crash_requested, crashed, core.faults.crashes),
         count("recovery", recover_requested, recovered, core.faults.recoveries),
@@ -56,7 +59,7 @@ pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
     ]
 }
 
-/// Returns the number of copies that were sent and are neither delivered nor in flight.
+/// Returns the number of message copies that were sent and are neither delivered nor in flight.
 fn missing(metrics: &Metrics, in_flight: u64) -> u64 {
     (metrics.sent + metrics.duplicated).saturating_sub(metrics.received + in_flight)
 }

@@ -1,3 +1,5 @@
+//! The report of a run as JSON.
+
 use std::collections::BTreeMap;
 
 use serde::ser::SerializeStruct;
@@ -14,8 +16,8 @@ use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
 ///
-/// The keys `faults` and `warnings` appear if they are not empty. Verdicts beyond the service's
-/// usual list appear if they do not hold.
+/// The keys `faults` and `warnings` appear if they are not empty. The verdict on a property outside
+/// the usual list of the service appears only if the property does not hold.
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;
@@ -59,7 +61,7 @@ impl Serialize for Report {
     }
 }
 
-/// Returns the numbers of processes, from 1.
+/// Returns the numbers of these processes. The number of the first process is 1.
 fn numbers(processes: &[ProcessId]) -> Vec<u32> {
     processes.iter().map(|process| process.number()).collect()
 }
@@ -89,15 +91,15 @@ struct Election {
     started: u64,
     /// Number of processes that sent a message of an election.
     took_part: usize,
-    /// Messages of each election, in order.
+    /// Number of messages of each election, in the order of the elections.
     messages: Vec<u64>,
 }
 
 impl Election {
     fn of(metrics: &Metrics) -> Self {
         Election {
-            started: metrics.started,
-            took_part: metrics.took_part(),
+            started: metrics.elections_started,
+            took_part: metrics.participant_count(),
             messages: metrics.elections.iter().map(|election| election.messages).collect(),
         }
     }
@@ -116,7 +118,8 @@ impl Serialize for Elected<'_> {
     }
 }
 
-/// Events by process, in order.
+/// Descriptions of the events that users of an agreement service received: for each process, in
+/// order of time.
 struct EventsByProcess<'a>(&'a [Vec<String>]);
 
 impl Serialize for EventsByProcess<'_> {
@@ -126,7 +129,7 @@ impl Serialize for EventsByProcess<'_> {
     }
 }
 
-/// Processes that entered, in order.
+/// Number of entries to the critical section, and the processes that entered, in order of time.
 #[derive(Serialize)]
 struct Entries {
     total: u64,
@@ -139,7 +142,8 @@ impl Entries {
     }
 }
 
-/// Delays in units. A missing measurement is not shown as 0 where results are averaged.
+/// Delays in units of time. In the figures that are averaged over runs, a delay that was not
+/// measured is left out instead of being 0.
 #[derive(Serialize)]
 struct Delays {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,7 +198,7 @@ impl Serialize for Faults<'_> {
     }
 }
 
-/// Returns the numbers of a report that can be averaged over many runs, nested like the report.
+/// Returns those numbers of a report that can be averaged over many runs, nested like the report.
 pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
     let election_time = &report.metrics.election_time;
     Figures {
@@ -217,7 +221,8 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
     }
 }
 
-/// Returns the time from the first request to the last result, if any agreement was requested.
+/// Returns the time from the first command of an agreement service to the last event of one, in
+/// units. Returns `None` if no user requested an agreement.
 fn agreement_time(report: &Report) -> Option<f64> {
     let has_agreements = report.metrics.agreements > 0;
     has_agreements.then(|| in_units(report.metrics.agreement_time as f64))
@@ -245,7 +250,7 @@ struct Figures<'a> {
     bytes: u64,
 }
 
-/// Figures of the load that can be averaged.
+/// Numbers about the load that can be averaged over runs.
 #[derive(Serialize)]
 struct LoadFigures {
     /// Messages sent or received by a process.
@@ -260,8 +265,8 @@ impl LoadFigures {
         let busiest = load.busiest_process().map_or(0, |(_, load)| load.messages());
         let link = load.busiest_link().map_or(0, |(_, sent)| sent);
         LoadFigures {
-            process: MeanAndMax { mean: load.mean_messages(), max: busiest },
-            link: MeanAndMax { mean: load.mean_of_links(), max: link },
+            process: MeanAndMax { mean: load.mean_messages_per_process(), max: busiest },
+            link: MeanAndMax { mean: load.mean_messages_per_link(), max: link },
             utilisation: load.utilisation(),
         }
     }

@@ -1,3 +1,5 @@
+//! Load of processes and links, and utilisation of the critical section.
+
 use std::collections::BTreeMap;
 
 use tenure_core::ProcessId;
@@ -7,7 +9,7 @@ use crate::results::tally::{Gauge, ratio};
 /// Work of each process and each link, and use of the critical section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Work by process.
+    /// Work of each process, by index.
     pub processes: Vec<ProcessLoad>,
     /// Number of messages on each link (sender, receiver) that was used. Messages of a process to
     /// itself do not count.
@@ -30,7 +32,7 @@ pub struct ProcessLoad {
 }
 
 impl ProcessLoad {
-    /// Returns the messages that the process sent or received.
+    /// Returns the number of messages that the process sent or received.
     pub const fn messages(&self) -> u64 {
         self.sent + self.received
     }
@@ -66,7 +68,7 @@ impl Load {
         }
     }
 
-    /// Extends the use of the critical section to the end of the run.
+    /// Counts the use of the critical section up to `now`, the end of the run.
     pub(crate) fn settle(&mut self, now: u64) {
         self.occupied.settle(now);
     }
@@ -90,15 +92,15 @@ impl Load {
         links.max_by_key(|(_, sent)| **sent).map(|(link, sent)| (*link, *sent))
     }
 
-    /// Returns the mean number of messages that a process sent or received; 0 if there are no
-    /// processes.
-    pub fn mean_messages(&self) -> f64 {
+    /// Returns the mean over all processes of the number of messages that a process sent or
+    /// received; 0 if there are no processes.
+    pub fn mean_messages_per_process(&self) -> f64 {
         let total: u64 = self.processes.iter().map(ProcessLoad::messages).sum();
         ratio(total, self.processes.len() as u64)
     }
 
-    /// Returns the mean number of messages per link that was used; 0 if none was.
-    pub fn mean_of_links(&self) -> f64 {
+    /// Returns the mean number of messages per used link; 0 if no link was used.
+    pub fn mean_messages_per_link(&self) -> f64 {
         ratio(self.links.values().sum(), self.links.len() as u64)
     }
 }
@@ -119,8 +121,8 @@ mod tests {
         load.on_send(P1, P2);
         assert_eq!(load.busiest_link(), Some(((P2, P1), 2)));
         assert_eq!(load.busiest_process().map(|(at, _)| at), Some(P1));
-        assert!((load.mean_messages() - 4.0 / 3.0).abs() < 1e-9);
-        assert!((load.mean_of_links() - 1.5).abs() < 1e-9);
+        assert!((load.mean_messages_per_process() - 4.0 / 3.0).abs() < 1e-9);
+        assert!((load.mean_messages_per_link() - 1.5).abs() < 1e-9);
     }
 
     #[test]

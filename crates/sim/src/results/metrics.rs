@@ -1,3 +1,5 @@
+//! Message counts and delays of a run.
+
 use tenure_core::{Label, Layer, ProcessId};
 
 use crate::results::elections::ElectionCost;
@@ -5,18 +7,19 @@ use crate::results::load::Load;
 use crate::results::network_load::NetworkLoad;
 use crate::results::tally::{Gauge, Tally, ratio};
 
-/// Messages of one kind.
+/// Counts of the messages of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindCount {
-    /// Layer and name of the kind.
+    /// Layer and name of the kind of message.
     pub label: Label,
-    /// Messages sent, without those to the sender itself.
+    /// Number of sent messages, except those that a process sent to itself.
     pub sent: u64,
-    /// Sent messages that never arrived: lost, cut off, or the receiver was down.
+    /// Number of sent messages that never arrived: the network lost them, a partition stopped them,
+    /// or the receiver was down.
     pub dropped: u64,
-    /// Messages that arrived a second time.
+    /// Number of messages that arrived a second time, as duplicates.
     pub duplicated: u64,
-    /// Messages in flight at the end of the run.
+    /// Number of messages in flight at the end of the run.
     pub in_flight: u64,
 }
 
@@ -30,58 +33,62 @@ impl KindCount {
 /// Cost and delays of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Messages sent, without those to the sender itself.
+    /// Number of sent messages, except those that a process sent to itself.
     pub sent: u64,
-    /// Messages received, counting duplicates, without those to the sender itself.
+    /// Number of received messages, including duplicates, except those that a process sent to
+    /// itself.
     pub received: u64,
-    /// Messages that never arrived.
+    /// Number of messages that never arrived.
     pub dropped: u64,
-    /// Messages that arrived twice.
+    /// Number of messages that arrived twice.
     pub duplicated: u64,
-    /// Counts by kind, in order of first appearance; empty if metrics were off.
+    /// Message counts by kind of message, in order of first appearance. Empty if
+    /// [`Instrumentation::metrics`](crate::Instrumentation::metrics) was off.
     pub kinds: Vec<KindCount>,
-    /// Size of all sent messages between real nodes, in bytes; 0 if it was not measured.
+    /// Total size of all sent messages in the encoding of real nodes, in bytes. 0 if it was not
+    /// measured.
     pub bytes: u64,
     /// Maximum number of messages in flight at the same time.
     pub max_in_flight: u64,
-    /// Messages between users, outside the algorithm.
+    /// Number of messages that users sent to each other, outside of the algorithm.
     pub user_messages: u64,
-    /// Processes that entered, in order.
+    /// Processes that entered the critical section, in order. A process is listed once per entry.
     pub entries: Vec<ProcessId>,
-    /// Number of entries.
+    /// Number of entries to the critical section.
     pub entered: u64,
     /// Number of agreements that users requested.
     pub agreements: u64,
-    /// Time from the first request to the last result of an agreement service, in ticks.
+    /// Time from a user's request for the lock to the entry, in ticks.
     pub agreement_time: u64,
-    /// Time from request to entry, in ticks.
+    /// Time from a user's request to exit until the exit, in ticks.
     pub entry_delay: Tally,
     /// Time from the request to exit until the exit, in ticks.
     pub exit_delay: Tally,
-    /// Time from an exit, while a process waits, to the next entry, in ticks.
+    /// Time from an exit to the next entry, in ticks. Measured only for exits while a process
+    /// waits.
     pub synchronisation_delay: Tally,
-    /// Number of waiting processes.
+    /// Number of processes that wait for the lock, over time.
     pub waiting: Gauge,
-    /// Time from the last event that made an election necessary (a command, a crash, a recovery)
-    /// until every live process believed in one live leader, in ticks.
+    /// Duration of each completed election, in ticks: from the event that made it necessary (a
+    /// command, a crash or a recovery) until all live processes believed in the same live leader.
     pub election_time: Tally,
     /// Number of elections that users started.
-    pub started: u64,
+    pub elections_started: u64,
     /// Cost of each election, in order; empty without elections or if metrics were off.
     pub elections: Vec<ElectionCost>,
     /// True for each process that sent a message of an election; empty without elections or if
     /// metrics were off.
-    pub voters: Vec<bool>,
+    pub participants: Vec<bool>,
     /// Work of each process and link; `None` if it was not measured.
     pub load: Option<Box<Load>>,
-    /// Load of the edges below the links; `None` without a network.
+    /// Load of the network whose edges carry the messages; `None` without such a network.
     pub network: Option<Box<NetworkLoad>>,
     /// Number of handled events: arrivals, timers, users and faults.
     pub events: u64,
 }
 
 impl Metrics {
-    /// Returns the count of a kind, which is created if necessary.
+    /// Returns the counts of a kind of message. Adds the kind if it has no counts yet.
     #[inline]
     pub(crate) fn kind(&mut self, label: Label) -> &mut KindCount {
         let same = |kind: &KindCount| {
@@ -96,14 +103,14 @@ impl Metrics {
 
     /// Records that a process takes part in an election.
     #[inline]
-    pub(crate) fn vote(&mut self, voter: ProcessId) {
-        if let Some(voted) = self.voters.get_mut(voter.index()) {
+    pub(crate) fn record_participant(&mut self, process: ProcessId) {
+        if let Some(voted) = self.participants.get_mut(process.index()) {
             *voted = true;
         }
     }
 
-    /// Returns the index of a kind, found by comparing texts. Needed if the address of the text is
-    /// new, because equal texts may have different addresses.
+    /// Returns the index of a kind of message, found by comparing texts. This is necessary if the
+    /// address of the text is new, because equal texts may have different addresses.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {
@@ -114,8 +121,8 @@ impl Metrics {
     }
 
     /// Returns the number of processes that sent a message of an election.
-    pub fn took_part(&self) -> usize {
-        self.voters.iter().filter(|voted| **voted).count()
+    pub fn participant_count(&self) -> usize {
+        self.participants.iter().filter(|voted| **voted).count()
     }
 
     /// Returns the number of messages sent in one layer.
@@ -123,7 +130,7 @@ impl Metrics {
         self.kinds.iter().filter(|kind| kind.label.layer == layer).map(|kind| kind.sent).sum()
     }
 
-    /// Returns the messages of one layer per entry; 0 without entries.
+    /// Returns the number of messages of one layer per entry; 0 without entries.
     pub fn messages_per_entry(&self, layer: Layer) -> f64 {
         ratio(self.sent_in(layer), self.entered)
     }

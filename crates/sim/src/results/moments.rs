@@ -1,7 +1,9 @@
+//! Mean, deviation, extremes and confidence interval of a series of values.
+
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-/// Moments of many values of one measurement.
+/// Count, mean, deviation and extremes of many values of one measurement.
 ///
 /// Values are added in a fixed order, so the result is the same to the last bit on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -66,14 +68,15 @@ impl Moments {
         if self.count < 2 { 0.0 } else { self.deviation() / libm::sqrt(self.count as f64) }
     }
 
-    /// Returns the 95 % confidence interval of the mean, by Student's distribution.
+    /// Returns the lower and the upper limit of the 95 % confidence interval of the mean, by
+    /// Student's distribution.
     pub fn confidence(&self) -> (f64, f64) {
         let half = student(self.count.saturating_sub(1)) * self.standard_error();
         (self.mean - half, self.mean + half)
     }
 
-    /// Returns true if a prediction lies within this many standard errors of the mean. If the
-    /// values do not vary, it must be exact.
+    /// Returns true if `predicted` lies within this many standard errors of the mean. If the values
+    /// do not vary, it must be equal to the mean, up to rounding.
     pub fn agrees_with(&self, predicted: f64, standard_errors: f64) -> bool {
         let slack = standard_errors * self.standard_error() + 1e-9 * predicted.abs();
         (self.mean - predicted).abs() <= slack
@@ -94,7 +97,8 @@ impl Serialize for Moments {
     }
 }
 
-/// Returns the 97.5 % quantile of Student's distribution, to two digits (Cornish–Fisher above 10).
+/// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom, to two
+/// digits. Above 10 degrees it is computed by the Cornish–Fisher expansion.
 fn student(freedom: u64) -> f64 {
     const SMALL: [f64; 11] = [0.0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
     if let Some(quantile) = usize::try_from(freedom).ok().and_then(|place| SMALL.get(place)) {

@@ -6,13 +6,14 @@ use tenure_core::ProcessId;
 use crate::results::json::MeanAndMax;
 use crate::results::tally::ratio;
 
-/// Load of a network in a run. Lost messages, and those that a partition stops, do not count. A
+/// Load of a network in a run. Messages that are lost, or that a partition stops, do not count. A
 /// duplicate counts as a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkLoad {
-    /// True if messages take several edges; otherwise the algorithm itself uses the edges.
+    /// True if the network is an overlay: it carries a message over several edges. Otherwise the
+    /// algorithm itself sends along the edges.
     pub is_overlay: bool,
-    /// Number of carried messages.
+    /// Number of messages that the network carried.
     pub messages: u64,
     /// Total number of edges that these messages took.
     pub hops: u64,
@@ -25,40 +26,43 @@ pub struct NetworkLoad {
 /// Load of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeLoad {
-    /// The smaller end.
+    /// Vertex of the edge with the smaller process number.
     pub one: ProcessId,
-    /// The larger end.
+    /// Vertex of the edge with the larger process number.
     pub other: ProcessId,
-    /// Weight, which multiplies the latency.
+    /// Weight of the edge. The latency of a message on the edge is a drawn latency times this
+    /// weight.
     pub weight: u64,
-    /// Messages over the edge in both directions: the *stress* of the edge.
+    /// Number of messages over the edge in both directions: the *stress* of the edge.
     pub messages: u64,
 }
 
 impl NetworkLoad {
-    /// Returns the edge with the most messages, the first of several; `None` without edges.
+    /// Returns the edge that carried most messages. If several did, returns the first one. Returns
+    /// `None` if the network has no edges.
     pub fn busiest(&self) -> Option<&EdgeLoad> {
         self.edges.iter().rev().max_by_key(|edge| edge.messages)
     }
 
-    /// Returns the maximum stress: messages over the busiest edge.
+    /// Returns the maximum stress: the number of messages over the busiest edge; 0 without edges.
     pub fn max_stress(&self) -> u64 {
         self.busiest().map_or(0, |edge| edge.messages)
     }
 
-    /// Returns the mean stress: messages over an edge, over all edges; 0 without edges.
+    /// Returns the mean stress: the number of messages over an edge, averaged over all edges; 0
+    /// without edges.
     pub fn mean_stress(&self) -> f64 {
         ratio(self.hops, self.edges.len() as u64)
     }
 
-    /// Returns the mean stretch: edges per message, where a direct link is one edge; 0 without
-    /// messages.
+    /// Returns the mean stretch: the mean number of edges that a message took, where a direct link
+    /// counts as one edge; 0 without messages.
     pub fn mean_stretch(&self) -> f64 {
         ratio(self.hops, self.messages)
     }
 }
 
-/// Figures that can be averaged over runs.
+/// Numbers about the network that can be averaged over runs.
 #[derive(Serialize)]
 pub(crate) struct NetworkFigures {
     hops: u64,

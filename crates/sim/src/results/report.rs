@@ -1,8 +1,10 @@
+//! Results of one run: its end, its metrics, and the judgement of each property.
+
 use std::sync::Arc;
 
 use tenure_core::service::mutex;
 use tenure_core::{
-    CostBound, Layer, Per, ProcessId, Property, Rank, ReportCondition, TICKS_PER_UNIT,
+    CostBound, CostUnit, Layer, ProcessId, Property, Rank, ReportCondition, TICKS_PER_UNIT,
 };
 
 use crate::engine::agreement_users::AgreementUsers;
@@ -12,7 +14,7 @@ use crate::results::metrics::Metrics;
 use crate::settings::Settings;
 use tenure_core::{Finding, FirstViolation, Judgement};
 
-/// Reason for the end of a run.
+/// Reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
     /// All requests were served, and no message was in flight.
@@ -21,19 +23,21 @@ pub enum EndReason {
     Quiescent,
     /// Events continued, but no request was served any more.
     Stalled,
-    /// The configured end time was reached.
-    Until,
-    /// The limit on events was reached.
-    Events,
-    /// Messages multiplied without end.
+    /// The configured end time ([`Limits::until`](crate::Limits::until)) was reached.
+    TimeLimit,
+    /// The configured number of events ([`Limits::events`](crate::Limits::events)) was reached.
+    EventLimit,
+    /// The number of messages in flight exceeded `Limits::max_in_flight`, and no request was served
+    /// any more.
     Flooded,
-    /// The run was stopped from outside.
+    /// The caller stopped the run ([`Controls::stopped_by`](crate::Controls::stopped_by)).
     Stopped,
 }
 
 impl EndReason {
-    /// Returns true if the final state decides properties that are judged at the end.
-    pub const fn is_end(self) -> bool {
+    /// Returns true if the final state of the run decides the properties that are judged at its
+    /// end.
+    pub const fn is_conclusive(self) -> bool {
         matches!(self, EndReason::Served | EndReason::Quiescent | EndReason::Stalled)
     }
 }
@@ -43,8 +47,8 @@ impl EndReason {
 pub enum BlockKind {
     /// No request is served any more.
     Deadlock,
-    /// Other requests were served again and again while one waits. This is only a suspicion,
-    /// because no finite run shows an endless wait.
+    /// Other requests were served again and again while one request waits. This is only a
+    /// suspicion, because no finite run shows an endless wait.
     Starvation,
 }
 
@@ -57,55 +61,60 @@ pub struct Report {
     pub size: u32,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Rank of each process; empty for 1 to n.
+    /// Rank of each process. Empty if the ranks are 1 to n.
     pub ranks: Arc<[Rank]>,
-    /// Reason for the end.
+    /// Reason why the run ended.
     pub ended: EndReason,
-    /// Time of the end, in ticks.
+    /// Time at which the run ended, in ticks.
     pub finished_at: u64,
-    /// Costs and delays.
+    /// Message counts and delays of the run.
     pub metrics: Metrics,
     /// Judgement on each property, with the first violation.
     pub findings: Vec<Finding>,
-    /// True if the algorithm elects leaders; otherwise there are no beliefs.
+    /// True if the algorithm elects leaders. Otherwise [`beliefs`](Report::beliefs) contains no
+    /// leader.
     pub elects: bool,
-    /// Leader that each process believed in at the end; `None` for a crashed process.
+    /// Leader that each process believed in at the end of the run. `None` if the process had
+    /// crashed or believed in no leader.
     pub beliefs: Vec<Option<ProcessId>>,
-    /// Live processes that believed that they lead.
+    /// Live processes that believed at the end of the run that they lead.
     pub leaders: Vec<ProcessId>,
-    /// Events of an agreement service in words, by process; empty for other services.
+    /// Descriptions of the events that users of an agreement service received, by process. Empty
+    /// for other services.
     pub agreement_events: Vec<Vec<String>>,
     /// Live processes that wait forever.
     pub blocked: Vec<ProcessId>,
-    /// Kind of blocking.
-    pub stuck: Option<BlockKind>,
-    /// Maximum number of entries of one process during one wait of another.
+    /// Way in which processes wait forever; `None` if no process waits forever.
+    pub block_kind: Option<BlockKind>,
+    /// Maximum number of times that one process entered the critical section during one wait of
+    /// another.
     pub bypass_max: u32,
-    /// Process that entered most often during a wait, and the waiting one.
+    /// The two processes of that maximum: the process that entered, and the process that waited.
+    /// `None` if no process was bypassed.
     pub bypass_pair: Option<(ProcessId, ProcessId)>,
-    /// Injected and observed faults.
+    /// Counts of injected and observed faults.
     pub faults: Vec<FaultCount>,
     /// Caveats for the interpretation of the results.
     pub warnings: Vec<String>,
     /// Properties whose violation makes the run a failure. `None` stands for mutual exclusion,
     /// deadlock and starvation freedom, progress, fencing, agreement and validity.
-    pub counted: Option<Vec<Property>>,
+    pub failure_properties: Option<Vec<Property>>,
 }
 
 impl Report {
     pub(crate) fn of(algorithm: String, mut core: Core, ended: EndReason) -> Self {
         let decided = match ended {
-            EndReason::Until => core.is_served() || !has_requests(&core.settings),
-            _ => ended.is_end(),
+            EndReason::TimeLimit => core.is_served() || !has_requests(&core.settings),
+            _ => ended.is_conclusive(),
         };
         let blocked = if decided { blocked(&core) } else { Vec::new() };
-        let stuck = stuck(&core, decided, &blocked);
+        let block_kind = block_kind(&core, decided, &blocked);
         let faults = count_faults(&core);
         if core.settings.instrumentation.metrics {
             let sent = core.metrics.sent_in(Layer::Election);
             core.metrics.elections = std::mem::take(&mut core.elections).finish(sent);
         }
-        core.metrics.network = core.router.freight.as_ref().map(|it| Box::new(it.load()));
+        core.metrics.network = core.router.network.as_ref().map(|it| Box::new(it.load()));
         let findings = findings(&mut core, decided, &blocked);
         let bypass = core.monitors.mutex.as_ref().map(|mutex| mutex.bypass());
         Report {
@@ -125,14 +134,14 @@ impl Report {
                 .as_mut()
                 .map_or_else(Vec::new, AgreementUsers::take_events),
             blocked,
-            stuck,
+            block_kind,
             bypass_max: bypass.map_or(0, |bypass| bypass.max_bypass()),
             bypass_pair: bypass.and_then(|bypass| bypass.max_bypass_pair()),
             warnings: warnings(&core, &faults),
             faults,
             metrics: core.metrics,
             ranks: core.settings.ranks,
-            counted: core.settings.instrumentation.properties,
+            failure_properties: core.settings.instrumentation.properties,
         }
     }
 
@@ -146,15 +155,16 @@ impl Report {
         self.findings.iter().find(|finding| finding.property.name() == property)
     }
 
-    /// Returns the violated properties that count as failures: the requested or promised ones, else
-    /// the expected ones, and those of custom monitors.
+    /// Returns the findings about violated properties that make the run a failure: those in
+    /// [`failure_properties`](Report::failure_properties), or else the properties that every run is
+    /// expected to satisfy. Violations of custom monitors are always included.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| {
             finding.judgement == Judgement::Violated && self.counts(finding.property)
         })
     }
 
-    /// Returns true if a property that counts was violated.
+    /// Returns true if [`failures`](Report::failures) is not empty.
     pub fn has_failed(&self) -> bool {
         self.failures().next().is_some()
     }
@@ -165,25 +175,27 @@ impl Report {
         listed.unwrap_or(Rank::of_id(process.number()))
     }
 
-    /// Returns the time of the end, in units.
+    /// Returns the time at which the run ended, in units.
     pub fn finished_at_units(&self) -> f64 {
         in_units(self.finished_at as f64)
     }
 
-    /// Returns the entries per unit of time; 0 before time has passed.
+    /// Returns the number of entries to the critical section per unit of time; 0 if the run ended
+    /// at time 0.
     pub fn throughput(&self) -> f64 {
         let units = self.finished_at_units();
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
-    /// Judges the cost of the run. It is decided only if all requests were served.
+    /// Judges the cost of the run by the bounds in `price`. If the bounds are kept, they hold for
+    /// the run only if all requests were served; otherwise the judgement is incomplete.
     pub(crate) fn cost(&self, price: &CostBound) -> Finding {
         let lock = self.judgement(Property::StarvationFreedom.name());
         let all = lock.or_else(|| self.judgement(Property::Progress.name()));
         let served = all == Some(Judgement::Holds);
         let objection = match price.cost.per {
             // Each election is judged by itself: a cheap one does not pay for an expensive one.
-            Per::Election => self.metrics.elections.iter().find_map(|election| {
+            CostUnit::Election => self.metrics.elections.iter().find_map(|election| {
                 let complete = u64::from(served && election.is_complete);
                 price.objection(election.messages, complete, 1)
             }),
@@ -205,7 +217,7 @@ impl Report {
     }
 
     fn counts(&self, property: Property) -> bool {
-        match (&self.counted, property) {
+        match (&self.failure_properties, property) {
             (_, Property::Custom(_)) => true,
             (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),
             (None, _) => property.report_condition() == ReportCondition::Expected,
@@ -213,19 +225,19 @@ impl Report {
     }
 }
 
-/// Converts ticks to units.
+/// Converts a duration in ticks to units.
 pub(crate) fn in_units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
-/// Returns true if the workload issues any request.
+/// Returns true if the workload requests locks or elections.
 fn has_requests(settings: &Settings) -> bool {
     settings.workload.locking.is_some() || settings.workload.initiators.is_some()
 }
 
 fn blocked(core: &Core) -> Vec<ProcessId> {
     let mut blocked: Vec<ProcessId> =
-        core.lock_users.iter().flat_map(|users| users.stuck().collect::<Vec<_>>()).collect();
+        core.lock_users.iter().flat_map(|users| users.waiting().collect::<Vec<_>>()).collect();
     if core.settings.workload.initiators.is_some() {
         blocked.extend(core.beliefs.unsettled(core.liveness.as_slice()));
     }
@@ -237,16 +249,17 @@ fn blocked(core: &Core) -> Vec<ProcessId> {
     blocked
 }
 
-fn stuck(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<BlockKind> {
+fn block_kind(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<BlockKind> {
     if decided {
         return (!blocked.is_empty()).then_some(BlockKind::Deadlock);
     }
-    let waiting = core.lock_users.iter().any(|users| users.stuck().next().is_some());
+    let waiting = core.lock_users.iter().any(|users| users.waiting().next().is_some());
     let passed = core.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass().current_bypass());
     (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
 }
 
-/// This many entries of one process during an open wait suggest starvation.
+/// If one process enters this many times during an unfinished wait of another, starvation is
+/// suspected.
 const STARVATION_THRESHOLD: u32 = 10;
 
 fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
@@ -255,7 +268,7 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
     if let Some(mutex) = &core.monitors.mutex {
         findings = mutex.findings();
         let waiting: Vec<ProcessId> = match (&core.lock_users, decided) {
-            (Some(users), true) => users.stuck().collect(),
+            (Some(users), true) => users.waiting().collect(),
             _ => Vec::new(),
         };
         let starvation = starvation_freedom(core, decided, &waiting);
@@ -287,15 +300,16 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
     findings
 }
 
-/// Judges starvation freedom: all processes that wait for the lock enter. A run that was cut short
-/// decides nothing.
+/// Judges starvation freedom: each process that waits for the lock enters. Incomplete if the final
+/// state of the run is not decisive (`decided` is false).
 fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Finding {
     let property = Property::StarvationFreedom;
     Finding { property, ..progress(core, decided, waiting) }
 }
 
-/// Judges deadlock freedom: while processes wait, some process enters. If the run is conclusive,
-/// either all are served or no process is served any more.
+/// Judges deadlock freedom: while processes wait, some process enters. The judgement is that on
+/// starvation freedom: in a run whose final state is decisive, either no process waits, or no
+/// process enters any more.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {
@@ -310,7 +324,7 @@ fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
 }
 
 fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {
-    let waits = core.lock_users.is_none() && core.metrics.waiting.now() > 0;
+    let waits = core.lock_users.is_none() && core.metrics.waiting.current() > 0;
     match blocked.first() {
         Some(first) => {
             let others = blocked.len() - 1;

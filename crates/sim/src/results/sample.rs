@@ -1,4 +1,4 @@
-//! Statistics of many values that can be merged in any order.
+//! Statistics of many values. The statistics of several parts can be merged in any order.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::moments::Moments;
 
-/// Millionths in a unit.
+/// Number of millionths in a unit.
 const SCALE: f64 = 1e6;
 
-/// Bits of a value that tell its bucket: values of one bucket differ by at most 0.1 %.
+/// Number of leading bits of a value that determine its bucket. Values in one bucket differ by at
+/// most 0.1 %.
 const BUCKET_BITS: u32 = 11;
 
 /// Statistics of many values, each a whole number of millionths.
 ///
-/// Sums are exact, and each bucket of the quantiles keeps its smallest value. Therefore the merged
-/// statistics of parts are those of the whole, to the last bit, in any order of the parts. The
-/// memory does not grow with the number of values: there are at most 1024 buckets for each power of
-/// two.
+/// Sums are exact, and each bucket of values keeps its smallest value. Therefore the statistics
+/// that are merged from parts equal those of the whole, to the last bit, in any order of the parts.
+/// The memory does not grow with the number of values: there are at most 1024 buckets for each
+/// power of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     count: u64,
     sum: u128,
     squares: u128,
     max: u64,
-    /// By bucket: the smallest value, and the number of values.
+    /// For each non-empty bucket, by number: the smallest value in it, and the number of its
+    /// values.
     buckets: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -38,7 +40,7 @@ impl Sample {
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
-        // A sum beyond the range needs values of years in ticks, a million times.
+        // The sum exceeds 128 bits only after a million values that are as long as years, in ticks.
         self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
         self.max = self.max.max(value);
         let bucket = self.buckets.entry(bucket(value)).or_insert((value, 0));
@@ -64,9 +66,8 @@ impl Sample {
         self.count
     }
 
-    /// Returns the quantile of a share in thousandths, 0 to 1000, in units: the smallest value such
-    /// that at least this share of all values is at most as large. It is exact to 0.1 %. Returns 0
-    /// without values.
+    /// Returns a quantile, in units: the smallest value such that at least `thousandths`/1000 of
+    /// all values are at most as large. It is exact to 0.1 %. Returns 0 without values.
     pub fn quantile(&self, thousandths: u64) -> f64 {
         let rank = (u128::from(self.count) * u128::from(thousandths)).div_ceil(1000).max(1);
         let mut seen = 0;
@@ -79,14 +80,15 @@ impl Sample {
         0.0
     }
 
-    /// Returns the moments, in units.
+    /// Returns the moments of all values, converted from millionths to units.
     pub fn moments(&self) -> Moments {
         if self.count == 0 {
             return Moments::new();
         }
         let count = u128::from(self.count);
         let mean = self.sum as f64 / self.count as f64;
-        // The difference of two large numbers: exact as integers, and close to 0 as floats.
+        // This is the difference of two large numbers. Integers keep it exact, and floats would
+        // lose it.
         let exact = count.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum));
         let scaled = match exact {
             Some((squares, sum)) => squares.saturating_sub(sum) as f64,
@@ -102,7 +104,8 @@ fn in_units(millionths: u64) -> f64 {
     millionths as f64 / SCALE
 }
 
-/// Returns the bucket of a value. Buckets are in the order of their values.
+/// Returns the number of the bucket of a value. A bucket with a larger number contains larger
+/// values.
 fn bucket(value: u64) -> u32 {
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BUCKET_BITS);
     // The product is below 54 · 1024, and the rest has eleven bits.

@@ -1,3 +1,5 @@
+//! Statistics over the reports of many runs.
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -25,16 +27,16 @@ pub struct Summary {
     incomplete: BTreeMap<Property, u64>,
 }
 
-/// Number of runs that violated a property, and an example.
+/// Number of runs that violated a property, and an example of such a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     /// Number of runs with a violation.
     pub runs: u64,
     /// True if a violation of this property makes a run a failure.
-    pub counts: bool,
+    pub is_failure: bool,
     /// Seed of the first run with a violation. `None` if there is none.
     pub first_seed: Option<u64>,
-    /// Description of the violation in that run.
+    /// Description of the violation in the run with the seed `first_seed`.
     pub message: String,
 }
 
@@ -65,7 +67,7 @@ impl Summary {
             *self.incomplete.entry(finding.property).or_default() += 1;
         }
         for finding in report.failures() {
-            self.violated.entry(finding.property).or_default().counts = true;
+            self.violated.entry(finding.property).or_default().is_failure = true;
         }
         for finding in report.findings.iter().filter(|f| f.judgement == Judgement::Violated) {
             let violations = self.violated.entry(finding.property).or_default();
@@ -83,13 +85,14 @@ impl Summary {
         self.runs
     }
 
-    /// Returns the moments of a measurement. `path` is its path in the report, such as
-    /// `messages.by_kind.token`.
+    /// Returns the statistics of one measurement over all runs. `path` is its path in the
+    /// serialized report, such as `messages.by_kind.token`. Returns `None` if no run had this
+    /// measurement.
     pub fn figure(&self, path: &str) -> Option<&Moments> {
         self.figures.get(path)
     }
 
-    /// Returns all measurements, by path.
+    /// Returns the statistics of all measurements, each with its path in the serialized report.
     pub fn figures(&self) -> impl Iterator<Item = (&str, &Moments)> {
         self.figures.iter().map(|(path, moments)| (path.as_str(), moments))
     }
@@ -105,7 +108,8 @@ impl Summary {
     }
 }
 
-/// Collects all numbers in nested JSON objects, by path.
+/// Collects all numbers of nested JSON objects in `figures`, by path. `path` is the path of
+/// `value`.
 fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     match value {
         Value::Number(number) => {
@@ -121,8 +125,8 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns true if a measurement counts messages of one kind. If it is missing in a run, the count
-/// is 0.
+/// Returns true if the measurement with this path counts messages of one kind. If a run lacks such
+/// a measurement, the count is 0.
 fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }

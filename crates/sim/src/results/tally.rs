@@ -1,3 +1,5 @@
+//! Accumulators of one measurement: durations, and a number that changes over time.
+
 /// Number, sum and maximum of measured durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -16,7 +18,7 @@ impl Tally {
         self.longest = self.longest.max(ticks);
     }
 
-    /// Returns the mean, in ticks; 0 without measurements.
+    /// Returns the mean of the durations, in ticks; 0 without measurements.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total as f64 / self.count as f64 }
     }
@@ -39,23 +41,24 @@ impl Gauge {
         self.highest = self.highest.max(self.now);
     }
 
-    /// Extends the mean to `time`, with the current number.
+    /// Includes the current number in the mean up to the time `time`.
     pub(crate) fn settle(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;
     }
 
-    pub(crate) const fn now(&self) -> u64 {
+    pub(crate) const fn current(&self) -> u64 {
         self.now
     }
 
-    /// Returns the mean from time 0 to the last change; 0 if no time has passed.
+    /// Returns the time-weighted mean from time 0 to the last change, or to the end of the run; 0
+    /// if no time has passed.
     pub fn mean(&self) -> f64 {
         if self.since == 0 { 0.0 } else { self.area as f64 / self.since as f64 }
     }
 }
 
-/// Returns a part of a whole, such as a mean; 0 if the whole is 0.
+/// Returns `part` divided by `whole`; 0 if `whole` is 0.
 pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

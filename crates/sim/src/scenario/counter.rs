@@ -2,10 +2,10 @@
 //! three instructions. Instructions of different threads may interleave.
 //!
 //! ```
-//! use tenure_sim::scenario::counter::{Race, Statements};
+//! use tenure_sim::scenario::counter::{Race, Atomicity};
 //!
 //! let race = Race::new(5, [1, -1]);
-//! let finals = race.finals(Statements::Interruptible);
+//! let finals = race.finals(Atomicity::Interruptible);
 //! assert_eq!(finals.into_iter().collect::<Vec<_>>(), [(4, 9), (5, 2), (6, 9)]);
 //! ```
 
@@ -22,21 +22,22 @@ pub struct Race {
     changes: Vec<i64>,
 }
 
-/// Whether other threads may interrupt a statement.
+/// Atomicity of a statement: the points at which threads may interleave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statements {
+pub enum Atomicity {
     /// Threads may interleave after each instruction.
     Interruptible,
-    /// Threads may interleave only between statements, as if each held a lock.
+    /// Threads may interleave only between statements, as if each statement were executed under a
+    /// lock.
     Atomic,
 }
 
-/// Effect that one instruction has.
+/// Effect of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A thread has changed its register.
     Register {
-        /// Thread, from 1.
+        /// Number of the thread; 1 is the first.
         thread: usize,
         /// New value of its register.
         value: i64,
@@ -55,14 +56,14 @@ impl fmt::Display for Step {
 }
 
 impl Race {
-    /// Creates a race. `start` is the initial value of the counter, and `changes` has the number
-    /// that each thread adds.
+    /// Creates a race. `start` is the initial value of the counter, and `changes` contains the
+    /// number that each thread adds to it.
     pub fn new(start: i64, changes: impl Into<Vec<i64>>) -> Self {
         Race { start, changes: changes.into() }
     }
 
-    /// Runs one schedule and returns the effects of its instructions. The schedule lists for each
-    /// instruction the thread that executes it, from 1.
+    /// Runs one schedule and returns the effects of its instructions. For each instruction, the
+    /// schedule contains the number of the thread that executes it; 1 is the first thread.
     ///
     /// # Panics
     ///
@@ -98,10 +99,10 @@ impl Race {
     }
 
     /// Returns every possible schedule.
-    pub fn schedules(&self, statements: Statements) -> Vec<Vec<usize>> {
-        let (turns, length) = match statements {
-            Statements::Interruptible => (INSTRUCTIONS, 1),
-            Statements::Atomic => (1, INSTRUCTIONS),
+    pub fn schedules(&self, atomicity: Atomicity) -> Vec<Vec<usize>> {
+        let (turns, length) = match atomicity {
+            Atomicity::Interruptible => (INSTRUCTIONS, 1),
+            Atomicity::Atomic => (1, INSTRUCTIONS),
         };
         let mut schedules = Vec::new();
         interleave(&mut vec![turns; self.changes.len()], length, &mut Vec::new(), &mut schedules);
@@ -109,9 +110,9 @@ impl Race {
     }
 
     /// Returns the final values of the counter, with the number of schedules that lead to each.
-    pub fn finals(&self, statements: Statements) -> BTreeMap<i64, usize> {
+    pub fn finals(&self, atomicity: Atomicity) -> BTreeMap<i64, usize> {
         let mut finals = BTreeMap::new();
-        for schedule in self.schedules(statements) {
+        for schedule in self.schedules(atomicity) {
             let last = self.run(&schedule).into_iter().rev().find_map(|step| match step {
                 Step::Counter(value) => Some(value),
                 Step::Register { .. } => None,
@@ -122,8 +123,8 @@ impl Race {
     }
 }
 
-/// Generates all orders of the remaining turns. In each turn, a thread executes `length`
-/// instructions.
+/// Generates all orders of the remaining turns of the threads. In each turn, a thread executes
+/// `length` instructions.
 fn interleave(
     left: &mut Vec<usize>,
     length: usize,

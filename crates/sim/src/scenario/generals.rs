@@ -3,9 +3,10 @@
 //! The stronger army leads. It sends a message, waits, and attacks. The other army attacks when it
 //! receives the message. The delay of a message is between `min` and `max`.
 //!
-//! If the leader waits for `min`, the other army attacks at most `max − min` later, and never
-//! earlier. If the leader waits for the mean delay, the worst case is half as long, but either army
-//! may be first. Without a bound on the delay, the time between the attacks has no bound.
+//! If the leader waits for `min`, the other army attacks at most `max − min` later than the leader,
+//! and never earlier. If the leader waits for the mean of `min` and `max`, the two attacks are at
+//! most half as far apart, but either army may be first. Without a bound on the delay, the time
+//! between the attacks has no bound.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Delay, Effects, EventViews, Group, LocalTime, ProcessId, Protocol, labelled};
@@ -36,7 +37,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the stronger army, or the first of equals.
+    /// Returns the stronger army. If both are equally strong, returns the first.
     pub fn leader(&self) -> ProcessId {
         let [first, second] = self.strengths;
         ProcessId(u32::from(first < second))

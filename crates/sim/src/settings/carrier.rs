@@ -16,13 +16,14 @@ pub struct Carrier {
     offsets: Arc<[usize]>,
 }
 
-/// The next vertex of the route between each pair of vertices.
+/// Routes between all pairs of vertices: for each pair, the next vertex of the route.
 #[derive(Clone, Debug, PartialEq)]
 struct Routes {
     size: usize,
-    /// By target and then by vertex.
+    /// Next vertex of each route. The index is that of the target, times `size`, plus that of the
+    /// current vertex.
     next: Vec<ProcessId>,
-    /// Largest total weight of a route.
+    /// Largest total weight of the edges of a route.
     longest: u64,
 }
 
@@ -41,9 +42,9 @@ impl Carrier {
         Carrier { graph, routes: None, offsets: offsets.into() }
     }
 
-    /// Creates a physical network below the links of an algorithm, which does not know the network.
-    /// Each message takes a path with the smallest total weight. A vertex forwards messages even
-    /// while its process is down.
+    /// Creates a physical network below the links of an algorithm. The algorithm does not know this
+    /// network. Each message takes a path with the smallest total weight. A vertex forwards
+    /// messages even while its process is down.
     ///
     /// # Errors
     ///
@@ -51,32 +52,33 @@ impl Carrier {
     pub fn overlay(graph: Arc<Graph>) -> Result<Self, SettingsError> {
         let size = graph.vertices();
         if size > MAX_OVERLAY_SIZE {
-            return Err(SettingsError::Overlay { size, most: MAX_OVERLAY_SIZE });
+            return Err(SettingsError::TooLargeForOverlay { size, most: MAX_OVERLAY_SIZE });
         }
-        let routes = Routes::of(&graph).ok_or(SettingsError::Disconnected)?;
+        let routes = Routes::of(&graph).ok_or(SettingsError::DisconnectedNetwork)?;
         Ok(Carrier { routes: Some(Arc::new(routes)), ..Carrier::direct(graph) })
     }
 
-    /// Returns the graph.
+    /// Returns the graph whose edges carry the messages.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph
     }
 
-    /// True if messages may take several edges.
+    /// Returns true if messages may take several edges.
     pub fn is_overlay(&self) -> bool {
         self.routes.is_some()
     }
 
-    /// Returns the largest total weight of a route.
-    pub fn longest(&self) -> u64 {
+    /// Returns the largest total weight of the edges of a route.
+    pub fn longest_route(&self) -> u64 {
         match &self.routes {
             Some(routes) => routes.longest,
             None => self.graph.edges().map(|(_, _, weight)| weight).max().unwrap_or(1),
         }
     }
 
-    /// Returns the next vertex on the way of a message. An algorithm that leaves its graph sends
-    /// over an edge of weight 1 that is not counted.
+    /// Returns the next vertex after `at` on the route of a message to `to`. Without an overlay
+    /// this is `to` itself, even if the graph has no such edge. The message then takes an edge of
+    /// weight 1 that is not counted.
     pub(crate) fn next(&self, at: ProcessId, to: ProcessId) -> ProcessId {
         match &self.routes {
             Some(routes) => routes.next[to.index() * routes.size + at.index()],
@@ -85,12 +87,13 @@ impl Carrier {
     }
 
     /// Returns the weight of an edge, and its position in a list of the edges of all vertices.
+    /// Returns `None` if the graph has no such edge.
     pub(crate) fn edge(&self, from: ProcessId, to: ProcessId) -> Option<(u64, usize)> {
         let place = self.graph.neighbours(from).binary_search(&to).ok()?;
         Some((self.graph.weight(from, to)?, self.offsets[from.index()] + place))
     }
 
-    /// Returns the number of edges, where each direction counts.
+    /// Returns the number of directed edges: each edge of the graph counts twice.
     pub(crate) fn directed_edges(&self) -> usize {
         2 * self.graph.edge_count()
     }
@@ -144,7 +147,7 @@ mod tests {
                     longest = longest.max(weight);
                 }
             }
-            assert_eq!(carrier.longest(), longest);
+            assert_eq!(carrier.longest_route(), longest);
         }
     }
 
@@ -160,14 +163,14 @@ mod tests {
         }
         assert!(seen.into_iter().all(|it| it));
         assert_eq!(carrier.edge(ProcessId(0), ProcessId(8)), None);
-        assert_eq!((carrier.longest(), carrier.is_overlay()), (1, false));
+        assert_eq!((carrier.longest_route(), carrier.is_overlay()), (1, false));
     }
 
     #[test]
     fn rejects_disconnected_network() {
         let graph = Graph::new(3, [(ProcessId(0), ProcessId(1), 1)]).unwrap();
-        assert_eq!(Carrier::overlay(Arc::new(graph)), Err(SettingsError::Disconnected));
+        assert_eq!(Carrier::overlay(Arc::new(graph)), Err(SettingsError::DisconnectedNetwork));
         let large = Carrier::overlay(Arc::new(Graph::line(1001)));
-        assert!(matches!(large, Err(SettingsError::Overlay { size: 1001, .. })));
+        assert!(matches!(large, Err(SettingsError::TooLargeForOverlay { size: 1001, .. })));
     }
 }

@@ -5,13 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::{Order, ProcessId, Timing};
-use tenure_trace::units::exact as units;
+use tenure_trace::units::format_ticks as units;
 
 use crate::settings::distribution::{Distribution, parse_units};
 use crate::settings::error::SettingsError;
 use crate::settings::fault::{Chance, Fault, Memory, Recovery};
 use crate::settings::workload::{BackgroundTraffic, Entries, Initiators, Pattern};
-use crate::settings::{Detector, Settings};
+use crate::settings::{DetectorSettings, Settings};
 
 /// Defines the parser and the formatter of a type.
 macro_rules! words {
@@ -35,11 +35,11 @@ fn wrong(text: &str, message: &'static str) -> SettingsError {
     SettingsError::InvalidText { text: text.to_owned(), message }
 }
 
-/// Processes by their numbers: `1,2`.
+/// List of processes. As text, their numbers: `1,2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Processes(pub Vec<ProcessId>);
+pub struct ProcessList(pub Vec<ProcessId>);
 
-/// Parses the number of a process; 1 is the first.
+/// Parses the number of a process. The number of the first process is 1.
 ///
 /// # Errors
 ///
@@ -50,9 +50,9 @@ pub fn parse_process(text: &str) -> Result<ProcessId, SettingsError> {
     number.map(ProcessId).ok_or_else(wrong)
 }
 
-words! { Processes,
+words! { ProcessList,
     read(text) {
-        text.split(',').map(parse_process).collect::<Result<_, _>>().map(Processes)
+        text.split(',').map(parse_process).collect::<Result<_, _>>().map(ProcessList)
     }
     write(this, f) {
         f.write_str(&listed(this.0.iter().map(|process| process.number())))
@@ -67,13 +67,13 @@ words! { Initiators,
     read(text) {
         match text {
             "all" => Ok(Initiators::All),
-            _ => text.parse().map(|Processes(processes)| Initiators::Listed(processes)),
+            _ => text.parse().map(|ProcessList(processes)| Initiators::Listed(processes)),
         }
     }
     write(this, f) {
         match this {
             Initiators::All => f.write_str("all"),
-            Initiators::Listed(listed) => Processes(listed.clone()).fmt(f),
+            Initiators::Listed(listed) => ProcessList(listed.clone()).fmt(f),
         }
     }
 }
@@ -93,12 +93,12 @@ words! { Entries,
     }
 }
 
-/// A process that enters more often than the others: `3:50`.
+/// A process that enters more often than the others. As text, `3:50`: process 3 enters 50 times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotProcess {
     /// Process that enters more often than the others.
     pub process: ProcessId,
-    /// Number of entries; 10 by default.
+    /// Number of entries of this process; 10 if the text contains none.
     pub entries: u32,
 }
 
@@ -114,9 +114,9 @@ words! { HotProcess,
     }
 }
 
-/// Latency from one process to another: `1-2=5..9`.
+/// Latency from one process to another, in units. As text, `1-2=5..9`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
+pub struct LinkLatency {
     /// Sender of the messages.
     pub from: ProcessId,
     /// Receiver of the messages.
@@ -125,7 +125,7 @@ pub struct Link {
     pub latency: Distribution,
 }
 
-words! { Link,
+words! { LinkLatency,
     read(text) {
         let no_link = || wrong(text, "expected a link and its latency, such as 1-2=5..9");
         let (link, latency) = text.split_once('=').ok_or_else(no_link)?;
@@ -134,7 +134,7 @@ words! { Link,
         if from == to {
             return Err(wrong(link, "expected two different processes"));
         }
-        Ok(Link { from, to, latency: latency.parse()? })
+        Ok(LinkLatency { from, to, latency: latency.parse()? })
     }
     write(this, f) {
         write!(f, "{}-{}={}", this.from.number(), this.to.number(), this.latency)
@@ -156,7 +156,7 @@ words! { Chance,
 ///
 /// # Errors
 ///
-/// If the text is not a number, or not in 0 to below 1.
+/// If the text is not a number, or if the number is negative or at least 1.
 pub fn parse_drift(text: &str) -> Result<u32, SettingsError> {
     let rate: Option<f64> = text.parse().ok();
     let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
@@ -168,27 +168,29 @@ fn drift(millionths: u32) -> String {
     (f64::from(millionths) / 1e6).to_string()
 }
 
-/// Recovery of a crashed process: at a time, `3@50`, or after each of its crashes, `3@+5`; with its
-/// stable state, or without, `3@50:forgetful`.
+/// Recovery of a crashed process. As text, `3@50`: process 3 recovers at time 50. `3@+5`: it
+/// recovers 5 units after each of its crashes. `3@50:forgetful`: it recovers without its stable
+/// state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryOption {
     /// Process that recovers.
     pub process: ProcessId,
     /// True if the time is counted from each crash of the process.
     pub from_crash: bool,
-    /// Time in ticks.
+    /// Time of the recovery or, if `from_crash` is true, duration of the downtime, in ticks.
     pub ticks: u64,
     /// State after the recovery.
     pub memory: Memory,
 }
 
 impl RecoveryOption {
-    /// Adds the recovery to the faults.
+    /// Adds the recovery to the faults of a run. If `from_crash` is true, this changes the crashes
+    /// of the process in `faults`.
     ///
     /// # Errors
     ///
-    /// If the time counts from a crash, and the process has none.
-    pub fn join(self, faults: &mut Vec<Fault>) -> Result<(), SettingsError> {
+    /// If `from_crash` is true and `faults` contains no crash of the process.
+    pub fn add_to(self, faults: &mut Vec<Fault>) -> Result<(), SettingsError> {
         let RecoveryOption { process, ticks, memory, .. } = self;
         if !self.from_crash {
             faults.push(Fault::Recover { process, at: ticks, memory });
@@ -199,7 +201,7 @@ impl RecoveryOption {
             if let Fault::Crash { process: whose, recovery, .. } = fault
                 && *whose == process
             {
-                *recovery = Some(Recovery { after: ticks, memory });
+                *recovery = Some(Recovery { downtime: ticks, memory });
                 follows = Ok(());
             }
         }
@@ -257,7 +259,7 @@ words! { Fault,
                 if until.is_some_and(|until| until < from) {
                     return Err(wrong(value, "ends before it begins; swap the two times"));
                 }
-                let Processes(side) = side.parse()?;
+                let ProcessList(side) = side.parse()?;
                 Ok(Fault::Partition { side, from, until })
             }
             _ => Err(wrong(text, "expected crash, recover or partition, and a time")),
@@ -272,7 +274,7 @@ words! { Fault,
             }
             Fault::Partition { ref side, from, until } => {
                 let until = until.map_or(String::new(), units);
-                write!(f, "partition {}@{}..{until}", Processes(side.clone()), units(from))
+                write!(f, "partition {}@{}..{until}", ProcessList(side.clone()), units(from))
             }
             // No option expresses this fault.
             Fault::Suspicion { observer, peer, .. } => write!(f, "{observer} suspects {peer}"),
@@ -292,7 +294,7 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
         option("initiators", initiators);
     }
     if !settings.down.is_empty() {
-        option("down", &Processes(settings.down.clone()));
+        option("down", &ProcessList(settings.down.clone()));
     }
     locking(settings, &mut option);
     network(settings, &mut option);
@@ -316,7 +318,8 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     command
 }
 
-/// Returns the options that recreate the group: its size and ranks. Each is preceded by a space.
+/// Returns the command-line options that recreate the group: its size and its ranks. Each option is
+/// preceded by a space.
 pub fn group_options(settings: &Settings) -> String {
     let size = format!(" -n {}", settings.size);
     let ranks = settings.ranks.iter();
@@ -363,7 +366,7 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
         None => {}
     }
     for (name, chance) in [("lose", network.loss), ("duplicate", network.duplication)] {
-        if chance.possible() {
+        if chance.can_occur() {
             option(name, &chance);
         }
     }
@@ -383,7 +386,7 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
     if time.step != Distribution::ZERO {
         option("step", &time.step);
     }
-    if let Some(detector) = settings.detector.filter(|it| *it != Detector::default()) {
+    if let Some(detector) = settings.detector.filter(|it| *it != DetectorSettings::default()) {
         option("suspect-after", &detector.delay);
     }
 }
@@ -392,12 +395,13 @@ const fn has_option(fault: &Fault) -> bool {
     !matches!(fault, Fault::Suspicion { .. })
 }
 
-/// Returns the recoveries that follow crashes.
+/// Returns one option for each different automatic recovery that the settings configure after
+/// crashes.
 fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {
         if let Fault::Crash { process, recovery: Some(recovery), .. } = *fault {
-            let Recovery { after: ticks, memory } = recovery;
+            let Recovery { downtime: ticks, memory } = recovery;
             let recovery_option = RecoveryOption { process, from_crash: true, ticks, memory };
             if !automatic_recoveries.contains(&recovery_option) {
                 automatic_recoveries.push(recovery_option);
@@ -421,7 +425,7 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
 /// Returns the settings that no command-line option can express. Such a run can be repeated only
 /// through the library.
 pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
-    let limited = |chance: &Chance| chance.possible() && chance.most.is_some();
+    let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
     let latency = settings.network.latency.usual();
     let plain = |background_traffic: &BackgroundTraffic| {
         background_traffic.react && background_traffic.latency == latency
@@ -451,7 +455,8 @@ mod tests {
     use super::*;
     use crate::settings::fault::CrashTrigger;
 
-    /// Asserts that formatting and parsing are inverse.
+    /// Asserts that formatting and parsing are inverse for the texts in `right`, and that the texts
+    /// in `wrong` are rejected.
     #[track_caller]
     fn both_ways<T>(right: &[&str], wrong: &[&str])
     where
@@ -468,11 +473,14 @@ mod tests {
 
     #[test]
     fn units_round_trip() {
-        both_ways::<Processes>(&["1", "3,1,2"], &["", "0", "1,", "P1", "-1"]);
+        both_ways::<ProcessList>(&["1", "3,1,2"], &["", "0", "1,", "P1", "-1"]);
         both_ways::<Initiators>(&["all", "2,3"], &["", "none", "0"]);
         both_ways::<Entries>(&["2", "2,1,0"], &["", "x", "-1", "1,"]);
         both_ways::<HotProcess>(&["3:50"], &["0", "3:", "3:x", "x:3"]);
-        both_ways::<Link>(&["1-2=5..9", "2-1=exp:2"], &["1-2", "1=5", "1-1=5", "0-1=5", "1-2="]);
+        both_ways::<LinkLatency>(
+            &["1-2=5..9", "2-1=exp:2"],
+            &["1-2", "1=5", "1-1=5", "0-1=5", "1-2="],
+        );
         both_ways::<Chance>(&["0", "0.1", "1"], &["1.5", "-0.1", "NaN", "x"]);
         both_ways::<Distribution>(
             &["0", "1", "1.5", "0.000001", "1..3", "exp:2", "lognormal:1,0.5"],

@@ -1,3 +1,5 @@
+//! Configuration of the algorithm, for all processes or for each of them.
+
 use tenure_core::ProcessId;
 
 use crate::settings::error::SettingsError;
@@ -22,7 +24,7 @@ impl<C> Configs<C> {
     pub(crate) fn check(&self, size: u32) -> Result<(), SettingsError> {
         match self {
             Configs::Each(configs) if configs.len() != size as usize => {
-                Err(SettingsError::Configs { size, listed: configs.len() })
+                Err(SettingsError::WrongConfigCount { size, listed: configs.len() })
             }
             _ => Ok(()),
         }

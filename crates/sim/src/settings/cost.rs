@@ -1,14 +1,14 @@
-//! Kind of a workload, for the formulas of theory. Reasons why a card's cost or topology is not
-//! judged.
+//! Determines the kind of a workload, for the formulas of theory, and the reasons why a card's cost
+//! or topology is not judged.
 
 use tenure_core::theory::WorkloadKind;
-use tenure_core::{Card, Per, Service};
+use tenure_core::{Card, CostUnit, Service};
 
 use crate::settings::Settings;
 use crate::settings::workload::{Entries, Initiators, Pattern};
 
 impl Settings {
-    /// Returns the kind of workload that theory has formulas for. Returns `None` if the workload
+    /// Returns the kind of this workload in the formulas of theory. Returns `None` if the workload
     /// has no request. `drawn` is true if each of many runs draws its own ranks, so that theory
     /// predicts a mean.
     pub fn workload_kind(&self, service: Service, drawn: bool) -> Option<WorkloadKind> {
@@ -25,7 +25,7 @@ impl Settings {
         let locking = self.workload.locking.as_ref()?;
         Some(match (&locking.pattern, &locking.entries) {
             (Pattern::Sequential { .. }, _) => WorkloadKind::OneAtATime,
-            (_, Entries::Each(each)) if *each > 0 => WorkloadKind::Alike,
+            (_, Entries::Each(each)) if *each > 0 => WorkloadKind::AllEquallyOften,
             _ => WorkloadKind::Other,
         })
     }
@@ -34,8 +34,8 @@ impl Settings {
     pub fn is_undisturbed(&self) -> bool {
         self.faults.is_empty()
             && self.down.is_empty()
-            && !self.network.loss.possible()
-            && !self.network.duplication.possible()
+            && !self.network.loss.can_occur()
+            && !self.network.duplication.can_occur()
     }
 
     fn has_equal_ranks(&self) -> bool {
@@ -44,7 +44,8 @@ impl Settings {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Returns the reason why the topology is not judged. `None` if it is judged.
+    /// Returns the reason why no run with these settings is judged by the topology on the card.
+    /// Returns `None` if runs are judged.
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_judged_links(), "its card names no ring and no graph"),
@@ -57,10 +58,10 @@ impl Settings {
     /// applies.
     pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
         let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
-        let elects = card.messages.per == Per::Election;
+        let elects = card.messages.per == CostUnit::Election;
         let no_initiator = self.workload.initiators.is_none();
         let reasons = [
-            (!card.messages.whole, "its card bounds only a part of the messages"),
+            (!card.messages.is_complete, "its card bounds only a part of the messages"),
             (!card.messages.is_checkable(), "its card has no bound on messages"),
             (!self.is_undisturbed(), "its card covers only runs without faults"),
             (weak, "its card does not cover a weaker environment"),

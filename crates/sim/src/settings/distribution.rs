@@ -4,20 +4,20 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::TICKS_PER_UNIT;
-use tenure_trace::units::{exact as units, ticks};
+use tenure_trace::units::{format_ticks as units, parse_ticks};
 
 use crate::engine::random::Random;
 use crate::settings::error::SettingsError;
 
 /// A random distribution of durations, in ticks.
 ///
-/// On the command line, in units: `1.5`, `1..3`, `exp:2`, `lognormal:1,0.5` (median, deviation of
-/// the logarithm).
+/// On the command line, durations are in units: `1.5`, `1..3`, `exp:2` (mean), `lognormal:1,0.5`
+/// (median, standard deviation of the logarithm).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Constant number of ticks.
     Constant(u64),
-    /// Uniform distribution, both ends included.
+    /// Uniform distribution from `min` to `max`, both included.
     Uniform {
         /// Minimum, in ticks.
         min: u64,
@@ -33,7 +33,7 @@ pub enum Distribution {
     LogNormal {
         /// Median, in ticks.
         median: u64,
-        /// Deviation of the natural logarithm.
+        /// Standard deviation of the natural logarithm of the duration.
         sigma: f64,
     },
 }
@@ -55,7 +55,7 @@ impl Distribution {
         Distribution::Uniform { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
     }
 
-    /// Creates an exponential distribution with a mean in units.
+    /// Creates an exponential distribution with the mean `mean`, in units.
     pub const fn exponential_units(mean: u64) -> Self {
         Distribution::Exponential { mean: mean * TICKS_PER_UNIT }
     }
@@ -82,8 +82,8 @@ impl Distribution {
         ticks.min(MAX_TICKS) as u64
     }
 
-    /// Returns the maximum, in ticks; `None` if there is no bound.
-    pub const fn most(&self) -> Option<u64> {
+    /// Returns the longest duration that can be drawn, in ticks; `None` if there is no bound.
+    pub const fn max_ticks(&self) -> Option<u64> {
         match *self {
             Distribution::Constant(ticks) => Some(ticks),
             Distribution::Uniform { max, .. } => Some(max),
@@ -106,7 +106,7 @@ impl Distribution {
                 Err(SettingsError::BackwardRange { setting, min, max })
             }
             Distribution::LogNormal { sigma, .. } if !(sigma.is_finite() && sigma >= 0.0) => {
-                Err(SettingsError::Deviation { setting, sigma })
+                Err(SettingsError::InvalidDeviation { setting, sigma })
             }
             _ => Ok(()),
         }
@@ -121,7 +121,7 @@ impl Distribution {
 pub fn parse_units(text: &str) -> Result<u64, SettingsError> {
     let message = "expected units such as 10 or 2.5";
     let wrong = || SettingsError::InvalidText { text: text.to_owned(), message };
-    ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
+    parse_ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
 }
 
 impl FromStr for Distribution {

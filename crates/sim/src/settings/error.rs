@@ -1,8 +1,10 @@
+//! Errors of settings, and the checks that report them.
+
 use std::collections::BTreeSet;
 
 use tenure_core::monitors::NeighboursOnly;
 use tenure_core::{Bound, Card, Crashes, ProcessId, Service, SystemModel, Timing, UnmetAssumption};
-use tenure_trace::units::exact as units;
+use tenure_trace::units::format_ticks as units;
 
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
@@ -15,7 +17,7 @@ pub enum SettingsError {
     /// A group without processes.
     #[error("invalid group size 0: expected at least 1 process")]
     EmptyGroup,
-    /// A group whose processes exceed the memory.
+    /// A group whose processes do not fit into memory.
     #[error("{size} processes do not fit into memory: use a smaller group")]
     TooLarge {
         /// Number of processes.
@@ -38,10 +40,10 @@ pub enum SettingsError {
     InvalidText {
         /// Text of the invalid value.
         text: String,
-        /// Problem and expected form.
+        /// Description of the problem and of the expected form.
         message: &'static str,
     },
-    /// A recovery after crashes for a process that never crashes.
+    /// A recovery that follows each crash, for a process that never crashes.
     #[error(
         "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
          time, such as {0}@50", process.number()
@@ -50,9 +52,9 @@ pub enum SettingsError {
         /// Process that recovers.
         process: ProcessId,
     },
-    /// A latency per link in a group that is too large for it.
+    /// A latency for each link, in a group that is too large for so many latencies.
     #[error("--link-latency is for groups of up to {most}, not {size}")]
-    Links {
+    TooLargeForLinkLatencies {
         /// Number of processes.
         size: u32,
         /// Maximum number of processes.
@@ -63,14 +65,14 @@ pub enum SettingsError {
     BackwardRange {
         /// Name of the setting that has the range.
         setting: &'static str,
-        /// Lower end, in ticks.
+        /// Start of the range, in ticks.
         min: u64,
-        /// Upper end, in ticks.
+        /// End of the range, in ticks.
         max: u64,
     },
-    /// A deviation that is negative or not a number.
+    /// A standard deviation that is negative or not a number.
     #[error("invalid deviation {sigma} for the {setting}: expected 0 or more")]
-    Deviation {
+    InvalidDeviation {
         /// Name of the setting that has the deviation.
         setting: &'static str,
         /// Value that was given.
@@ -78,7 +80,7 @@ pub enum SettingsError {
     },
     /// A probability outside 0 to 1.
     #[error("invalid probability {probability} for {setting}: expected 0 to 1")]
-    Probability {
+    InvalidProbability {
         /// Name of the setting that has the probability.
         setting: &'static str,
         /// Value that was given.
@@ -86,15 +88,15 @@ pub enum SettingsError {
     },
     /// A process outside the group.
     #[error("{setting} names {process}, but the group is P1 to P{size}")]
-    Unknown {
-        /// Setting that names it.
+    UnknownProcess {
+        /// Name of the setting that contains the process.
         setting: &'static str,
         /// Process outside of the group.
         process: ProcessId,
         /// Size of the group.
         size: u32,
     },
-    /// A rank of two processes.
+    /// A rank that two processes have.
     #[error("rank {rank} is given twice; ranks must differ, or run beyond the assumptions")]
     DuplicateRank {
         /// Rank that occurs twice.
@@ -102,7 +104,7 @@ pub enum SettingsError {
     },
     /// Too few or too many ranks.
     #[error("{listed} ranks for {size} processes; give one for each")]
-    Ranks {
+    WrongRankCount {
         /// Number of processes.
         size: u32,
         /// Number of ranks.
@@ -110,23 +112,23 @@ pub enum SettingsError {
     },
     /// Too few or too many configurations.
     #[error("{listed} configurations for {size} processes; give one for each")]
-    Configs {
+    WrongConfigCount {
         /// Number of processes.
         size: u32,
         /// Number of configurations.
         listed: usize,
     },
-    /// The list of entries is longer than the group.
+    /// A list of entry counts that is longer than the group.
     #[error("{listed} numbers of entries for {size} processes; give at most one for each")]
-    Entries {
+    TooManyEntryCounts {
         /// Number of processes.
         size: u32,
-        /// Number of listed values.
+        /// Number of listed entry counts.
         listed: usize,
     },
-    /// An overlay of a group that is too large for it.
+    /// An overlay in a group that is too large for its routes.
     #[error("a network below the links is for groups of up to {most}, not {size}")]
-    Overlay {
+    TooLargeForOverlay {
         /// Number of processes.
         size: u32,
         /// Maximum number of processes.
@@ -134,10 +136,10 @@ pub enum SettingsError {
     },
     /// A network in which no path joins two processes.
     #[error("the network is not connected: no path joins two of its processes")]
-    Disconnected,
-    /// A network with another number of vertices than processes.
+    DisconnectedNetwork,
+    /// A network whose number of vertices is not the number of processes.
     #[error("the network has {vertices} vertices for {size} processes: expected one for each")]
-    NetworkSize {
+    WrongNetworkSize {
         /// Number of vertices.
         vertices: u32,
         /// Number of processes.
@@ -145,7 +147,7 @@ pub enum SettingsError {
     },
     /// A latency matrix that is not n × n.
     #[error("a latency for each link of {size} processes needs {size} × {size}, not {entries}")]
-    Matrix {
+    WrongMatrixSize {
         /// Number of processes.
         size: u32,
         /// Number of elements in the matrix.
@@ -153,29 +155,29 @@ pub enum SettingsError {
     },
     /// Too many partitions.
     #[error("{partitions} partitions are more than the 64 that one run can have")]
-    Partitions {
+    TooManyPartitions {
         /// Number of partitions.
         partitions: usize,
     },
     /// An unbounded duration under a timing model with bounds.
     #[error("{setting} without bound is not synchronous; give a bound or another timing")]
-    Unbounded {
+    UnboundedDuration {
         /// Name of the setting that has the duration.
         setting: &'static str,
     },
-    /// A setting that keeps synchronous rounds from ending at all processes at once.
+    /// A setting with which synchronous rounds would not end at the same time at all processes.
     #[error("{setting} is not possible in synchronous rounds; give another timing")]
-    InRounds {
+    IncompatibleWithRounds {
         /// Name of the setting.
         setting: &'static str,
     },
     /// Drift that lets a clock stop or run backwards.
     #[error("a drift of {drift_ppm} parts in a million could stop a clock; give below 1000000")]
-    Drift {
+    InvalidDrift {
         /// Given drift, in parts per million.
         drift_ppm: u32,
     },
-    /// An environment weaker than the card.
+    /// An environment that is weaker than the algorithm's card demands.
     #[error("{algorithm}: {weakness}; change it or run beyond the assumptions")]
     UnmetAssumption {
         /// Name of the algorithm.
@@ -186,7 +188,7 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    pub(crate) fn known(
+    pub(crate) fn check_process(
         setting: &'static str,
         process: ProcessId,
         size: u32,
@@ -194,19 +196,22 @@ impl SettingsError {
         if process.0 < size {
             return Ok(());
         }
-        Err(SettingsError::Unknown { setting, process, size })
+        Err(SettingsError::UnknownProcess { setting, process, size })
     }
 
-    pub(crate) fn probability(setting: &'static str, chance: Chance) -> Result<(), SettingsError> {
+    pub(crate) fn check_probability(
+        setting: &'static str,
+        chance: Chance,
+    ) -> Result<(), SettingsError> {
         if (0.0..=1.0).contains(&chance.probability) {
             return Ok(());
         }
-        Err(SettingsError::Probability { setting, probability: chance.probability })
+        Err(SettingsError::InvalidProbability { setting, probability: chance.probability })
     }
 }
 
 impl Settings {
-    /// Checks the settings by themselves, without a card.
+    /// Checks that the settings are valid for any algorithm, without a card.
     ///
     /// # Errors
     ///
@@ -219,19 +224,19 @@ impl Settings {
         self.network.latency.check(self.size)?;
         let vertices = self.network.carrier.as_ref().map(|carrier| carrier.graph().vertices());
         if let Some(vertices) = vertices.filter(|vertices| *vertices != self.size) {
-            return Err(SettingsError::NetworkSize { vertices, size: self.size });
+            return Err(SettingsError::WrongNetworkSize { vertices, size: self.size });
         }
         self.time.step.check("step")?;
         if self.time.drift_ppm >= 1_000_000 {
-            return Err(SettingsError::Drift { drift_ppm: self.time.drift_ppm });
+            return Err(SettingsError::InvalidDrift { drift_ppm: self.time.drift_ppm });
         }
-        SettingsError::probability("loss", self.network.loss)?;
-        SettingsError::probability("duplication", self.network.duplication)?;
+        SettingsError::check_probability("loss", self.network.loss)?;
+        SettingsError::check_probability("duplication", self.network.duplication)?;
         if let Some(detector) = &self.detector {
             detector.delay.check("detection delay")?;
         }
         for process in &self.down {
-            SettingsError::known("the list of crashed processes", *process, self.size)?;
+            SettingsError::check_process("the list of crashed processes", *process, self.size)?;
         }
         self.check_faults()?;
         self.workload.check(self.size)?;
@@ -243,7 +248,10 @@ impl Settings {
             return Ok(());
         }
         if self.ranks.len() != self.size as usize {
-            return Err(SettingsError::Ranks { size: self.size, listed: self.ranks.len() });
+            return Err(SettingsError::WrongRankCount {
+                size: self.size,
+                listed: self.ranks.len(),
+            });
         }
         if self.beyond_assumptions {
             return Ok(());
@@ -261,19 +269,19 @@ impl Settings {
         for fault in &self.faults {
             match fault {
                 Fault::Crash { process, .. } => {
-                    SettingsError::known("a crash", *process, self.size)?;
+                    SettingsError::check_process("a crash", *process, self.size)?;
                 }
                 Fault::Recover { process, .. } => {
-                    SettingsError::known("a recovery", *process, self.size)?;
+                    SettingsError::check_process("a recovery", *process, self.size)?;
                 }
                 Fault::Suspicion { observer, peer, .. } => {
-                    SettingsError::known("a suspicion", *observer, self.size)?;
-                    SettingsError::known("a suspicion", *peer, self.size)?;
+                    SettingsError::check_process("a suspicion", *observer, self.size)?;
+                    SettingsError::check_process("a suspicion", *peer, self.size)?;
                 }
                 Fault::Partition { side, from, until } => {
                     partitions += 1;
                     for process in side {
-                        SettingsError::known("a partition", *process, self.size)?;
+                        SettingsError::check_process("a partition", *process, self.size)?;
                     }
                     if let Some(until) = *until
                         && until < *from
@@ -285,7 +293,7 @@ impl Settings {
             }
         }
         if partitions > 64 {
-            return Err(SettingsError::Partitions { partitions });
+            return Err(SettingsError::TooManyPartitions { partitions });
         }
         Ok(())
     }
@@ -294,29 +302,31 @@ impl Settings {
         if self.timing() < Timing::Synchronous {
             return Ok(());
         }
-        if self.network.latency.most().is_none() {
-            return Err(SettingsError::Unbounded { setting: "a latency" });
+        if self.network.latency.max_ticks().is_none() {
+            return Err(SettingsError::UnboundedDuration { setting: "a latency" });
         }
-        if self.time.step.most().is_none() {
-            return Err(SettingsError::Unbounded { setting: "a step" });
+        if self.time.step.max_ticks().is_none() {
+            return Err(SettingsError::UnboundedDuration { setting: "a step" });
         }
         if self.timing() == Timing::Rounds && self.time.drift_ppm > 0 {
-            return Err(SettingsError::InRounds { setting: "a drift" });
+            return Err(SettingsError::IncompatibleWithRounds { setting: "a drift" });
         }
         if self.timing() == Timing::Rounds && self.time.step != Distribution::ZERO {
-            return Err(SettingsError::InRounds { setting: "a duration of steps" });
+            return Err(SettingsError::IncompatibleWithRounds { setting: "a duration of steps" });
         }
         Ok(())
     }
 
-    /// Completes the settings from the card: the weakest timing and channel order that the
-    /// algorithm allows, the properties that count, the number of processes inside, and fences.
+    /// Returns these settings, completed from the card. Timing, channel order and properties are
+    /// added if they are not set: the weakest timing and order that the algorithm allows, and the
+    /// properties that it promises. Also adds the links to judge, the number of processes that may
+    /// be inside at once, conflicts, and fences.
     #[must_use]
     pub fn resolved(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
         self.network.order.get_or_insert(card.order);
         let drift = Some(self.time.drift_ppm);
-        self.instrumentation.properties.get_or_insert_with(|| card.promised(drift).collect());
+        self.instrumentation.properties.get_or_insert_with(|| card.all_promises(drift).collect());
         if self.topology_exemption(card).is_none() {
             let size = self.size;
             let links = &mut self.instrumentation.links;
@@ -327,17 +337,18 @@ impl Settings {
                 self.instrumentation.most_inside.max(card.most_inside());
             let conflicts = &mut self.instrumentation.conflicts;
             *conflicts = conflicts.take().or_else(|| card.conflicts().cloned());
-            self.instrumentation.fenced &= card.fenced();
+            self.instrumentation.fenced &= card.is_fenced();
         }
         self
     }
 
-    /// Checks that the environment is at least as strong as the card demands. It always succeeds
-    /// with [`Settings::beyond_assumptions`].
+    /// Checks the settings, and that the environment is at least as strong as the card demands. The
+    /// second check is left out with [`Settings::beyond_assumptions`].
     ///
     /// # Errors
     ///
-    /// [`SettingsError::UnmetAssumption`] with the assumption that is not met.
+    /// [`SettingsError`] if the settings are invalid; [`SettingsError::UnmetAssumption`] with the
+    /// first assumption that is not met.
     pub fn check_against(&self, card: &Card) -> Result<(), SettingsError> {
         self.clone().resolved(card).check()?;
         if self.beyond_assumptions {
@@ -351,13 +362,14 @@ impl Settings {
         }
     }
 
-    /// Returns the system model of these settings.
+    /// Returns the system model of these settings. Timing and order are those of the card if the
+    /// settings leave them open.
     pub(crate) fn system_model(&self, card: &Card) -> SystemModel {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),
-            losses: Bound::any_if(self.network.loss.possible()),
-            duplication: self.network.duplication.possible(),
+            losses: Bound::any_if(self.network.loss.can_occur()),
+            duplication: self.network.duplication.can_occur(),
             down: !self.down.is_empty(),
             ..card.system_model()
         };

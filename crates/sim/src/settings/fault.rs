@@ -4,36 +4,37 @@ use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::ProcessId;
-use tenure_trace::units::exact as units;
+use tenure_trace::units::format_ticks as units;
 
 use crate::settings::distribution::parse_units;
 use crate::settings::error::SettingsError;
 
-/// Frequency of a random fault per message.
+/// Chance that a random fault affects a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chance {
-    /// Probability per message, 0 to 1.
+    /// Probability of the fault for each message, from 0 to 1.
     pub probability: f64,
-    /// Maximum number of occurrences in a run; `None` for no limit.
+    /// Maximum number of occurrences of the fault in a run; `None` for no limit.
     pub most: Option<u64>,
 }
 
 impl Chance {
-    /// A fault that never occurs.
+    /// Chance of a fault that never occurs.
     pub const NEVER: Chance = Chance { probability: 0.0, most: None };
 
-    /// Creates a chance with this probability for each message.
+    /// Creates the chance of a fault that occurs with this probability for each message.
     pub const fn of(probability: f64) -> Self {
         Chance { probability, most: None }
     }
 
-    /// Creates a chance with this probability and a maximum number of occurrences.
+    /// Creates the chance of a fault that occurs with this probability for each message, but at
+    /// most `most` times in a run.
     pub const fn at_most(probability: f64, most: u64) -> Self {
         Chance { probability, most: Some(most) }
     }
 
     /// Returns true if the fault can occur.
-    pub fn possible(&self) -> bool {
+    pub fn can_occur(&self) -> bool {
         self.probability > 0.0 && self.most != Some(0)
     }
 }
@@ -45,7 +46,7 @@ pub enum Fault {
     Crash {
         /// Process that crashes.
         process: ProcessId,
-        /// Time of the crash.
+        /// Event or time at which the process crashes.
         when: CrashTrigger,
         /// Automatic recovery, if there is one.
         recovery: Option<Recovery>,
@@ -54,58 +55,60 @@ pub enum Fault {
     Recover {
         /// Process that recovers.
         process: ProcessId,
-        /// Time in ticks.
+        /// Time of the recovery, in ticks.
         at: u64,
-        /// State after the recovery.
+        /// State of the process after the recovery.
         memory: Memory,
     },
-    /// A partition: messages pass only within the two sides.
+    /// A partition into two sides: a message from one side to the other does not arrive.
     Partition {
-        /// Processes on one side; all others are on the other.
+        /// Processes on one side. All other processes are on the other side.
         side: Vec<ProcessId>,
-        /// Start, in ticks.
+        /// Time at which the partition begins, in ticks.
         from: u64,
-        /// End, in ticks; `None` for no end.
+        /// Time at which the partition heals, in ticks; `None` for never.
         until: Option<u64>,
     },
-    /// The detector suspects a live process.
+    /// The failure detector of a process suspects a live peer.
     Suspicion {
         /// Process that receives the suspicion.
         observer: ProcessId,
         /// Live process that is suspected.
         peer: ProcessId,
-        /// Start, in ticks.
+        /// Time at which the suspicion begins, in ticks.
         from: u64,
         /// Time at which the peer is trusted again, in ticks; `None` for never.
         until: Option<u64>,
     },
 }
 
-/// Time of a crash.
+/// Event or time at which a process crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashTrigger {
     /// At this tick.
     At(u64),
-    /// On arrival of its n-th message, which is lost; 1 is the first.
+    /// When the message with this number arrives at the process; 1 is the first. The message is
+    /// lost.
     OnMessage(u64),
-    /// In the middle of its n-th step that sends messages; 1 is the first. Each message of this
-    /// step is lost with probability ½, and its timers do not start.
+    /// In the middle of the process's step with this number among those that send messages; 1 is
+    /// the first. Each message of this step is lost with probability ½, and its timers do not
+    /// start.
     Sending(u64),
-    /// This many ticks after the n-th entry of the process, if the process is still inside.
+    /// `after` ticks after an entry of the process, if the process is still inside.
     Inside {
         /// Number of the entry, from 1 for the first entry of the process.
         entry: u64,
-        /// Ticks after the entry.
+        /// Time from the entry to the crash, in ticks.
         after: u64,
     },
-    /// This many ticks after the n-th request of the process, if the process is still waiting.
+    /// `after` ticks after a request of the process, if the process is still waiting.
     Waiting {
-        /// Number of the request, from 1.
+        /// Number of the request, from 1 for the first request of the process.
         request: u64,
-        /// Ticks after the request.
+        /// Time from the request to the crash, in ticks.
         after: u64,
     },
-    /// In a step that changes its stable state.
+    /// In a step that changes the stable state of the process.
     Saving {
         /// Number of the step among the steps that change the stable state, from 1.
         save: u64,
@@ -137,7 +140,7 @@ impl FromStr for CrashTrigger {
     }
 }
 
-/// Formats the time as on the command line, after the process.
+/// Formats the trigger as on the command line, where it follows the number of the process.
 impl fmt::Display for CrashTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (event, number, after) = match *self {
@@ -157,17 +160,17 @@ impl fmt::Display for CrashTrigger {
 /// Automatic recovery of a crashed process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Downtime, in ticks.
-    pub after: u64,
-    /// State after the recovery.
+    /// Time from the crash to the recovery, in ticks.
+    pub downtime: u64,
+    /// State of the process after the recovery.
     pub memory: Memory,
 }
 
 /// State of a process after its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// The stable state that it had saved.
+    /// The stable state that the process had saved before the crash.
     Stable,
-    /// No state, as on the first boot.
+    /// No state, as on the first boot of the process.
     Lost,
 }

@@ -1,11 +1,11 @@
-//! Latency of messages, on all links or by link.
+//! Latency of messages, the same on all links or different for each link.
 
 use std::sync::Arc;
 
 use tenure_core::ProcessId;
 
 use crate::engine::random::Random;
-use crate::settings::command_line::Link;
+use crate::settings::command_line::LinkLatency;
 use crate::settings::distribution::Distribution;
 use crate::settings::error::SettingsError;
 
@@ -14,32 +14,37 @@ use crate::settings::error::SettingsError;
 pub enum Latency {
     /// The same distribution of latency on every link.
     Same(Distribution),
-    /// A distribution for each link: n × n values, by sender and then by receiver.
+    /// A distribution for each link: n × n values. The index is that of the sender, times n, plus
+    /// that of the receiver.
     Links(Arc<[Distribution]>),
 }
 
-/// Maximum group size with a latency for each link. The latencies take memory for each pair of
+/// Maximum size of a group with a latency for each link. The latencies take memory for each pair of
 /// processes.
 const MAX_LINKED_SIZE: u32 = 1000;
 
 impl Latency {
-    /// Creates the latencies of a group of `size`. Links that are not listed have the latency
-    /// `usual`.
+    /// Creates the latencies of a group of `size` processes. Links that `links` does not list have
+    /// the latency `usual`.
     ///
     /// # Errors
     ///
     /// If a link names a process outside the group, or the group is too large.
-    pub fn linked(usual: Distribution, links: &[Link], size: u32) -> Result<Self, SettingsError> {
+    pub fn linked(
+        usual: Distribution,
+        links: &[LinkLatency],
+        size: u32,
+    ) -> Result<Self, SettingsError> {
         if links.is_empty() {
             return Ok(Latency::Same(usual));
         }
         if size > MAX_LINKED_SIZE {
-            return Err(SettingsError::Links { size, most: MAX_LINKED_SIZE });
+            return Err(SettingsError::TooLargeForLinkLatencies { size, most: MAX_LINKED_SIZE });
         }
         let mut spans = vec![usual; (size * size) as usize];
-        for Link { from, to, latency } in links {
-            SettingsError::known("--link-latency", *from, size)?;
-            SettingsError::known("--link-latency", *to, size)?;
+        for LinkLatency { from, to, latency } in links {
+            SettingsError::check_process("--link-latency", *from, size)?;
+            SettingsError::check_process("--link-latency", *to, size)?;
             spans[(from.0 * size + to.0) as usize] = *latency;
         }
         Ok(Latency::Links(spans.into()))
@@ -65,12 +70,13 @@ impl Latency {
         self.spans().iter().all(Distribution::is_constant)
     }
 
-    /// Returns the maximum delay, in ticks; `None` if there is no bound.
-    pub fn most(&self) -> Option<u64> {
-        self.spans().iter().try_fold(0, |most, span| Some(span.most()?.max(most)))
+    /// Returns the maximum delay on any link, in ticks; `None` if there is no bound.
+    pub fn max_ticks(&self) -> Option<u64> {
+        self.spans().iter().try_fold(0, |most, span| Some(span.max_ticks()?.max(most)))
     }
 
-    /// Returns a typical latency, in ticks.
+    /// Returns a latency that few messages exceed, in ticks: the maximum, or three times the mean
+    /// or median of an unbounded distribution. The largest value of all links counts.
     pub(crate) fn typical(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
@@ -84,12 +90,13 @@ impl Latency {
         if let Latency::Links(spans) = self
             && spans.len() as u64 != u64::from(size) * u64::from(size)
         {
-            return Err(SettingsError::Matrix { size, entries: spans.len() });
+            return Err(SettingsError::WrongMatrixSize { size, entries: spans.len() });
         }
         self.spans().iter().try_for_each(|span| span.check("latency"))
     }
 
-    /// Returns the distribution that most links have.
+    /// Returns the distribution that most links have. If several are equally frequent, returns the
+    /// first.
     pub fn usual(&self) -> Distribution {
         let mut counts: Vec<(Distribution, u64)> = Vec::new();
         for span in self.spans() {
@@ -98,20 +105,22 @@ impl Latency {
                 None => counts.push((*span, 1)),
             }
         }
-        // The first of several, so that the result is deterministic.
+        // Of several most frequent distributions the first is taken, so that the result is
+        // deterministic.
         let most = counts.iter().map(|(_, count)| *count).max();
         let found = counts.iter().find(|(_, count)| Some(*count) == most);
         found.map_or(Distribution::ZERO, |(span, _)| *span)
     }
 
-    /// Returns the links of a group of `size` whose distribution differs from the usual one.
-    pub(crate) fn unusual(&self, size: u32) -> Vec<Link> {
+    /// Returns the links of a group of `size` processes whose distribution is not
+    /// [`usual`](Latency::usual).
+    pub(crate) fn unusual(&self, size: u32) -> Vec<LinkLatency> {
         let Latency::Links(spans) = self else { return Vec::new() };
         let usual = self.usual();
         let links = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
         let links = links.zip(spans.iter()).filter(|((from, to), _)| from != to);
         let unusual = links.filter(|(_, span)| **span != usual);
-        let link = |((from, to), latency): ((u32, u32), &Distribution)| Link {
+        let link = |((from, to), latency): ((u32, u32), &Distribution)| LinkLatency {
             from: ProcessId(from),
             to: ProcessId(to),
             latency: *latency,

@@ -31,27 +31,29 @@ use crate::settings::workload::Workload;
 pub struct Settings {
     /// Number of processes.
     pub size: u32,
-    /// Rank of each process, for reports of leaders and for validity; empty for 1 to n.
+    /// Rank of each process, for reports of leaders and for the judgement on validity. Empty if the
+    /// ranks are 1 to n.
     pub ranks: Arc<[Rank]>,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Latency, order and faults of messages.
-    pub network: Network,
+    pub network: NetworkSettings,
     /// Timing model and clocks.
-    pub time: Time,
+    pub time: TimeSettings,
     /// Faults and their times.
     pub faults: Vec<Fault>,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// Failure detector; `None` for no reports.
-    pub detector: Option<Detector>,
+    /// Failure detector of the processes. `None` if they receive no reports.
+    pub detector: Option<DetectorSettings>,
     /// Requests of the users.
     pub workload: Workload,
     /// Limits that end a run early.
     pub limits: Limits,
     /// Measurements and judged properties.
     pub instrumentation: Instrumentation,
-    /// True to run even if the environment is weaker than the algorithm's card demands.
+    /// True if the run is allowed although the environment is weaker than the algorithm's card
+    /// demands.
     pub beyond_assumptions: bool,
 }
 
@@ -63,11 +65,11 @@ impl Settings {
             size,
             ranks: Arc::from([]),
             seed: 1,
-            network: Network::default(),
-            time: Time::default(),
+            network: NetworkSettings::default(),
+            time: TimeSettings::default(),
             faults: Vec::new(),
             down: Vec::new(),
-            detector: Some(Detector::default()),
+            detector: Some(DetectorSettings::default()),
             workload: Workload::default(),
             limits: Limits::default(),
             instrumentation: Instrumentation::default(),
@@ -75,7 +77,8 @@ impl Settings {
         }
     }
 
-    /// Returns the rank of a process: the listed one, or its number.
+    /// Returns the rank of a process: the one in `ranks` or, if `ranks` is empty, the process
+    /// number.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
         listed.unwrap_or(Rank::of_id(process.number()))
@@ -92,29 +95,29 @@ impl Settings {
 
 /// Latency, order and faults of messages.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct NetworkSettings {
     /// Latency of messages.
     pub latency: Latency,
-    /// Delivery order of a link; `None` for the weakest that the algorithm's card allows.
+    /// Delivery order of a link; `None` for the weakest order that the algorithm's card allows.
     pub order: Option<Order>,
-    /// Loss of messages.
+    /// Chance that a message is lost.
     pub loss: Chance,
-    /// Duplication of messages.
+    /// Chance that a message is duplicated.
     pub duplication: Chance,
     /// Graph that carries the messages; `None` for a link between any two processes.
     pub carrier: Option<Carrier>,
 }
 
-impl Network {
-    /// Returns the largest factor by which a route multiplies a latency.
+impl NetworkSettings {
+    /// Returns the largest factor by which a route multiplies a latency; 1 without a carrier.
     pub fn longest_route(&self) -> u64 {
-        self.carrier.as_ref().map_or(1, Carrier::longest).max(1)
+        self.carrier.as_ref().map_or(1, Carrier::longest_route).max(1)
     }
 }
 
-impl Default for Network {
+impl Default for NetworkSettings {
     fn default() -> Self {
-        Network {
+        NetworkSettings {
             latency: Latency::Same(Distribution::units(1)),
             order: None,
             loss: Chance::NEVER,
@@ -126,89 +129,99 @@ impl Default for Network {
 
 /// Timing model and clocks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Time {
-    /// Timing model; `None` for the weakest that the algorithm's card allows.
+pub struct TimeSettings {
+    /// Timing model; `None` for the weakest model that the algorithm's card allows.
     ///
-    /// *Synchronous* requires bounds on latency and step. *Partial* guarantees them from `gst` on:
-    /// a message sent earlier has an unbounded delay, but arrives no later than if it had been sent
-    /// at `gst`. *Asynchronous* guarantees only arrival. *Rounds* is synchronous without drift: the
-    /// algorithm ends a round at all processes at once, after the longest latency.
+    /// *Synchronous* requires bounds on message latency and on the duration of a step. *Partial*
+    /// guarantees these bounds from the time `gst` on: a message sent earlier has an unbounded
+    /// delay, but arrives no later than if it had been sent at `gst`. *Asynchronous* guarantees
+    /// only that messages arrive. *Rounds* is synchronous without drift: the algorithm ends a round
+    /// at all processes at once, after the longest latency.
     pub timing: Option<Timing>,
     /// Global stabilisation time, in ticks. Only partial synchrony has one.
     pub gst: u64,
-    /// Maximum deviation of a process's clock from real time, in parts per million. Each process
-    /// draws its own rate once.
+    /// Maximum deviation of the rate of a process's clock from real time, in parts per million. The
+    /// rate of each clock is drawn once per run.
     pub drift_ppm: u32,
-    /// Duration of a step. Messages leave and timers start at its end, and the steps of a process
-    /// follow one another.
+    /// Duration of a step. Messages leave and timers start at the end of the step, and the steps of
+    /// a process follow one another.
     pub step: Distribution,
 }
 
-impl Default for Time {
+impl Default for TimeSettings {
     fn default() -> Self {
-        Time { timing: None, gst: 0, drift_ppm: 0, step: Distribution::ZERO }
+        TimeSettings { timing: None, gst: 0, drift_ppm: 0, step: Distribution::ZERO }
     }
 }
 
 /// A failure detector that reports crashes and recoveries to every live process.
 ///
-/// It is perfect: it suspects exactly the processes that are down or behind a partition. Mistakes
-/// are injected ([`Fault::Suspicion`]).
+/// It is perfect: it suspects exactly the processes that are down or behind a partition. False
+/// suspicions are injected as faults ([`Fault::Suspicion`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Detector {
-    /// Delay from a crash, a recovery, a partition or its end to the report.
+pub struct DetectorSettings {
+    /// Time from a crash, a recovery, or the start or end of a partition until the detector reports
+    /// it.
     pub delay: Distribution,
 }
 
-impl Default for Detector {
-    /// Returns a delay of two units: one missed heartbeat and the delay of a message.
+impl Default for DetectorSettings {
+    /// Returns a detector with a delay of two units: one missed heartbeat and the delay of a
+    /// message.
     fn default() -> Self {
-        Detector { delay: Distribution::units(2) }
+        DetectorSettings { delay: Distribution::units(2) }
     }
 }
 
-/// Limits that end a run before its workload is served.
+/// Limits at which a run ends even if its workload is not served.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Time to run to, in ticks, even if everything is served earlier.
+    /// Time at which the run ends, in ticks. The run continues until then even if all requests are
+    /// served earlier.
     pub until: Option<u64>,
-    /// Maximum number of events.
+    /// Maximum number of events that the run handles; `None` for no limit.
     pub events: Option<u64>,
-    /// Ticks without a served request, while one waits, after which the run gives up. `None` stands
-    /// for 10,000 message delays per process and ten more.
+    /// Time without a served request, in ticks, after which the run ends as
+    /// [`EndReason::Stalled`](crate::EndReason::Stalled). `None` stands for 10,000 · (n + 10)
+    /// message delays in a group of n processes.
     pub stall_timeout: Option<u64>,
-    /// Number of messages in flight at which the run gives up if as many events pass without a
-    /// served request. `None` stands for 65,536 and 64 for each pair of processes. Time hardly
-    /// advances when messages multiply.
+    /// Number of messages in flight above which the run ends as
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded), if more events than this number have
+    /// passed since a request was served. `None` stands for 65,536 + 64 · n² in a group of n
+    /// processes. This limit is necessary because time hardly advances when messages multiply.
     pub max_in_flight: Option<u64>,
 }
 
 /// Measurements and judged properties. With everything off, a run is fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instrumentation {
-    /// True to count messages by kind and measure delays. Totals are always counted.
+    /// True if the run counts messages by kind and measures delays. Totals are always counted.
     pub metrics: bool,
-    /// True to judge every property that needs no vector clocks.
+    /// True if monitors judge every property that needs no vector clocks.
     pub monitors: bool,
-    /// Use of vector clocks, to judge the order of entries.
+    /// Sizes of groups in which vector clocks are kept, to judge the order of entries.
     pub order: Tracking,
-    /// True to measure the size of messages as between real nodes.
+    /// True if the run measures the size of messages in the encoding of real nodes.
     pub bytes: bool,
-    /// True to measure the load of each process and each link.
+    /// True if the run measures the load of each process and each link.
     pub load: bool,
-    /// Number of processes that may be inside at the same time: 1, or the *k* of a k-mutex.
+    /// Number of processes that may be inside the critical section at the same time: 1, or the *k*
+    /// of a k-mutex.
     pub most_inside: u32,
-    /// Graph whose neighbours must not be inside at the same time; `None` for that of the card.
+    /// Graph whose neighbours must not be inside the critical section at the same time; `None` for
+    /// the graph on the card.
     pub conflicts: Option<Arc<Graph>>,
-    /// True if entries carry fences; those of a k-mutex do not.
+    /// True if each entry to the critical section has a fence that is judged. Entries of a k-mutex
+    /// have no fences.
     pub fenced: bool,
-    /// Links that messages must not leave; `None` for those of the card, if there are no faults.
+    /// Links that messages are allowed to use, judged in each run. `None` for the links on the
+    /// card; without a card, or with faults, links are then not judged.
     pub links: Option<NeighboursOnly>,
     /// Properties whose violation makes a run a failure. `None` stands for the card's promises.
     /// Without a card these are mutual exclusion, deadlock and starvation freedom, progress,
     /// fencing, agreement and validity.
     pub properties: Option<Vec<Property>>,
-    /// Properties that are expressions. A violation makes a run a failure.
+    /// Properties that the user wrote as expressions. A violation makes a run a failure.
     pub own: Vec<Arc<OwnProperty>>,
 }
 
@@ -218,7 +231,7 @@ impl Settings {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 
-    /// Returns the bounds on bypass to judge.
+    /// Returns the bounds on bypass that the run is judged by.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
         let properties = self.instrumentation.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {
@@ -230,7 +243,7 @@ impl Settings {
 }
 
 impl Instrumentation {
-    /// Instrumentation that counts only totals.
+    /// Instrumentation with everything off: the run counts only totals.
     pub const NOTHING: Instrumentation = Instrumentation {
         metrics: false,
         monitors: false,
@@ -257,14 +270,14 @@ impl Default for Instrumentation {
     }
 }
 
-/// Use of measurements that need memory for every pair of processes.
+/// Group sizes in which a measurement is enabled that needs memory for every pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracking {
-    /// Never collected.
+    /// Enabled in no group.
     Never,
     /// Enabled in groups of up to 128 processes.
     Small,
-    /// On in all groups.
+    /// Enabled in all groups.
     Always,
 }
 
@@ -283,7 +296,7 @@ impl Limits {
         self.max_in_flight.unwrap_or((1 << 16) + 64 * u64::from(size).pow(2))
     }
 
-    pub(crate) fn stall_timeout(&self, size: u32, network: &Network) -> u64 {
+    pub(crate) fn stall_timeout(&self, size: u32, network: &NetworkSettings) -> u64 {
         self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
             let typical = network.latency.typical().max(TICKS_PER_UNIT);

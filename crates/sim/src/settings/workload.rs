@@ -1,3 +1,5 @@
+//! Workload of a run: requests for the lock, elections, and messages between users.
+
 use tenure_core::ProcessId;
 
 use crate::settings::distribution::Distribution;
@@ -7,7 +9,8 @@ use crate::settings::fault::Chance;
 /// Requests that the users issue in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Requests for the lock. An agreement service takes from it the number of commands per user.
+    /// Requests for the lock. For an agreement service, the number of entries of a user stands for
+    /// its number of commands. `None` for no requests.
     pub locking: Option<Locking>,
     /// Processes that request an election before any message is delivered. `None` for no election.
     pub initiators: Option<Initiators>,
@@ -17,8 +20,9 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Creates a workload in which every process enters `entries` times. All request at the same
-    /// time, again after each exit, and stay inside for one unit.
+    /// Creates a workload in which every process enters the critical section `entries` times. All
+    /// processes request the lock at time 0 and again immediately after each exit, and stay inside
+    /// for one unit.
     pub fn entries(entries: u32) -> Self {
         let pattern = Pattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Each(entries);
@@ -31,7 +35,7 @@ impl Workload {
     }
 
     /// Creates a workload of `total` entries, one after the other, by uniformly drawn processes. A
-    /// request is issued when the last entry has ended and all its messages have arrived.
+    /// request is issued when the previous entry has ended and all messages have arrived.
     pub fn sequential(total: u64) -> Self {
         let pattern = Pattern::Sequential { total };
         Workload::locking(Locking {
@@ -55,7 +59,7 @@ impl Workload {
         Workload { initiators: Some(Initiators::All), ..Workload::default() }
     }
 
-    /// Creates a workload in which these processes start an election at the same time.
+    /// Creates a workload in which the processes `initiators` start an election at the same time.
     pub fn elect_by(initiators: impl IntoIterator<Item = ProcessId>) -> Self {
         let initiators = Initiators::Listed(initiators.into_iter().collect());
         Workload { initiators: Some(initiators), ..Workload::default() }
@@ -101,12 +105,12 @@ pub enum Pattern {
     },
 }
 
-/// Number of entries of each process.
+/// Number of times that each process enters the critical section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// The same for every process.
+    /// The same number for every process.
     Each(u32),
-    /// One number per process; 0 for processes that are not listed.
+    /// One number per process, by index; 0 for processes that are not listed.
     Listed(Vec<u32>),
 }
 
@@ -133,9 +137,11 @@ pub enum Initiators {
 /// happen before another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundTraffic {
-    /// Chance that a user sends a message after a request. The receiver is drawn uniformly.
+    /// Chance that a user sends a message after it has requested the lock. The receiver is drawn
+    /// uniformly from the other users.
     pub tell: Chance,
-    /// True if a user that receives a message while it thinks issues its next request at once.
+    /// True if a user that receives a message between two of its requests issues the next one at
+    /// once.
     pub react: bool,
     /// Latency of a message between users.
     pub latency: Distribution,
@@ -161,16 +167,16 @@ impl Workload {
             if let Entries::Listed(entries) = &locking.entries
                 && entries.len() as u64 > u64::from(size)
             {
-                return Err(SettingsError::Entries { size, listed: entries.len() });
+                return Err(SettingsError::TooManyEntryCounts { size, listed: entries.len() });
             }
         }
         if let Some(Initiators::Listed(listed)) = &self.initiators {
             for process in listed {
-                SettingsError::known("an initiator", *process, size)?;
+                SettingsError::check_process("an initiator", *process, size)?;
             }
         }
         let Some(background_traffic) = &self.background_traffic else { return Ok(()) };
         background_traffic.latency.check("latency of background traffic")?;
-        SettingsError::probability("background traffic", background_traffic.tell)
+        SettingsError::check_probability("background traffic", background_traffic.tell)
     }
 }

@@ -8,14 +8,14 @@ use tenure_trace::{FollowError, Recorded, Schedule, ScriptRunner};
 use crate::engine::core::Core;
 use crate::engine::world::World;
 use crate::results::report::{EndReason, Report};
-use crate::settings::{Network, Settings};
+use crate::settings::{NetworkSettings, Settings};
 use crate::sim::{RunError, Simulation};
 use crate::steer::recorder::Recorder;
 use crate::steer::steered::Steered;
 
 impl<P: Recorded> Simulation<P> {
     /// Performs the steps of a schedule, and no others, and writes the trace to `to`. Of the
-    /// settings, only the instrumentation applies.
+    /// settings of this simulation, only the ranks and the instrumentation apply.
     ///
     /// # Errors
     ///
@@ -33,14 +33,15 @@ impl<P: Recorded> Simulation<P> {
         Ok(report)
     }
 
-    /// Boots the group of a schedule. Nothing happens in it without a scripted step.
+    /// Boots the processes of a schedule. Afterwards, nothing happens in the group without a
+    /// scripted step.
     pub(crate) fn boot_along(
         &self,
         schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<Steered<'_, P>, FollowError<RunError>> {
         self.check().map_err(RunError::from)?;
-        schedule.fits(self.settings().size)?;
+        schedule.check_group_size(self.settings().size)?;
         let recorder = self.recorder(to).map_err(RunError::from)?;
         let mut core = Core::new(self.steered(schedule), self.services(), Some(recorder));
         if let Some(users) = &mut core.agreement_users {
@@ -51,12 +52,15 @@ impl<P: Recorded> Simulation<P> {
         Ok(steered)
     }
 
-    /// Returns settings in which nothing happens by itself.
+    /// Returns settings for the group of a schedule, in which nothing happens by itself.
     fn steered(&self, schedule: &Schedule) -> Settings {
         let plain = Settings::new(schedule.size);
         Settings {
             down: schedule.down.clone(),
-            network: Network { order: Some(Order::Reordered), ..Network::default() },
+            network: NetworkSettings {
+                order: Some(Order::Reordered),
+                ..NetworkSettings::default()
+            },
             detector: None,
             instrumentation: self.settings().instrumentation.clone(),
             ranks: self.settings().ranks.clone(),

@@ -11,7 +11,7 @@ use crate::steer::session::Session;
 /// Description of the next step of a [`Session`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextStep {
-    /// Time at which the step happens, in ticks.
+    /// Time of the step, in ticks.
     pub time: u64,
     /// Description of the step for a person.
     pub description: String,
@@ -21,19 +21,19 @@ pub struct NextStep {
 }
 
 impl<P: Recorded> Session<'_, P> {
-    pub(crate) fn next_of_course(&self, action: &Action) -> Option<NextStep> {
+    pub(crate) fn next_scheduled(&self, action: &Action) -> Option<NextStep> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
                 let sent = self.in_flight();
                 let named = sent.iter().map(|it| (it.from, it.to, it.message.label().kind));
-                pick.among(named).map(|place| sent[place].id)
+                pick.index_in(named).map(|place| sent[place].id)
             }
             _ => None,
         };
         Some(NextStep { time: self.now(), description: action.to_string(), message })
     }
 
-    pub(crate) fn next_by_itself(&self) -> Option<NextStep> {
+    pub(crate) fn next_unscheduled(&self) -> Option<NextStep> {
         let world = &self.steered.world;
         if !self.started {
             return Some(NextStep {
@@ -56,7 +56,7 @@ impl<P: Recorded> Session<'_, P> {
         let (plan, event_queue) =
             (soonest(&world.core.fault_queue), soonest(&world.core.event_queue));
         let in_flight = world.in_flight.first(|_, _| true);
-        // At equal times planned faults precede messages, as in the run's own loop.
+        // At equal times planned faults precede messages, as in `World::advance`.
         let time = |of: Option<u64>| of.unwrap_or(u64::MAX);
         let (planned, listed) = (time(plan.map(|it| it.0)), time(event_queue.map(|it| it.0)));
         let due = time(in_flight.map(|it| it.0));
@@ -65,7 +65,8 @@ impl<P: Recorded> Session<'_, P> {
                 let (from, to, kind) = (envelope.from, envelope.to, envelope.message.label().kind);
                 let lives = if self.is_up(to) { "arrives" } else { "arrives at a crashed process" };
                 let recorder = world.core.tracer.recorder.as_ref();
-                // Of several copies, the first due one has the plain number as its id.
+                // Of several copies of a message, the copy that arrives first has the number of the
+                // message as its id.
                 let message = recorder.map(|recorder| recorder.get(envelope.tag).number);
                 NextStep { time, description: format!("{from} → {to} {kind} {lives}"), message }
             }
@@ -78,7 +79,7 @@ impl<P: Recorded> Session<'_, P> {
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
-    /// Returns true if the next turn of the run only advances the time.
+    /// Returns true if the next turn of the engine only advances the time.
     pub(crate) fn is_idle(&self) -> bool {
         let world = &self.steered.world;
         let plan = world.core.fault_queue.next_time();

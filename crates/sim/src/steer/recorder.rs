@@ -1,3 +1,5 @@
+//! Recorder of a run: writes its trace, and judges properties that are expressions.
+
 use std::fmt;
 use std::io::Write;
 
@@ -10,11 +12,11 @@ use crate::settings::Settings;
 
 /// Writes the events of a run as a trace.
 pub(crate) struct Recorder {
-    /// Writer of the trace; `None` if the run is only judged.
+    /// Writer of the trace; `None` if no trace is written.
     writer: Option<Writer<Box<dyn Write + Send>>>,
     /// True if the trace contains states.
     writes_states: bool,
-    /// Judge of the properties that are expressions.
+    /// Judge of the properties that the user wrote as expressions.
     judge: Option<PropertyJudge>,
     /// First write error; nothing is written after it.
     error: Option<WriteError>,
@@ -26,7 +28,7 @@ pub(crate) struct Recorder {
     pub(crate) states: Option<States>,
 }
 
-/// Trace data of a message in flight, for its arrival.
+/// Trace data of a message in flight, from which the record of its arrival is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     pub(crate) number: u64,
@@ -61,7 +63,8 @@ impl Recorder {
         }
     }
 
-    /// Judges properties that are expressions. Nothing changes if there are none.
+    /// Adds a judge of the properties that the settings contain as expressions. Does nothing if
+    /// there are none.
     pub(crate) fn judging(mut self, settings: &Settings, service: Service) -> Self {
         let own = &settings.instrumentation.own;
         if own.is_empty() {
@@ -122,8 +125,8 @@ impl Recorder {
         self.tickets[ticket as usize].copies += 1;
     }
 
-    /// Drops one copy of the message with the ticket at this index, and returns the ticket. The
-    /// last copy frees the index.
+    /// Drops one copy of the message whose ticket has the index `ticket`, and returns the ticket.
+    /// The last copy frees the index.
     pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
         let place = &mut self.tickets[ticket as usize];
         place.copies -= 1;
@@ -155,7 +158,8 @@ impl Recorder {
 }
 
 impl Ticket {
-    /// Returns the trace record of the message with this ticket; `peer` is the other end.
+    /// Returns the trace record of the message with this ticket. `peer` is the process at the other
+    /// end of the link.
     pub(crate) fn message_record(
         self,
         message: &(impl tenure_core::Labelled + serde::Serialize),

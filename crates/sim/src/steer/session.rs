@@ -58,26 +58,27 @@ pub fn steering_options(interventions: &[Intervention], max: Option<u64>) -> Str
     interventions.chain(max).collect()
 }
 
-/// Error of a run with interventions. Its trace is incomplete.
+/// Error of a run with interventions. The trace that was written is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum InterventionError {
     /// The settings are invalid and nothing was run, or the trace could not be written.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The action is impossible after that step.
+    /// The action of this intervention is impossible after its step.
     #[error("'{0}' is not possible after that step")]
     Impossible(Intervention),
     /// The run ended before the intervention.
     #[error("'{intervention}' comes too late: the run ended after step {steps}")]
-    Over {
+    RunEnded {
         /// Intervention whose step was never reached.
         intervention: Intervention,
         /// Number of steps that the run had.
         steps: u64,
     },
-    /// The interventions are not in the order of their steps. The first wrong one is given.
+    /// The interventions are not in the order of their steps. This is the first one whose step
+    /// precedes that of its predecessor.
     #[error("'{0}' follows an intervention with a later step: order them by step")]
-    Order(Intervention),
+    OutOfOrder(Intervention),
 }
 
 /// Reason why a session took no step.
@@ -103,10 +104,10 @@ pub struct InFlightMessage<'s, M> {
     pub to: ProcessId,
     /// Content of the message.
     pub message: &'s M,
-    /// Time at which the message arrives without interventions, in ticks.
+    /// Time at which the message arrives if no intervention changes it, in ticks.
     pub due: u64,
-    /// Text that selects this message in an [`Action`].
-    pub pick: MessageSelector,
+    /// Selector that names this message in an [`Action`].
+    pub selector: MessageSelector,
 }
 
 /// A run that is stepped through: the simulator, paused between two events.
@@ -116,16 +117,17 @@ pub struct InFlightMessage<'s, M> {
 pub struct Session<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: Steered<'a, P>,
-    /// Actions of the schedule that remain. They are performed before any scheduled event. `None`
+    /// Actions of the schedule that remain to be performed, before any scheduled event. `None`
     /// without a schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
     /// True if an intervention took place.
     has_interventions: bool,
     steps: u64,
-    /// Number of turns of the engine until it checks the limits again.
+    /// Number of turns of the engine until the session checks the limits of the run again.
     turns: u64,
-    /// True if the current turn is half done: it has drawn a user and issued the request.
+    /// True if half of the current turn is done: a user was drawn and its request was issued, but
+    /// no event was handled yet.
     drawn: bool,
     ended: Option<EndReason>,
 }
@@ -142,9 +144,9 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, None))
     }
 
-    /// Boots the processes of a schedule and pauses. The first steps are the actions of the
-    /// schedule. After the last action, or after an intervention, the session continues as a normal
-    /// run.
+    /// Boots the processes of a schedule and pauses before its first step. The first steps are the
+    /// actions of the schedule. After the last action, or after an intervention, the session
+    /// continues as a normal run.
     ///
     /// # Errors
     ///
@@ -174,12 +176,12 @@ impl<P: Recorded> Simulation<P> {
         let mut session = self.session(to)?;
         for intervention in interventions {
             if intervention.after_step < session.steps {
-                return Err(InterventionError::Order(intervention.clone()));
+                return Err(InterventionError::OutOfOrder(intervention.clone()));
             }
             while session.steps < intervention.after_step {
                 if session.step_with(&mut controls).is_err() {
                     let steps = session.steps;
-                    return Err(InterventionError::Over {
+                    return Err(InterventionError::RunEnded {
                         intervention: intervention.clone(),
                         steps,
                     });
@@ -233,11 +235,11 @@ impl<'a, P: Recorded> Session<'a, P> {
                 }
                 self.steps += 1;
                 if is_last {
-                    self.leave_course();
+                    self.drop_schedule();
                 }
                 return Ok(());
             }
-            self.leave_course();
+            self.drop_schedule();
         }
         if let Some(ended) = self.ended {
             return Err(StepError::Ended(ended));
@@ -262,7 +264,7 @@ impl<'a, P: Recorded> Session<'a, P> {
     }
 
     /// Performs one turn of the engine, and checks limits as often as a normal run does. If the
-    /// turn begins with a drawn user, it is performed in two parts.
+    /// turn begins with the draw of a user, the turn is performed in two parts.
     fn turn(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
@@ -289,20 +291,20 @@ impl<'a, P: Recorded> Session<'a, P> {
     ///
     /// [`ActionError`] if the action is impossible now.
     pub fn intervene(&mut self, action: &Action) -> Result<(), ActionError> {
-        let of_courses = matches!(
+        let is_schedule_only = matches!(
             action,
             Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
         );
-        if of_courses || self.steered.try_perform(action).is_none() {
-            return Err(ActionError::Now(action.clone()));
+        if is_schedule_only || self.steered.try_perform(action).is_none() {
+            return Err(ActionError::NotPossible(action.clone()));
         }
-        self.leave_course();
+        self.drop_schedule();
         self.has_interventions = true;
         (self.ended, self.drawn) = (None, false);
         Ok(())
     }
 
-    fn leave_course(&mut self) {
+    fn drop_schedule(&mut self) {
         if self.schedule.take().is_some() {
             self.steered.resume_time(TICKS_PER_UNIT);
         }
@@ -372,7 +374,7 @@ impl<'a, P: Recorded> Session<'a, P> {
                 to: envelope.to,
                 message: &envelope.message,
                 due: sent.due,
-                pick,
+                selector: pick,
             });
             *copy += 1;
         }
@@ -383,10 +385,10 @@ impl<'a, P: Recorded> Session<'a, P> {
     pub fn next(&self) -> Option<NextStep> {
         match &self.schedule {
             Some(schedule) if !schedule.is_empty() => {
-                schedule.iter().find(|it| it.is_step()).and_then(|it| self.next_of_course(it))
+                schedule.iter().find(|it| it.is_step()).and_then(|it| self.next_scheduled(it))
             }
             _ if self.ended.is_some() => None,
-            _ => self.next_by_itself(),
+            _ => self.next_unscheduled(),
         }
     }
 

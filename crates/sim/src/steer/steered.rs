@@ -15,8 +15,8 @@ use crate::engine::lock_users::Phase;
 use crate::engine::schedule::ScheduledEvent;
 use crate::engine::world::World;
 
-/// Time between two steps of a schedule, in ticks. It is longer than the latency, which is one
-/// unit.
+/// Time between two steps of a schedule, in ticks. It is longer than the message latency, which is
+/// one unit.
 const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 
 /// A simulated world in which actions can be performed. It is always recorded, because the numbers
@@ -25,7 +25,7 @@ pub(crate) struct Steered<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
     /// User messages that were sent but not received: sender, receiver and index.
     user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
-    /// Scripted choices for the next step.
+    /// Random choices that the script sets for the next step.
     drawn: VecDeque<u32>,
 }
 
@@ -43,14 +43,15 @@ impl<M: Labelled> SentMessage<'_, M> {
         (self.envelope.from, self.envelope.to, self.envelope.message.label().kind)
     }
 
-    /// Returns the tag and the due time, which identify a copy.
+    /// Returns the tag and the time of arrival, which identify a copy of a message.
     fn key(&self) -> (u32, u64) {
         (self.envelope.tag, self.due)
     }
 }
 
 impl<P: Recorded> ScriptRunner for Steered<'_, P> {
-    /// Performs an action. Time advances with each step, so that records have different times.
+    /// Performs an action. Advances time at each step, so that the records of different steps have
+    /// different times.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Choose { value, .. } => {
@@ -58,7 +59,7 @@ impl<P: Recorded> ScriptRunner for Steered<'_, P> {
                 return Ok(());
             }
             Action::Unsaved(at) => {
-                let up = self.up(*at).ok_or_else(|| ActionError::Now(action.clone()))?;
+                let up = self.up(*at).ok_or_else(|| ActionError::NotPossible(action.clone()))?;
                 self.world.lose_steps(up);
                 return Ok(());
             }
@@ -66,7 +67,7 @@ impl<P: Recorded> ScriptRunner for Steered<'_, P> {
         }
         self.world.core.now += STEP_TICKS;
         self.world.set_choices(std::mem::take(&mut self.drawn));
-        let done = self.try_perform(action).ok_or_else(|| ActionError::Now(action.clone()));
+        let done = self.try_perform(action).ok_or_else(|| ActionError::NotPossible(action.clone()));
         self.world.set_choices(VecDeque::new());
         done
     }
@@ -94,10 +95,10 @@ impl<'a, P: Recorded> Steered<'a, P> {
         sent
     }
 
-    /// Performs an action now; `None` if it is impossible.
+    /// Performs an action now. Returns `None` if the action is impossible.
     pub(crate) fn try_perform(&mut self, action: &Action) -> Option<()> {
         match action {
-            Action::Ask(asking) => {
+            Action::Command(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::from_script(asking))?;
                 self.is_allowed(asking.at, command.to_office())?;
                 self.world.command(asking.at, command);
@@ -123,7 +124,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 let user_messages_in_flight =
                     self.user_messages_in_flight.iter().map(|(from, to, _)| (*from, *to, ""));
                 let (_, _, message) =
-                    self.user_messages_in_flight.remove(pick.among(user_messages_in_flight)?);
+                    self.user_messages_in_flight.remove(pick.index_in(user_messages_in_flight)?);
                 let action = self.world.core.receive_user_message(message);
                 self.world.perform_action(action);
             }
@@ -145,7 +146,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 self.suspicion(*at, *peer, *verdict)?;
             }
             Action::Split(_) | Action::Heal => {
-                action.of_all().map(|kind| self.world.core.trace_group(kind))?;
+                action.network_record().map(|kind| self.world.core.trace_group(kind))?;
             }
             Action::Group(_)
             | Action::Channel(_)
@@ -173,7 +174,8 @@ impl<'a, P: Recorded> Steered<'a, P> {
         })
     }
 
-    /// Resumes the normal flow of time: postponed events become due.
+    /// Resumes the normal flow of time. Events of the past become due now. Messages in flight
+    /// arrive after at least `latency` ticks, and user messages after exactly `latency` ticks.
     pub(crate) fn resume_time(&mut self, latency: u64) {
         let now = self.world.core.now;
         self.world.in_flight.postpone(now + latency);
@@ -190,9 +192,10 @@ impl<'a, P: Recorded> Steered<'a, P> {
         self.world.core.liveness.get(at)?.then_some(at)
     }
 
-    /// Returns `Some` if a user may issue this command now. The user of a lock may request it only
-    /// outside, and may exit only inside. The user of a barrier may arrive only if it is not
-    /// waiting.
+    /// Returns `Some` if the user of `at` may issue this command now. The user of a lock may
+    /// request the lock only if it neither holds nor requests it, and may exit only while it holds
+    /// the lock. The user of an agreement service may issue a command only while it does not have
+    /// to wait.
     fn is_allowed(&self, at: ProcessId, command: Option<office::Command>) -> Option<()> {
         if self.world.core.agreement_users.as_ref().is_some_and(|it| it.users.must_wait(at)) {
             return None;
@@ -208,11 +211,11 @@ impl<'a, P: Recorded> Steered<'a, P> {
         is_allowed.then_some(())
     }
 
-    /// Returns the tag and the due time of the selected message. `None` if there is no such
+    /// Returns the tag and the time of arrival of the selected message. `None` if there is no such
     /// message.
     fn pick(&self, pick: &MessageSelector) -> Option<(u32, u64)> {
         let sent = self.in_flight();
-        let place = pick.among(sent.iter().map(SentMessage::named))?;
+        let place = pick.index_in(sent.iter().map(SentMessage::named))?;
         Some(sent[place].key())
     }
 
@@ -221,8 +224,8 @@ impl<'a, P: Recorded> Steered<'a, P> {
         self.world.in_flight.take(due, |envelope| envelope.tag == tag)
     }
 
-    /// Returns true if the delivery of this message respects FIFO order, as far as its link
-    /// requires that.
+    /// Returns true if the selected message may be delivered now: its link is not FIFO, or it is
+    /// the oldest message in flight on its link.
     fn is_next(&self, pick: &MessageSelector) -> bool {
         let oldest = || self.pick(&MessageSelector::oldest(pick.from, pick.to));
         let tag = |key: Option<(u32, u64)>| key.map(|(tag, _)| tag);
@@ -247,7 +250,9 @@ impl<'a, P: Recorded> Steered<'a, P> {
         Some(())
     }
 
-    /// Delays a message by `by` ticks. On a FIFO link, the messages behind it are delayed as well.
+    /// Delays the selected message by `by` ticks. On a FIFO link, messages behind it that would
+    /// arrive earlier are delayed to the same time. Returns `None` if there is no such message or
+    /// the delay is too long.
     fn delay(&mut self, pick: &MessageSelector, by: u64) -> Option<()> {
         let (tag, due) = self.pick(pick)?;
         let until = due.checked_add(by).filter(|until| *until < 1 << 62)?;

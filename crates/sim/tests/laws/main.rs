@@ -1,4 +1,5 @@
-//! Laws that hold for every order on a ring, every seed and every random schedule.
+//! Laws that hold for every order of the processes on a ring, for every seed, and for every random
+//! schedule.
 
 mod schedules;
 mod seeds;

@@ -1,6 +1,6 @@
-//! The lock that runs at an elected leader, under random schedules. They include crashes,
-//! recoveries, and true and false suspicions. Timers fire too early, and messages are lost,
-//! duplicated and reordered.
+//! Random schedules of the lock that runs at an elected leader. They include crashes, recoveries,
+//! and true and false suspicions. Timers fire too early, and messages are lost, duplicated and
+//! reordered.
 //!
 //! If a test fails, it prints the seed and the steps of the run.
 
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Coordinated, Side, coordinated, side};
+use tenure_algorithms::compose::{Coordinated, SideBySide, coordinated, side_by_side};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OnElection, OnMutex};
@@ -23,7 +23,7 @@ const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
 const ELECT: office::Command = office::Command::Election(election::Command::Elect);
 
-/// Faults that may occur in a run, and how often.
+/// Number of times that each fault may occur in a run.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
     steps: u32,
@@ -55,7 +55,7 @@ const CALM: Budget = Budget {
     fencing: true,
 };
 
-/// Returns budgets of faults that the cards promise to survive.
+/// Returns budgets whose faults are tolerated according to the cards.
 fn budgets() -> Vec<Budget> {
     let crashes = Budget { crashes: 4, ..CALM };
     let amnesia = Budget { crashes: 5, witness: false, fencing: false, ..CALM };
@@ -79,7 +79,7 @@ enum User {
 }
 
 /// A group with its users, detectors and monitors.
-struct Play<P: Office> {
+struct RandomRun<P: Office> {
     cluster: TestCluster<P>,
     rng: SplitMix64,
     left: Budget,
@@ -94,12 +94,12 @@ struct Play<P: Office> {
     /// True if a live process was suspected at any time.
     deceived: bool,
     /// Steps of the run in words. `None` if they are not recorded.
-    story: Option<Vec<String>>,
+    steps: Option<Vec<String>>,
 }
 
-impl<P: Office> Play<P> {
+impl<P: Office> RandomRun<P> {
     fn new(size: u32, order: Order, config: P::Config, seed: u64, budget: Budget) -> Self {
-        Play {
+        RandomRun {
             cluster: TestCluster::uniform(size, order, config),
             rng: SplitMix64(seed),
             left: budget,
@@ -111,11 +111,12 @@ impl<P: Office> Play<P> {
             agreement: OnElection(Agreement::new()),
             fences: BTreeSet::new(),
             deceived: false,
-            story: None,
+            steps: None,
         }
     }
 
-    /// Performs random events, then lets the run settle, and checks the final state.
+    /// Performs random events, then ends all faults until nothing is left to do, and checks the
+    /// final state. Returns a description of the first violation as an error.
     fn run(&mut self) -> Result<(), String> {
         for _ in 0..self.left.steps {
             self.happen();
@@ -148,7 +149,7 @@ impl<P: Office> Play<P> {
     }
 
     fn user_acts(&mut self) {
-        let Some(at) = self.rng.pick(&self.cluster.live()).copied() else { return };
+        let Some(at) = self.rng.pick(&self.cluster.live_processes()).copied() else { return };
         match self.users[at.index()] {
             User::Inside => self.ask(at, EXIT),
             User::Idle if self.left.entries > 0 => {
@@ -161,18 +162,18 @@ impl<P: Office> Play<P> {
     }
 
     fn ask(&mut self, at: ProcessId, command: office::Command) {
-        self.tell(|| format!("{at} asks {command:?}"));
+        self.log_step(|| format!("{at} asks {command:?}"));
         self.cluster.command(at, command);
     }
 
     fn crash(&mut self) {
-        let live = self.cluster.live();
+        let live = self.cluster.live_processes();
         let at = live[self.rng.below(live.len())];
         if live.len() < 2 || (self.left.witness && at == self.witness) {
             return;
         }
         self.left.crashes -= 1;
-        self.tell(|| format!("{at} crashes"));
+        self.log_step(|| format!("{at} crashes"));
         self.cluster.crash(at);
         self.suspicions.retain(|(observer, _)| *observer != at);
     }
@@ -181,7 +182,7 @@ impl<P: Office> Play<P> {
         let mut down = self.cluster.process_ids();
         down.retain(|at| !self.cluster.is_up(*at));
         let Some(at) = self.rng.pick(&down).copied() else { return };
-        self.tell(|| format!("{at} recovers"));
+        self.log_step(|| format!("{at} recovers"));
         self.cluster.recover(at);
         let mut stale: Vec<_> = self.suspicions.iter().copied().collect();
         stale.retain(|(_, peer)| *peer == at);
@@ -205,7 +206,7 @@ impl<P: Office> Play<P> {
     /// peer, verdict).
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
-        for observer in self.cluster.live() {
+        for observer in self.cluster.live_processes() {
             for peer in self.cluster.process_ids().into_iter().filter(|peer| *peer != observer) {
                 match (self.cluster.is_up(peer), self.suspicions.contains(&(observer, peer))) {
                     (false, false) => due.push((observer, peer, Verdict::Suspect)),
@@ -218,7 +219,7 @@ impl<P: Office> Play<P> {
     }
 
     fn detector_errs(&mut self) {
-        let live = self.cluster.live();
+        let live = self.cluster.live_processes();
         let (observer, peer) = (live[self.rng.below(live.len())], live[self.rng.below(live.len())]);
         if observer != peer && !self.suspicions.contains(&(observer, peer)) {
             self.left.false_suspicions -= 1;
@@ -228,7 +229,7 @@ impl<P: Office> Play<P> {
     }
 
     fn report_verdict(&mut self, observer: ProcessId, peer: ProcessId, verdict: Verdict) {
-        self.tell(|| format!("the detector of {observer} reports {verdict:?} {peer}"));
+        self.log_step(|| format!("the detector of {observer} reports {verdict:?} {peer}"));
         match verdict {
             Verdict::Suspect => self.suspicions.insert((observer, peer)),
             Verdict::Trust => self.suspicions.remove(&(observer, peer)),
@@ -239,7 +240,7 @@ impl<P: Office> Play<P> {
     fn timer_fires(&mut self) {
         let timers = self.cluster.armed_timers();
         if let Some((at, timer)) = self.rng.pick(&timers).cloned() {
-            self.tell(|| format!("{at}'s timer {timer:?} fires"));
+            self.log_step(|| format!("{at}'s timer {timer:?} fires"));
             self.cluster.fire(at, timer);
         }
     }
@@ -247,13 +248,13 @@ impl<P: Office> Play<P> {
     fn message_arrives(&mut self) {
         let links = self.cluster.links_in_use();
         let Some(link) = self.rng.pick(&links).copied() else { return };
-        if self.story.is_some() {
+        if self.steps.is_some() {
             let line = format!("{}→{} has {:?}", link.0, link.1, self.cluster.queue(link));
-            self.tell(|| line);
+            self.log_step(|| line);
         }
         if self.left.losses > 0 && self.rng.one_in(6) {
             self.left.losses -= 1;
-            self.tell(|| "    and loses the first".into());
+            self.log_step(|| "    and loses the first".into());
             return self.cluster.lose(link);
         }
         if self.left.duplicates > 0 && self.rng.one_in(6) {
@@ -265,14 +266,14 @@ impl<P: Office> Play<P> {
 
     /// Ends all faults: from now on, no fault occurs and all detectors are right.
     fn heal(&mut self) {
-        self.tell(|| "— from here on all is well —".into());
+        self.log_step(|| "— from here on all is well —".into());
         self.left = Budget { losses: 0, duplicates: 0, ..self.left };
         for (observer, peer, verdict) in self.due() {
             self.report_verdict(observer, peer, verdict);
         }
     }
 
-    /// Lets the run continue until nothing is left to do: delivers messages, lets processes exit,
+    /// Lets the run continue until nothing is left to do. Delivers messages, lets processes exit,
     /// and fires timers.
     fn run_until_quiet(&mut self) -> Result<(), String> {
         for _ in 0..20_000 {
@@ -286,7 +287,7 @@ impl<P: Office> Play<P> {
                 if self.repeats_to_the_dead(&timer) {
                     self.cluster.disarm_timer(at, &timer);
                 } else {
-                    self.tell(|| format!("{at}'s timer {timer:?} fires"));
+                    self.log_step(|| format!("{at}'s timer {timer:?} fires"));
                     self.cluster.fire(at, timer);
                 }
             } else {
@@ -343,19 +344,19 @@ impl<P: Office> Play<P> {
             _ => {}
         }
         if let ClusterEvent::Event(event) = seen {
-            self.tell(|| format!("    {at} receives {event:?}"));
+            self.log_step(|| format!("    {at} receives {event:?}"));
         }
         Ok(())
     }
 
-    fn tell(&mut self, line: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.story {
-            story.push(line());
+    fn log_step(&mut self, line: impl FnOnce() -> String) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(line());
         }
     }
 }
 
-/// Returns the first seed of a range whose run fails, with the steps of that run.
+/// Returns the first seed of a range with which a run fails, with the steps of that run.
 fn first_failure<P: Office>(
     size: u32,
     order: Order,
@@ -363,13 +364,13 @@ fn first_failure<P: Office>(
     seeds: Range<u64>,
     budget: Budget,
 ) -> Option<String> {
-    let play = |seed| Play::<P>::new(size, order, config(seed), seed, budget);
+    let play = |seed| RandomRun::<P>::new(size, order, config(seed), seed, budget);
     let seed = seeds.into_iter().find(|seed| play(*seed).run().is_err())?;
     let mut again = play(seed);
-    again.story = Some(Vec::new());
+    again.steps = Some(Vec::new());
     let description = again.run().expect_err("the same seed fails again");
-    let story = again.story.unwrap_or_default().join("\n");
-    Some(format!("{story}\nseed {seed}, {size} processes, {budget:?}: {description}"))
+    let steps = again.steps.unwrap_or_default().join("\n");
+    Some(format!("{steps}\nseed {seed}, {size} processes, {budget:?}: {description}"))
 }
 
 fn survives<P: Office>(
@@ -387,8 +388,8 @@ fn survives<P: Office>(
     }
 }
 
-/// Returns a configuration of the bully algorithm with ranks in a random order. With some seeds, a
-/// leader sends its announcement to peers that are trusted again.
+/// Returns a configuration of the bully algorithm with ranks in a random order. With some seeds,
+/// the configured leader also sends its announcement to peers that it trusts again.
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);
@@ -421,12 +422,12 @@ fn lock_at_bully_survives_lossy_links_over_fifo() {
 
 #[test]
 fn bully_agrees_despite_reordering_and_duplicates() {
-    let config = |size, seed| side::Config {
+    let config = |size, seed| side_by_side::Config {
         mutex: central::Config::default(),
         election: bully(size, seed, 1),
     };
     let election_only = |it| Budget { entries: 0, duplicates: 5, ..it };
-    survives::<Side<Central, Bully>>(Order::Reordered, config, 400, election_only);
+    survives::<SideBySide<Central, Bully>>(Order::Reordered, config, 400, election_only);
 }
 
 /// Negative controls: the checks detect wrong runs.

@@ -1,4 +1,4 @@
-//! Laws that hold for every order on a ring, and for every seed.
+//! Laws that hold for every order of the processes on a ring, and for every seed.
 
 use crate::support::election::{all_processes, elect, process_with_id, ranks};
 use crate::support::mutex::{Plan, run_as};
@@ -24,8 +24,8 @@ fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64
     cluster.total_sent()
 }
 
-/// Returns the sum of the distances from each process to the next process with a larger id. The
-/// distance of the largest process is N.
+/// Returns the sum of the distances on the ring from each process to the next process with a larger
+/// id. The distance of the process with the largest id is the number of processes, N.
 fn distances(ids: &[u32]) -> u64 {
     let n = ids.len();
     let larger = |at: usize, hops: usize| ids[(at + hops) % n] > ids[at];
@@ -112,7 +112,7 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
                 last_phase = last_phase.max(*phase);
                 in_phase[usize::from(*phase)] += 1;
             }
-            cluster.pass(link, 0);
+            cluster.deliver_at(link, 0);
         }
         assert_eq!(last_phase, 3, "{ids:?}");
         assert_eq!((in_phase[0], in_phase[3]), (24, 16), "{ids:?}");
@@ -180,7 +180,7 @@ impl Visitor for LockRuns {
 
 #[test]
 fn locks_keep_card_promises_and_costs() {
-    // A lease is renewed while it is held. Here timers fire at any time, so often.
+    // In these runs timers fire at any time, so a holder would renew its lease much too often.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         for size in 1..=5 {
             let locks = LockRuns::of(size, 200);
@@ -195,8 +195,8 @@ fn locks_keep_card_promises_and_costs() {
     }
 }
 
-/// Checks a lock in groups of two and three over the reliable channel, on links that lose five
-/// messages.
+/// Checks a lock in groups of two and three processes over the reliable channel, on links that lose
+/// at most five messages.
 fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
     for size in 2..=3 {
         let locks = LockRuns { losses: 5, ..LockRuns::of(size, seeds) };
@@ -208,8 +208,8 @@ fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
 
 #[test]
 fn locks_survive_lossy_links_over_fifo() {
-    // Dijkstra's ring repeats all messages by itself, and a lease is renewed. Where timers fire at
-    // any time, they send faster than a reliable channel can deliver.
+    // Dijkstra's ring repeats all messages at a timer, and a lease is renewed at one. Here timers
+    // fire at any time, so these algorithms send faster than a reliable channel can deliver.
     let endless = ["dijkstra-ring", "lease", "leased"];
     let locks =
         MUTEXES.iter().filter(|name| !endless.contains(name) && !MESSAGE_HEAVY.contains(name));
@@ -219,8 +219,8 @@ fn locks_survive_lossy_links_over_fifo() {
 }
 
 /// Algorithms that send many messages at every timer. In these tests timers fire as often as
-/// messages arrive, so a run takes a hundred times as long. These algorithms are run with a third
-/// of the seeds here. Other tests run them with hundreds of seeds.
+/// messages arrive, so a run of these algorithms takes a hundred times as long as another. They are
+/// run with a third of the seeds here. Other tests run them with hundreds of seeds.
 const MESSAGE_HEAVY: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]
@@ -244,12 +244,12 @@ fn long_runs_survive_lossy_links_over_fifo() {
 /// The declared soundness of each variant must match what the monitors find.
 #[test]
 fn lock_variants_match_declared_soundness() {
-    // A lease needs timers that keep time; here they fire at any time.
+    // A lease needs timers that keep time, but here timers fire at any time.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
-        // Without crashes here, only the checker finds mistakes that need one. This test does not
-        // judge the direction of a token, bypass, or the cost of later entries. A random schedule
-        // does not repeat a cycle for ever.
+        // These runs have no crashes, so only the checker finds mistakes that need a crash. This
+        // test does not judge the direction of a token, bypass, or the cost of later entries. A
+        // random schedule does not repeat a cycle for ever.
         let elsewhere = ["backwards", "keeps-token", "replies-again", "talkative", "yields-clean"];
         let shown =
             |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);

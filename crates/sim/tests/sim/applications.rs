@@ -14,7 +14,7 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
     repaired_chang_roberts,
 };
-use tenure_algorithms::mutex::{EntryTimes, NishioLiManning, RepairedRing, repaired_ring};
+use tenure_algorithms::mutex::{EntryDurations, NishioLiManning, RepairedRing, repaired_ring};
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::{clock, commit, election, led as service, replication};
 use tenure_core::{
@@ -27,9 +27,9 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 use crate::common::runs::{crash, crash_and_recover, seeded, sent_of, simulate};
 
 const UNIT: u64 = TICKS_PER_UNIT;
-/// Time of the last command and the last crash.
+/// Time of the last command and the last crash, in ticks.
 const LAST_DISTURBANCE: u64 = 300 * UNIT;
-/// Time at which all consequences of them have ended, in ticks.
+/// Time at which all consequences of the last command and crash have ended, in ticks.
 const END: u64 = 900 * UNIT;
 
 fn settings(size: u32, seed: u64) -> Settings {
@@ -39,7 +39,8 @@ fn settings(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Adds `count` crashes at random times. The processes recover with their stable state.
+/// Adds `count` crashes at random times to the settings. The processes recover with their stable
+/// state.
 fn crashes(settings: &mut Settings, count: u32) {
     let mut random = Random::new(settings.seed);
     for process in random.permutation(settings.size).into_iter().take(count as usize) {
@@ -69,8 +70,8 @@ fn violation<'a>(report: &'a Report, property: &str) -> Option<&'a str> {
     finding.violation.as_ref().map(|violation| violation.message.as_str())
 }
 
-/// Runs a group in which all processes write at regular intervals. Returns how many writes each
-/// live process has at the end.
+/// Runs a group in which all processes write at regular intervals. Returns the number of writes
+/// that each live process has stored at the end.
 fn write<E: Election>(election: E::Config, settings: Settings, context: &str) -> Vec<usize> {
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
@@ -186,7 +187,8 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
         let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
         let report = still.with_monitor("one-tree", OnApplication(OneTree::new())).run().unwrap();
         assert_eq!(violation(&report, "one-tree"), None, "seed {seed}");
-        // The initiator need not be the winner, who wins in one term.
+        // The process that starts the election need not win it, but there is only one term, so only
+        // one tree is built.
         let [explored, echoed] = ["explore", "echo"].map(|kind| sent_of(&report, kind));
         assert_eq!(explored, 2 * count - u64::from(size - 1), "seed {seed}");
         assert_eq!(explored + echoed, 2 * count, "seed {seed}");
@@ -213,14 +215,14 @@ fn any_leader_synchronises_clocks_including_recovered() {
     assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
 }
 
-/// Checks that the clocks differ by at most `most` ticks at the end of a run. Returns a description
-/// if they differ by more.
+/// Returns a description of the difference if the clocks of two processes differ by more than
+/// `most` ticks at the end of a run.
 fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);
     let config = berkeley::Config::default();
     let election = raft::Config::plain(4, 3 * UNIT);
-    let together = Together { most, read: Vec::new() };
+    let together = CloseClocks { most, read: Vec::new() };
     let mut simulation = simulation::<Berkeley, Raft>(config, election, settings)
         .with_monitor("together", OnApplication(together));
     for process in (0..4).map(ProcessId) {
@@ -233,14 +235,15 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     violation(&report, "together").map(|description| format!("seed {seed}: {description}"))
 }
 
-/// Monitor that checks that clocks which are read at the same time differ little.
+/// Monitor that checks that the clocks of different processes differ by at most `most` ticks when
+/// they are read at the same time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Together {
+struct CloseClocks {
     most: u64,
     read: Vec<i64>,
 }
 
-impl Monitor<clock::Command, clock::Event> for Together {
+impl Monitor<clock::Command, clock::Event> for CloseClocks {
     fn property(&self) -> Property {
         Property::Custom("together")
     }
@@ -304,7 +307,7 @@ fn at_most_one_master_with_two_of_five_down() {
             let when = CrashTrigger::At(random.below(150) * UNIT);
             settings.faults.push(crash(process, when));
         }
-        let times = Some(EntryTimes::plain(3 * UNIT));
+        let times = Some(EntryDurations::plain(3 * UNIT));
         let election = raft::Config::plain(5, 3 * UNIT);
         let config = coordinated::Config { election, times };
         let report = simulate::<Coordinated<Raft>>(config, settings);

@@ -1,6 +1,6 @@
 //! Failure detectors over many seeds: completeness, accuracy, and detection time.
 
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
@@ -10,11 +10,11 @@ use tenure_sim::{Chance, CrashTrigger, Distribution, Random, Settings, Simulatio
 
 use crate::common::runs::{crash, seeded};
 
-/// Protocol whose processes record the reports of their failure detectors.
+/// Protocol whose processes store the reports of their failure detectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     booted: LocalTime,
-    /// Reports: the time in units, the peer, and the verdict.
+    /// Received reports: the time in units, the reported peer, and the verdict.
     heard: Vec<(u64, ProcessId, Verdict)>,
 }
 
@@ -55,13 +55,14 @@ impl Witness {
     }
 }
 
-/// Runs a detector for this many units. Returns the processes with the reports that each has
-/// received.
+/// Runs a detector for this many units. Returns the processes, which contain the reports that they
+/// have received.
 fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
     settings.detector = None;
     settings.limits.until = Some(units * TICKS_PER_UNIT);
-    let config = detected::Config { detector: config.clone(), inner: () };
-    let simulation = Simulation::<Detected<HeartbeatDetector<C>, Witness>>::new(config, settings);
+    let config = with_detector::Config { detector: config.clone(), inner: () };
+    let simulation =
+        Simulation::<WithDetector<HeartbeatDetector<C>, Witness>>::new(config, settings);
     let (_, processes) = simulation.run_and_inspect().unwrap();
     processes.iter().map(|process| process.inner().clone()).collect()
 }
@@ -99,9 +100,9 @@ fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
     (all().filter(|it| *it < after).count(), all().filter(|it| *it >= after).count())
 }
 
-/// Returns how often one process suspects another one after the time `after`, in units. The maximum
-/// over all pairs.
-fn worst(witnesses: &[Witness], after: u64) -> usize {
+/// Returns the largest number of times that one process suspects another after the time `after`, in
+/// units.
+fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
         let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
         witness.heard.iter().filter(late).filter(|it| it.2 == Verdict::Suspect).count()
@@ -111,8 +112,9 @@ fn worst(witnesses: &[Witness], after: u64) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// From the second second on, message delays are bounded, so no interval exceeds 350 units. Each
-/// mistake adds 100 units to a mean of 50 units, or to a timeout of 300 units.
+/// After 2,000 units message delays are bounded, so no interval between heartbeats exceeds 350
+/// units. Each false suspicion adds 100 units to the expected interval, which is 50 units at first,
+/// or to the timeout, which is 300 units at first.
 #[test]
 fn mistakes_end_under_partial_synchrony() {
     let mut before = (0, 0);
@@ -123,13 +125,16 @@ fn mistakes_end_under_partial_synchrony() {
         settings.network.latency = Distribution::between_units(0, 300).into();
         let phi = run(&phi_accrual::Config::default(), settings.clone(), 40_000);
         let beat = run(&heartbeat::Config::default(), settings, 40_000);
-        assert!(worst(&phi, 2_350) <= 3 && worst(&beat, 2_350) <= 1, "seed {seed}");
+        assert!(
+            max_suspicions_of_peer(&phi, 2_350) <= 3 && max_suspicions_of_peer(&beat, 2_350) <= 1,
+            "seed {seed}"
+        );
         before = (before.0 + mistakes(&phi, 2_350).0, before.1 + mistakes(&beat, 2_350).0);
     }
     assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
 }
 
-/// A detector that does not adapt makes this many mistakes, again and again.
+/// A detector that does not learn from its mistakes still makes mistakes late in every run.
 #[test]
 fn mistakes_continue_without_adaptation() {
     let config =

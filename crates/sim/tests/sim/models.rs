@@ -152,7 +152,7 @@ fn links_can_have_own_latency() {
     let mut settings = Settings { workload: Workload::elect_by([P1]), ..Settings::new(3) };
     settings.network.latency = Latency::Links(Arc::from(spans));
     let report = Simulation::<Extrema>::new(Configs::Each(vec![1, 2, 3]), settings).run().unwrap();
-    // P1's messages are slow: its own id, the largest on its lap, and the announcement.
+    // Messages of P1 are slow: its own id, the largest id on its lap, and the announcement.
     assert_eq!(report.finished_at_units(), (50 + 1) as f64 + (1 + 50 + 1) as f64 + 52.0);
 }
 
@@ -232,7 +232,7 @@ fn rejects_invalid_settings_with_remedy() {
             .contains("3 × 3, not 1")
     );
     let few = Simulation::<Extrema>::new(Configs::Each(vec![1, 2]), Settings::new(3));
-    assert!(matches!(few.run(), Err(SettingsError::Configs { size: 3, listed: 2 })));
+    assert!(matches!(few.run(), Err(SettingsError::WrongConfigCount { size: 3, listed: 2 })));
 }
 
 #[test]

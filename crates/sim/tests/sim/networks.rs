@@ -18,7 +18,7 @@ fn settings(size: u32) -> Settings {
     Settings { workload: Workload::entries(1), ..Settings::new(size) }
 }
 
-/// Runs a lock that broadcasts and is answered, over a network.
+/// Runs a lock that broadcasts its requests and collects replies, over a network.
 fn overlay(graph: Graph, latency: Distribution) -> Report {
     let mut settings = settings(graph.vertices());
     settings.network.carrier = Some(Carrier::overlay(Arc::new(graph)).unwrap());
@@ -30,7 +30,8 @@ fn load(report: &Report) -> &NetworkLoad {
     report.metrics.network.as_deref().expect("a network")
 }
 
-/// Every process sends to every other, and is answered: 2 messages for each entry and pair.
+/// Each process sends a request to every other process and receives a reply, so two messages travel
+/// from each process to each other one.
 #[test]
 fn overlay_of_broadcasts_loads_edges_by_distances() {
     for graph in [Graph::grid(2, 3), Graph::star(6), Graph::ring(6), Graph::complete(6)] {

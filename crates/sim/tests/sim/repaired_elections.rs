@@ -114,7 +114,7 @@ fn largest_leads_after_recovery_and_false_suspicions() {
     }
 }
 
-/// Runs the same crashes, but processes ignore the failure detector.
+/// Negative control: a process crashes, and the other processes ignore the failure detector.
 #[test]
 fn crashes_without_repair_leave_processes_leaderless() {
     let harmed = (0..300).filter(|seed| {

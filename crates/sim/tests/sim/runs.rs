@@ -70,7 +70,7 @@ fn detects_wrong_rule() {
     assert_eq!(defer_always.judgement("deadlock-freedom"), Some(Judgement::Violated));
     assert_eq!(defer_always.ended, EndReason::Quiescent);
     assert_eq!(defer_always.blocked.len(), 3);
-    assert_eq!(defer_always.stuck, Some(BlockKind::Deadlock));
+    assert_eq!(defer_always.block_kind, Some(BlockKind::Deadlock));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn run_ends_although_token_circulates() {
     settings.workload = Workload::default();
     settings.limits.until = Some(100_000_000);
     let idle = Simulation::<Ring>::new((), settings).run().unwrap();
-    assert_eq!((idle.ended, idle.finished_at), (EndReason::Until, 100_000_000));
+    assert_eq!((idle.ended, idle.finished_at), (EndReason::TimeLimit, 100_000_000));
     assert!((60..=80).contains(&idle.metrics.sent), "{} laps of 1 to 2", idle.metrics.sent);
 }
 
@@ -229,7 +229,8 @@ fn false_suspicion_creates_second_leader() {
     assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
-/// Each copy of a request sends the token once more, and each token causes another request.
+/// Each copy of a request causes the token to be sent once more, and each token causes another
+/// request.
 #[test]
 fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);
@@ -273,7 +274,10 @@ fn distinguishes_starvation_from_deadlock() {
     settings.instrumentation.properties = Some(vec![Property::Bypass(Some(9))]);
     let config = central::Config::default();
     let report = Simulation::<Central>::new(config, settings).run().unwrap();
-    assert_eq!((report.ended, report.stuck), (EndReason::Until, Some(BlockKind::Starvation)));
+    assert_eq!(
+        (report.ended, report.block_kind),
+        (EndReason::TimeLimit, Some(BlockKind::Starvation))
+    );
     assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
     assert_eq!(report.judgement("bounded-bypass"), Some(Judgement::Violated));
     assert!(report.bypass_max >= 10, "{}", report.bypass_max);

@@ -21,12 +21,13 @@ fn crash(save: u64, is_kept: bool) -> Fault {
     crash_and_recover(0, CrashTrigger::Saving { save, is_kept }, 5 * TICKS_PER_UNIT)
 }
 
-/// Returns all records without their times.
+/// Returns the subject and the kind of all records, without their times.
 fn happened(records: &[Record]) -> Vec<(Subject, Kind)> {
     records.iter().map(|it| (it.process, it.kind.clone())).collect()
 }
 
-/// Returns the records that result from a schedule. Returns `None` if the schedule is impossible.
+/// Performs a schedule and returns the subject and the kind of each record. Returns `None` if the
+/// schedule is impossible.
 fn along(schedule: &Schedule) -> Option<Vec<(Subject, Kind)>> {
     let buffer = TraceBuffer::default();
     three(Vec::new()).follow(schedule, buffer.clone()).ok()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_sim::scenario::counter::{Race, Statements};
+use tenure_sim::scenario::counter::{Atomicity, Race};
 use tenure_sim::scenario::generals::{Config, attack, attack_under};
 use tenure_sim::{Chance, Distribution, Settings};
 
@@ -15,8 +15,8 @@ fn up_and_down() -> Race {
 
 #[test]
 fn counts_lost_updates_of_all_interleavings() {
-    assert_eq!(up_and_down().schedules(Statements::Interruptible).len(), 20);
-    let finals = up_and_down().finals(Statements::Interruptible);
+    assert_eq!(up_and_down().schedules(Atomicity::Interruptible).len(), 20);
+    let finals = up_and_down().finals(Atomicity::Interruptible);
     assert_eq!(finals, BTreeMap::from([(4, 9), (5, 2), (6, 9)]));
 }
 
@@ -35,8 +35,8 @@ fn last_store_wins() {
 #[test]
 fn atomic_statements_lose_no_update() {
     let serial = [vec![1, 1, 1, 2, 2, 2], vec![2, 2, 2, 1, 1, 1]];
-    assert_eq!(up_and_down().schedules(Statements::Atomic), serial);
-    assert_eq!(up_and_down().finals(Statements::Atomic), BTreeMap::from([(5, 2)]));
+    assert_eq!(up_and_down().schedules(Atomicity::Atomic), serial);
+    assert_eq!(up_and_down().finals(Atomicity::Atomic), BTreeMap::from([(5, 2)]));
     let last = serial.map(|schedule| transcript(&schedule).pop());
     assert_eq!(last, [Some("counter=5".to_owned()), Some("counter=5".to_owned())]);
 }
@@ -44,11 +44,11 @@ fn atomic_statements_lose_no_update() {
 #[test]
 fn handles_three_and_zero_threads() {
     let three = Race::new(0, [1, 1, 1]);
-    let finals = three.finals(Statements::Interruptible);
+    let finals = three.finals(Atomicity::Interruptible);
     assert_eq!(finals.values().sum::<usize>(), 1680, "9! / 3!³");
     assert_eq!(finals.keys().copied().collect::<Vec<_>>(), [1, 2, 3]);
-    assert_eq!(three.finals(Statements::Atomic), BTreeMap::from([(3, 6)]));
-    assert_eq!(Race::new(5, []).finals(Statements::Interruptible), BTreeMap::from([(5, 1)]));
+    assert_eq!(three.finals(Atomicity::Atomic), BTreeMap::from([(3, 6)]));
+    assert_eq!(Race::new(5, []).finals(Atomicity::Interruptible), BTreeMap::from([(5, 1)]));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn ticks(units: u64) -> u64 {
     units * TICKS_PER_UNIT
 }
 
-/// Returns the longest time between the two attacks, in ticks. It tries both extreme delays and
+/// Returns the longest time between the two attacks, in ticks, over both extreme message delays and
 /// many seeds.
 fn worst(wait: u64) -> u64 {
     let ends = [MIN, MAX].map(|end| skew(wait, Distribution::units(end), 0).unsigned_abs());

@@ -177,7 +177,7 @@ fn replay_command_contains_every_option() {
     let mut spans = vec![Distribution::units(2); 9];
     spans[1] = Distribution::between_units(5, 9);
     settings.network.latency = Latency::Links(spans.into());
-    let forgetting = Some(Recovery { after: 5_500_000, memory: Memory::Lost });
+    let forgetting = Some(Recovery { downtime: 5_500_000, memory: Memory::Lost });
     let inside = CrashTrigger::Inside { entry: 2, after: 500_000 };
     settings.faults = vec![
         Fault::Crash { process: p(3), when: inside, recovery: forgetting },

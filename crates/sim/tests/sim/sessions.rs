@@ -1,4 +1,4 @@
-//! A session is the run itself, paused after each step.
+//! Tests of sessions. A session is a run that is paused after each step.
 
 use crate::common::runs::{
     assert_hold, crash, crash_and_recover, is_violated, parsed, seeded, text, traced,
@@ -16,7 +16,7 @@ fn action(words: &str) -> Action {
     words.parse().unwrap()
 }
 
-/// Runs a simulation with interventions. Returns its report and its trace.
+/// Runs a simulation with interventions. Returns the report and the trace of the run.
 fn steered<P: Recorded>(
     simulation: &Simulation<P>,
     interventions: &[&str],
@@ -255,8 +255,8 @@ fn stopped_run_is_prefix_of_whole() {
     assert!(part.len() < whole.len() && whole.starts_with(&part));
 }
 
-/// A complete schedule repeats its run. If the schedule is abandoned after a step, the run
-/// continues without it.
+/// A complete schedule repeats its run. If the caller intervenes after a step, the rest of the
+/// schedule is dropped, and the run continues without it.
 #[test]
 fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);

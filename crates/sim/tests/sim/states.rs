@@ -17,7 +17,7 @@ struct Traced {
     states: bool,
 }
 
-/// A trace, and the final states as text and as trees.
+/// A trace, with the final states of the processes as text and as trees of values.
 struct Ran {
     trace: String,
     last: Vec<(String, Value)>,

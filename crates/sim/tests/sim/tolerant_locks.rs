@@ -1,5 +1,5 @@
-//! Laws over many seeds: locks that tolerate crashes, compared with the locks that they are based
-//! on.
+//! Laws over many seeds: each lock that tolerates crashes is compared with the lock that it is
+//! based on.
 
 use tenure_algorithms::mutex::{
     NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
@@ -110,7 +110,7 @@ fn tolerant_locks_cost_same_without_crash() {
 fn count_runs_with_two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
     let one = |seed: &u64| {
         let mut settings = busy(5, 3, *seed);
-        // Longer than an inquiry to all processes takes.
+        // A hold takes longer than an inquiry to all processes.
         settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(12);
         settings.faults = false_suspicions_of_one(5, *seed);
         settings.beyond_assumptions = true;

@@ -6,7 +6,7 @@ use tenure_store::{
     TxnResult, Watch,
 };
 
-/// Adds a header with the revision to a response.
+/// Adds a header with `revision` to the response `answer`, and returns the response.
 pub(crate) fn with_header(revision: u64, mut answer: Value) -> Value {
     answer["header"] = json!({ "revision": revision.to_string() });
     answer

@@ -6,7 +6,7 @@ use tenure_store::{
     Txn, Watch,
 };
 
-/// Returns the number in a field; 0 if the field is missing.
+/// Returns the number in the field `field` of the object `of`; 0 if the field is missing.
 pub(crate) fn number(of: &Value, field: &str) -> u64 {
     match &of[field] {
         Value::String(text) => text.parse().unwrap_or(0),
@@ -14,7 +14,7 @@ pub(crate) fn number(of: &Value, field: &str) -> u64 {
     }
 }
 
-/// Returns the number in a field of a comparison. It may be negative.
+/// Returns the number in the field `field` of the comparison `of`. The number may be negative.
 fn signed(of: &Value, field: &str) -> i64 {
     match &of[field] {
         Value::String(text) => text.parse().unwrap_or(0),

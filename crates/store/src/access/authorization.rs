@@ -1,5 +1,5 @@
-//! Checks that a principal may read or change keys, leases, or users and roles. A principal is the
-//! origin of a request.
+//! Checks that a principal, the origin of a request, may read or change keys, leases, or users and
+//! roles.
 
 use crate::access::coverage::{covers, covers_keys};
 use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
@@ -12,7 +12,8 @@ use crate::span::Span;
 use crate::store::Store;
 
 impl AccessControl {
-    /// Checks that a principal has all permissions, as changes of users and roles require.
+    /// Checks that a principal has all permissions, which a change of users and roles requires. A
+    /// user has them by the root role.
     pub fn authorize_root(&self, principal: &Principal) -> Result<(), Error> {
         match self.authenticated_user(principal)? {
             None => Ok(()),
@@ -33,8 +34,12 @@ impl AccessControl {
         self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Write), span))
     }
 
-    /// Checks that a principal is a known user or a member, which suffices for some requests.
+    /// Checks that a principal is a member or an existing user. Some requests require no more.
     /// Returns the name of the user. Returns `None` for a member, or if authentication is disabled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
     pub fn authenticated_user<'a>(
         &self,
         principal: &'a Principal,
@@ -64,7 +69,8 @@ impl AccessControl {
         self.authorize_read(principal, &range.span)
     }
 
-    /// Checks that a principal may run a transaction, whichever of its branches is executed.
+    /// Checks that a principal may run a transaction. It must have the permissions for all
+    /// comparisons and for both branches, whichever of them is executed.
     pub fn authorize_txn(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         self.authenticated_user(principal)?;
         txn.compare.iter().try_for_each(|compare| self.authorize_read(principal, &compare.span))?;
@@ -114,9 +120,10 @@ impl Store {
         self.authorize_lease_end(principal, lease)
     }
 
-    /// Checks that a principal may end a lease. The same permission is required to attach a key to
-    /// it. Otherwise a user could attach a key that the owner of the lease may not write, so the
-    /// owner could no longer end the lease.
+    /// Checks that a principal may end a lease: it must be able to write every key that is attached
+    /// to the lease. A principal needs the same permission to attach a key to the lease. Otherwise
+    /// a user could attach a key that the owner of the lease may not write, so the owner could no
+    /// longer end the lease.
     fn authorize_lease_end(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
         let Some(lease) = self.lease(lease) else { return Ok(()) };
         self.access.authorize(principal, |user| {
@@ -124,8 +131,8 @@ impl Store {
         })
     }
 
-    /// Checks that a principal may attach keys to the leases in a transaction, as
-    /// [`Self::authorize_lease_end`].
+    /// Checks that a principal may attach keys to all leases that the puts of a transaction name.
+    /// For each lease, the rule is that of [`Self::authorize_lease_end`].
     fn authorize_txn_leases(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
         txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
             Operation::Put(put) => self.authorize_lease_end(principal, put.lease),

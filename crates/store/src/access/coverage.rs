@@ -7,11 +7,12 @@ use core::ops::Bound;
 use crate::bytes::Bytes;
 use crate::span::Span;
 
-/// First key, and exclusive end. The end is `None` if the range contains all later keys.
+/// First key of a range, and its exclusive end. The end is `None` if the range contains all later
+/// keys.
 type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// Converts a span to a range. The shortest key is one zero byte, so a span from that key on begins
-/// with the first of all keys.
+/// Converts a span to a range. The first key of all is one zero byte. If the span begins there, the
+/// range begins with the empty string instead, so that it covers every requested range.
 fn range(span: &Span) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {
@@ -46,8 +47,8 @@ pub(super) fn covers(granted: &[&Span], requested: &Span) -> bool {
     false
 }
 
-/// Returns true if each key is in one of the granted spans. The cost depends on the number of spans
-/// and not on the number of keys, which may be much larger.
+/// Returns true if each of the keys is in one of the granted spans. The cost depends on the number
+/// of spans and not on the number of keys, which may be much larger.
 pub(super) fn covers_keys(granted: &[&Span], keys: &BTreeSet<Bytes>) -> bool {
     let mut granted: Vec<Range> = granted.iter().map(|span| range(span)).collect();
     granted.sort();

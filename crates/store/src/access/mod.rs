@@ -24,7 +24,7 @@ pub struct AccessControl {
     /// Number of changes of users and roles so far.
     change_count: u64,
     users: BTreeMap<String, User>,
-    /// Permissions of each role, by the span of keys that they apply to.
+    /// Roles by name. For each role: its permissions, by the span of keys to which they apply.
     roles: BTreeMap<String, BTreeMap<Span, Permission>>,
 }
 
@@ -138,7 +138,7 @@ pub enum AccessChange {
 }
 
 impl AccessControl {
-    /// True if authentication is enabled.
+    /// Returns true if authentication is enabled.
     pub fn is_enabled(&self) -> bool {
         !self.secret.is_empty()
     }
@@ -241,7 +241,8 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Rejects a change that concerns root (`is_of_root`) while authentication is enabled.
+    /// Rejects a change of users and roles if authentication is enabled and `is_of_root` is true:
+    /// the change concerns the user or the role root.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
     }
@@ -250,7 +251,7 @@ impl AccessControl {
         self.users.get_mut(name).ok_or(Error::UserNotFound)
     }
 
-    /// Returns the spans on which a role of the user has this permission.
+    /// Returns the spans on which at least one role of the user has `permission`.
     fn granted_spans(&self, user: &User, permission: Permission) -> Vec<&Span> {
         let roles = user.roles.iter().filter_map(|role| self.roles.get(role));
         let granted = roles.flatten().filter(|(_, granted)| granted.includes(permission));

@@ -191,16 +191,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def plain(answer):
-    """What is to be equal: without what names the member, and without what runs (the TTL)."""
+def comparable(answer):
+    """Return the part of a response in which both must agree: not the member, nor the remaining TTL."""
     if isinstance(answer, list):
-        return [plain(item) for item in answer]
+        return [comparable(item) for item in answer]
     if not isinstance(answer, dict):
         return answer
     if "message" in answer:
         return {"message": answer["message"]}
     left = ["cluster_id", "member_id", "raft_term"]
-    cleared = {name: plain(value) for name, value in answer.items() if name not in left}
+    cleared = {name: comparable(value) for name, value in answer.items() if name not in left}
     if "grantedTTL" in cleared or "keys" in cleared:
         cleared.pop("TTL", None)
     if cleared.get("TTL") == "-1":
@@ -217,7 +217,7 @@ def compare(seed, options):
     try:
         for number in range(options.commands):
             call, body = draw.command()
-            theirs, ours = plain(etcd.ask(call, body)), plain(store.ask(call, body))
+            theirs, ours = comparable(etcd.ask(call, body)), comparable(store.ask(call, body))
             if theirs != ours:
                 print(f"seed {seed}, command {number}: {call} {json.dumps(body)}")
                 print(f"  etcd  {json.dumps(theirs, sort_keys=True)}")

@@ -51,7 +51,7 @@ impl Draw<'_> {
         self.of(&[0, 0, 1, 1, 2, 2, 3, 3, 9])
     }
 
-    /// Draws a revision that is past, current or in the future. `now` is the current one.
+    /// Draws a revision that is past, current or in the future. `now` is the current revision.
     pub(crate) fn revision(&mut self, now: u64) -> u64 {
         if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
     }

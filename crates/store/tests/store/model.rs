@@ -12,14 +12,14 @@ use tenure_store::{
 
 use super::comparison::holds;
 
-/// A deliberate mistake of the model. The comparison with the store must detect it.
+/// Known mistake that a variant of the model makes. The comparison with the store must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
     /// A key that is created again continues with its old version.
     VersionKept,
     /// A transaction does not see its own writes.
     BlindReads,
-    /// A nested transaction compares with the state after the writes that precede it.
+    /// The comparisons of a nested transaction use the state after the writes that precede it.
     LateCompare,
     /// A deletion that finds no keys still makes a new revision.
     EmptyDeletion,
@@ -312,7 +312,7 @@ impl Model {
     }
 
     fn check_path(&self, txn: &Txn, before: &Keys, step: &Step) -> Result<(), Error> {
-        // All writes before all reads, as in etcd.
+        // The model checks all writes before all reads, as etcd does.
         self.check_each(txn, before, &|operation| match operation {
             Operation::Put(put) => {
                 has_kept(step, put)?;
@@ -442,7 +442,7 @@ impl Model {
         queue.sort_by_key(|kv| (kv.create_revision, kv.key.clone()));
         let mut holders: Vec<&KeyValue> = Vec::new();
         for kv in queue {
-            // The rule of clients, which look back from their own claim.
+            // The holders follow from the rule of clients: each looks back from its own claim.
             let earlier = holders.iter().rev().map(|kv| ((), mode_of(&kv.key, name).into()));
             if Access::from(mode_of(&kv.key, name)).blockers(earlier).is_empty() {
                 holders.push(kv);
@@ -454,7 +454,8 @@ impl Model {
     }
 }
 
-/// Returns the mode that a key has in the queue of `name`.
+/// Returns the mode in which the claim with this key waits in the queue of `name`. A key that is
+/// not a claim counts as exclusive.
 fn mode_of(key: &Bytes, name: &Bytes) -> LockMode {
     let last = String::from_utf8_lossy(&key[name.len() + 1..]).into_owned();
     match last.split_once('.') {
@@ -544,7 +545,7 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations that a transaction runs.
+/// Operations that a transaction runs, in order, for one choice of the branches.
 type Path<'a> = Vec<&'a Operation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {

@@ -103,7 +103,8 @@ fn compare_outcome(
     expect_equal("the list of lease changes", &ours, &models, &context)
 }
 
-/// Compares the claims that a command has granted or ended.
+/// Compares the claims that the store has granted or ended for a command with those of the model.
+/// `before` contains the keys before the command.
 fn compare_claims(
     outcome: &Outcome,
     model: &Model,
@@ -124,7 +125,8 @@ fn compare_claims(
     expect_equal("the set of ended claims", &places(&outcome.ended), &ended, &context)
 }
 
-/// Compares a read and a replay of events. Returns the range that was read.
+/// Compares a random read and a replay of events between the store and the model. Returns the range
+/// that was read.
 fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
     let range = draw.range(store.revision());
     let context = || format!("{range:?} of {:?}", model.now());
@@ -168,8 +170,8 @@ fn compare_leases(store: &Store, model: &Model) -> Result<(), String> {
     expect_equal("the set of leases", &ours, &models, || "the end".to_owned())
 }
 
-/// Tries random sequences of commands until store and model differ. Then shrinks the sequence and
-/// returns the difference as an error.
+/// Tries up to `sequences` random sequences of commands until store and model differ. Then shrinks
+/// the sequence in at most `shrinking` steps, and returns the difference as an error.
 fn search(sequences: u32, shrinking: u32, mistake: Option<Mistake>) -> Result<(), String> {
     let config = ProptestConfig {
         cases: sequences,

@@ -72,7 +72,7 @@ fn full_store_rejects_additions_and_accepts_removals() {
         assert_eq!(log.result(removes.clone()).err(), None, "{removes:?}");
     }
     assert_eq!((log.store.len(), log.store.size()), (0, 0));
-    // The alarm stays active until it is cleared, whatever the size.
+    // The alarm stays active until an operator clears it, even if the store becomes smaller.
     assert_eq!(log.result(put("a", "", 0)), Err(Error::NoSpace));
     assert!(!log.alarm(8, false), "the alarm of another member");
     assert!(log.alarm(7, false));

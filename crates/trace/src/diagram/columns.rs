@@ -3,16 +3,16 @@
 use tenure_core::ProcessId;
 
 use super::layout::{Layout, Mark};
-use super::view::Scale;
+use super::options::Scale;
 
 /// Minimum distance of two steps of one process, in the unit of [`Layout::along`].
 const MIN_STEP_GAP: u64 = 100;
 /// Minimum distance of two columns, in the unit of [`Layout::along`].
 const MIN_COLUMN_GAP: u64 = 24;
-/// Distance between a note, whose line crosses all lifelines, and the steps beside it, in the same
-/// unit.
+/// Minimum distance between a note and the steps beside it, in the unit of [`Layout::along`]. The
+/// line of a note crosses all lifelines.
 const NOTE_GAP: u64 = 75;
-/// Maximum distance of two columns that represents a pause, in the same unit.
+/// Maximum distance of two columns between which nothing happens, in the unit of [`Layout::along`].
 const MAX_PAUSE: u64 = 300;
 
 impl Layout {
@@ -39,7 +39,7 @@ impl Layout {
                 let pause = moments[column].0 - moments[column - 1].0;
                 let least = if remark || after_remark { NOTE_GAP } else { MIN_COLUMN_GAP };
                 let pause = (pause.saturating_mul(MIN_STEP_GAP) / usual).clamp(least, MAX_PAUSE);
-                let causal = self.view.scale == Scale::Causal;
+                let causal = self.options.scale == Scale::Causal;
                 place = u64::from(*before) + if causal { MIN_STEP_GAP } else { pause };
             }
             after_remark = remark;
@@ -54,15 +54,15 @@ impl Layout {
         self.along = along;
     }
 
-    /// Returns the earliest position of a step. It comes after the previous step of its process,
-    /// and after the step that sent its message.
+    /// Returns the earliest position of a step in the unit of [`Layout::along`]. The step comes
+    /// after the previous step of its process, and after the step that sent its message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].mark {
-            Mark::Loses(crossing) | Mark::Duplicates(crossing) => Some(crossing),
+            Mark::Loses(arrow) | Mark::Duplicates(arrow) => Some(arrow),
             _ => self.steps[step].received,
         };
-        let sent = about.and_then(|crossing| self.crossings[crossing].sent);
+        let sent = about.and_then(|arrow| self.arrows[arrow].sent);
         let sent = sent.map(|sent| u64::from(along[self.steps[sent].column]));
         own.max(sent).map_or(0, |before| before + MIN_STEP_GAP)
     }
@@ -71,7 +71,7 @@ impl Layout {
         self.steps[step].at.filter(|_| self.steps[step].is_own())
     }
 
-    /// Returns the median time between two steps of one process, at least 1.
+    /// Returns the median time between two successive steps of one process, in ticks; at least 1.
     fn usual_pause(&self) -> u64 {
         let mut latest: Vec<Option<u64>> = vec![None; self.size()];
         let mut pauses = Vec::new();

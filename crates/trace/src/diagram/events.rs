@@ -20,9 +20,9 @@ pub(super) fn command_label(command: &CommandData) -> String {
     }
 }
 
-/// Describes a record that begins a step in a few words. Returns `None` for a record that begins no
-/// step or is drawn in another way.
-pub(super) fn words(kind: &Kind) -> Option<String> {
+/// Describes, in a few words, a record that begins a step. Returns `None` for a record that begins
+/// no step or that diagrams draw in another way.
+pub(super) fn step_label(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::Boot => "boots".to_owned(),
         Kind::Command(command) => command_label(command),
@@ -45,7 +45,7 @@ pub(super) fn words(kind: &Kind) -> Option<String> {
 }
 
 /// Describes an access that the resource rejected. Returns `None` for an accepted access.
-pub(super) fn refused(access: &Access) -> Option<String> {
+pub(super) fn rejected_access(access: &Access) -> Option<String> {
     let operation = match access.operation {
         Operation::Get => "get",
         Operation::Put => "put",

@@ -4,46 +4,46 @@ use std::borrow::Cow;
 
 use tenure_core::{Layer, ProcessId, Term};
 
-use super::view::View;
+use super::options::DiagramOptions;
 use super::violations::ViolationMark;
 pub use crate::fold::process_state::Condition;
 use crate::format::{ClockUnit, Header};
 use crate::plain::plain;
 
-/// Everything that a picture of a run shows, with positions: steps, messages and intervals.
+/// Content of a picture of a run, with positions: steps, messages and intervals.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Header of the trace.
     pub header: Header,
-    /// View that the reader requested: scale, clock, window and fields.
-    pub view: View,
+    /// Options of the diagram: scale, clock, window and fields.
+    pub options: DiagramOptions,
     /// Steps, in trace order.
     pub steps: Vec<Step>,
-    /// Messages in the order of sending. A message that was sent before the window has its place by
-    /// arrival.
-    pub crossings: Vec<Crossing>,
+    /// Messages in the order of sending. A message that was sent before the window has the place of
+    /// its arrival.
+    pub arrows: Vec<MessageArrow>,
     /// Intervals in which a condition held at a process.
-    pub spans: Vec<Span>,
+    pub spans: Vec<ConditionSpan>,
     /// Intervals in which the network was partitioned.
-    pub regions: Vec<Region>,
+    pub regions: Vec<PartitionSpan>,
     /// Violations within the window.
     pub violation_marks: Vec<ViolationMark>,
     /// Number of records in the trace.
     pub records: u64,
-    /// Numbers of the first and the last record in the window. `None` if the window contains none.
+    /// Numbers of the first and the last record in the window. `None` if there is no record in the
+    /// window.
     pub shown: Option<(u64, u64)>,
     /// True if the trace contains records after the window.
     pub is_cut_off: bool,
-    /// Position of each column, from left to right, in hundredths of the minimum distance of two
-    /// steps of one process.
+    /// Position of each column on the time axis, in ascending order. The unit is a hundredth of the
+    /// minimum distance of two steps of one process.
     pub along: Vec<u32>,
 }
 
 /// Step of a process, or event of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Process that takes the step. `None` for an event of the network, or of a message between
-    /// processes.
+    /// Process that takes the step. `None` for an event of the network.
     pub at: Option<ProcessId>,
     /// Time of the step, in ticks since the beginning of the trace.
     pub time: u64,
@@ -51,28 +51,29 @@ pub struct Step {
     pub record: u64,
     /// Cause of the step.
     pub mark: Mark,
-    /// Descriptions of the records of the step, one for each.
-    pub words: Vec<String>,
-    /// Leader of which the process learned in this step, with its term.
+    /// Descriptions of the records that belong to the step, one for each.
+    pub descriptions: Vec<String>,
+    /// Leader and term of which the process learned in this step. `None` if it learned of none.
     pub leader: Option<Term>,
     /// True if the process entered the critical section.
     pub enters: bool,
     /// True if the process left the critical section.
     pub exits: bool,
     /// Descriptions of the events of an agreement service in this step, such as `decides 1`.
-    pub agrees: Vec<String>,
-    /// Index of the message that the process received, in [`Layout::crossings`].
+    pub agreement_events: Vec<String>,
+    /// Index of the message that the process received, in [`Layout::arrows`].
     pub received: Option<usize>,
-    /// Number of the step in the run. `None` if it does not count as a step.
+    /// Number of the step among those of the run that count as steps. `None` if this step does not
+    /// count.
     pub number: Option<u64>,
-    /// Position of the step on the scale. The first number is the time, or 0 on the causal scale.
-    /// The second is the length of the longest causal chain that ends with the step, among steps at
-    /// the same time.
+    /// Position of the step on the scale of the diagram. The first number is the time, or 0 on the
+    /// causal scale. The second is the length of the longest causal chain that ends with the step,
+    /// among steps at the same time.
     pub moment: (u64, u64),
     /// Index of the step's column in [`Layout::along`].
     pub column: usize,
-    /// Clock value of the step: one number for Lamport's clock, one per process for a vector clock.
-    /// Empty if no clock was requested.
+    /// Clock of the step: one number for Lamport's clock, one number per process for a vector
+    /// clock. Empty if no clock was requested.
     pub clock: Vec<u64>,
 }
 
@@ -83,25 +84,26 @@ pub enum Mark {
     Receives,
     /// The process acted without a recorded cause.
     Acts,
-    /// The process had another cause, described in a few words: a command, a timer, a suspicion.
+    /// The process took a step for another reason, described in a few words: a command, a timer, or
+    /// a suspicion.
     OtherCause(String),
     /// The process crashed.
     Crashes,
     /// The process recovered.
     Recovers,
-    /// A message was lost, with this index in the crossings.
+    /// A message was lost. The number is its index in [`Layout::arrows`].
     Loses(usize),
-    /// A message was duplicated. The copy has this index in the crossings.
+    /// A message was duplicated. The number is the index of the copy in [`Layout::arrows`].
     Duplicates(usize),
-    /// The network changed, as described: a partition began or ended.
+    /// The network changed, as the text describes: a partition began or ended.
     Network(String),
     /// The trace contains a note, such as the description of an injected fault.
     Note(String),
 }
 
-/// Message between two processes.
+/// Message between two processes, which diagrams draw as an arrow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Crossing {
+pub struct MessageArrow {
     /// Sender.
     pub from: ProcessId,
     /// Receiver.
@@ -110,53 +112,55 @@ pub struct Crossing {
     pub message: Cow<'static, str>,
     /// Layer of the message.
     pub layer: Layer,
-    /// Number of the message's kind, from 0. Kinds are numbered in the order of their first
-    /// message, including messages before the window.
+    /// Number of the message's kind, from 0. Kinds are numbered in the order in which their first
+    /// messages occur in the trace.
     pub kind: usize,
-    /// The fields of the content that the view requests, as text.
+    /// The fields of the content that the options request, as text.
     pub description: String,
-    /// Step that sent the message. `None` if it lies before the window.
+    /// Index of the step that sent the message. `None` if it lies before the window.
     pub sent: Option<usize>,
-    /// Step in which the message arrived or was lost. `None` if it lies after the window.
+    /// Index of the step in which the message arrived or was lost. `None` if it lies after the
+    /// window.
     pub ended: Option<usize>,
     /// Outcome of the message.
-    pub fate: MessageOutcome,
+    pub outcome: MessageOutcome,
     /// True if the message carries a token.
-    pub token: bool,
+    pub carries_token: bool,
 }
 
-/// Outcome of a message. The viewer of HTML pages reads these numbers.
+/// Outcome of a message. The scripts of HTML pages use the numbers of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageOutcome {
     /// The message arrived.
     Arrives = 0,
     /// The message was lost.
     Lost = 1,
-    /// The message neither arrived nor was lost in the window.
+    /// The message neither arrived nor was lost before the end of the window.
     UnderWay = 2,
 }
 
 /// Interval in which a condition held at a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Process of the interval.
+pub struct ConditionSpan {
+    /// Process at which the condition held.
     pub at: ProcessId,
     /// Condition that held.
     pub condition: Condition,
-    /// First step of the interval. `None` if it lies before the window.
+    /// Index of the step in which the condition began. `None` if it lies before the window.
     pub from: Option<usize>,
-    /// Step that ends the interval. `None` if the condition still holds at the end.
+    /// Index of the step in which the condition ended. `None` if it still holds at the end of the
+    /// window.
     pub until: Option<usize>,
 }
 
 /// Interval in which the network was partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// First step of the partition. `None` if it lies before the window.
+pub struct PartitionSpan {
+    /// Index of the step in which the partition began. `None` if it lies before the window.
     pub from: Option<usize>,
-    /// Step that ends the partition. `None` if it lasts to the end.
+    /// Index of the step in which the partition ended. `None` if it lasts to the end of the window.
     pub until: Option<usize>,
-    /// Sides of the partition: the processes that can reach each other.
+    /// Sides of the partition. The processes of a side can reach each other.
     pub sides: Vec<Vec<ProcessId>>,
 }
 
@@ -166,18 +170,17 @@ impl Layout {
         self.header.n as usize
     }
 
-    /// Returns the position of a step along the axis, in hundredths of the minimum distance of two
-    /// steps of one process.
+    /// Returns the position of a step on the time axis, in the unit of [`Layout::along`].
     pub fn place(&self, step: usize) -> u32 {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
-    /// Returns the position of the end of the axis, in the same unit as [`Layout::place`].
+    /// Returns the position of the end of the time axis, in the unit of [`Layout::along`].
     pub fn end(&self) -> u32 {
         self.along.last().copied().unwrap_or(0)
     }
 
-    /// Formats the time of a step: in units, or in milliseconds of real time.
+    /// Formats the time of a step: in units of virtual time, or in milliseconds of real time.
     pub fn time(&self, step: usize) -> String {
         crate::show::units(self.steps[step].time)
     }
@@ -192,7 +195,7 @@ impl Layout {
     pub fn clock(&self, step: usize) -> String {
         match self.steps[step].clock.as_slice() {
             [] => String::new(),
-            [lamport] if self.view.clock == super::Clock::Lamport => lamport.to_string(),
+            [lamport] if self.options.clock == super::Clock::Lamport => lamport.to_string(),
             counts => {
                 let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
                 format!("[{}]", counts.join(","))
@@ -215,9 +218,9 @@ impl Layout {
         if step.exits && !description.iter().any(|said| said == "exits") {
             description.push("exits".to_owned());
         }
-        description.extend(step.agrees.iter().cloned());
+        description.extend(step.agreement_events.iter().cloned());
         // A replicated log describes its leader in its own event.
-        if let Some(term) = step.leader.filter(|_| step.agrees.is_empty()) {
+        if let Some(term) = step.leader.filter(|_| step.agreement_events.is_empty()) {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };
             description.push(who + &crate::show::in_term(term));
@@ -225,7 +228,7 @@ impl Layout {
         description.join(", ")
     }
 
-    /// Describes the view in one line: the algorithm, the number of processes, and the window.
+    /// Describes the diagram in one line: the algorithm, the number of processes, and the window.
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
@@ -248,7 +251,7 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
 }
 
 impl Mark {
-    /// Returns the mark with invisible characters of its text escaped.
+    /// Returns the mark with the invisible characters in its text escaped.
     pub(super) fn plain(self) -> Self {
         let seen = |text: String| plain(&text).into_owned();
         match self {
@@ -261,13 +264,14 @@ impl Mark {
 }
 
 impl Step {
-    /// Returns true if the step belongs to a process, and not to the network or a message.
+    /// Returns true if a process takes the step. Events of the network, and losses and duplications
+    /// of messages, are not steps of a process.
     pub fn is_own(&self) -> bool {
         self.at.is_some() && !matches!(self.mark, Mark::Loses(_) | Mark::Duplicates(_))
     }
 }
 
-impl Crossing {
+impl MessageArrow {
     /// Returns the label of the message's arrow: its name and the requested fields.
     pub fn label(&self) -> String {
         if self.description.is_empty() {

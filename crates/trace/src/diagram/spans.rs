@@ -4,37 +4,40 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::ProcessId;
 
-use super::layout::{Region, Span};
+use super::layout::{ConditionSpan, PartitionSpan};
 use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 
 /// Intervals of a run: those that have ended, and those that still last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
-    done: Vec<Span>,
-    open: BTreeMap<(ProcessId, ConditionGroup), Span>,
-    /// Processes for which the records so far show whether they have a token.
+    done: Vec<ConditionSpan>,
+    open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
+    /// Processes of which the trace has shown whether they had a token at the beginning.
     token_known: BTreeSet<ProcessId>,
     /// First process that entered the critical section, if any.
     first_inside: Option<ProcessId>,
-    /// Step in which each process last entered. `None` if it lies before the window.
+    /// For each process that entered, the step of its last entry. `None` if that step lies before
+    /// the window.
     inside_since: BTreeMap<ProcessId, Option<usize>>,
-    regions: Vec<Region>,
-    split: Option<Region>,
+    regions: Vec<PartitionSpan>,
+    split: Option<PartitionSpan>,
 }
 
 impl Spans {
-    /// Begins an interval at a step, or before the window. Ends the interval of the same group.
+    /// Begins an interval at a step, or before the window. Ends the interval of the same process
+    /// and the same group of conditions.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
-        self.end(at, condition.sort(), step);
-        let span = Span { at, condition, from: step, until: None };
-        self.open.insert((at, condition.sort()), span);
+        self.end(at, condition.group(), step);
+        let span = ConditionSpan { at, condition, from: step, until: None };
+        self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends the interval of this group. Drops it if it ended before the window.
-    pub(super) fn end(&mut self, at: ProcessId, sort: ConditionGroup, step: Option<usize>) {
-        let Some(span) = self.open.remove(&(at, sort)) else { return };
+    /// Ends the interval of this process and this group of conditions. Drops the interval if it
+    /// ended before the window.
+    pub(super) fn end(&mut self, at: ProcessId, group: ConditionGroup, step: Option<usize>) {
+        let Some(span) = self.open.remove(&(at, group)) else { return };
         if step.is_some() {
-            self.done.push(Span { until: step, ..span });
+            self.done.push(ConditionSpan { until: step, ..span });
         }
     }
 
@@ -48,7 +51,7 @@ impl Spans {
                 }
                 self.begin(at, condition, step);
             }
-            StateChange::Ends(condition, _) => self.end(at, condition.sort(), step),
+            StateChange::Ends(condition, _) => self.end(at, condition.group(), step),
             _ => {}
         }
     }
@@ -59,35 +62,40 @@ impl Spans {
 
     /// Ends all intervals of a process that crashed, and begins the interval in which it is down.
     pub(super) fn crash(&mut self, at: ProcessId, step: Option<usize>) {
-        for sort in [
+        for group in [
             ConditionGroup::Lock,
             ConditionGroup::Lead,
             ConditionGroup::Token,
             ConditionGroup::Stopped,
         ] {
-            self.end(at, sort, step);
+            self.end(at, group, step);
         }
         self.begin(at, Condition::Down, step);
     }
 
-    /// Begins the interval in which a process has a token that has arrived.
+    /// Begins the interval in which a process has a token, because a token has arrived.
     pub(super) fn get_token(&mut self, at: ProcessId, step: Option<usize>) {
         self.token_known.insert(at);
         self.begin(at, Condition::Token, step);
     }
 
-    /// Ends the interval in which a process had a token that it passes on.
+    /// Ends the interval in which a process had a token, because it passes the token on.
     ///
     /// If no record shows where the token came from, the first process that sends one had it from
-    /// the beginning. A process that entered without a token, after another process had been
-    /// inside, created it.
+    /// the beginning. But a process that entered without a token, after another process had been
+    /// inside, created the token when it entered.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);
             let since = self.inside_since.get(&at).copied().flatten();
             if !made || since.is_some() {
                 let from = since.filter(|_| made);
-                self.done.push(Span { at, condition: Condition::Token, from, until: step });
+                self.done.push(ConditionSpan {
+                    at,
+                    condition: Condition::Token,
+                    from,
+                    until: step,
+                });
             }
         }
         self.end(at, ConditionGroup::Token, step);
@@ -95,21 +103,21 @@ impl Spans {
 
     pub(super) fn split(&mut self, sides: Vec<Vec<ProcessId>>, step: Option<usize>) {
         self.heal(step);
-        self.split = Some(Region { from: step, until: None, sides });
+        self.split = Some(PartitionSpan { from: step, until: None, sides });
     }
 
     pub(super) fn heal(&mut self, step: Option<usize>) {
         let Some(region) = self.split.take() else { return };
         if step.is_some() {
-            self.regions.push(Region { until: step, ..region });
+            self.regions.push(PartitionSpan { until: step, ..region });
         }
     }
 
     /// Returns all intervals and partitions in a deterministic order.
-    pub(super) fn finish(mut self) -> (Vec<Span>, Vec<Region>) {
+    pub(super) fn finish(mut self) -> (Vec<ConditionSpan>, Vec<PartitionSpan>) {
         self.done.extend(self.open.into_values());
         self.done
-            .sort_by_key(|span| (span.at, span.condition.sort(), span.from, span.until.is_none()));
+            .sort_by_key(|span| (span.at, span.condition.group(), span.from, span.until.is_none()));
         self.regions.extend(self.split);
         (self.done, self.regions)
     }

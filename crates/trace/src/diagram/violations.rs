@@ -5,7 +5,7 @@ use tenure_core::{ProcessId, Property};
 use super::layout::{Layout, Step};
 use crate::fold::process_state::Condition;
 use crate::format::{ClockUnit, Header, Source};
-use crate::verify::{Verification, Violated};
+use crate::verify::{TraceViolation, Verification};
 
 /// A violation that lies in the window of a diagram.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,10 +16,11 @@ pub struct ViolationMark {
     pub description: String,
     /// Index of the step in which the violation occurred.
     pub step: usize,
-    /// Index of the step at which the conflict ended. `None` if it did not end in the window, or if
-    /// the property has no conflict.
+    /// Index of the step that ended the conflict. `None` if the conflict did not end in the window,
+    /// or if the property is not about a conflict.
     pub until: Option<usize>,
-    /// Processes that are inside, or that lead, at the same time. Empty for other properties.
+    /// Processes that are in conflict: inside, or leading, at the same time. Empty for properties
+    /// that are not about a conflict.
     pub processes: Vec<ProcessId>,
 }
 
@@ -35,7 +36,7 @@ impl Layout {
     /// Finds the violations that count as failures and lie in the window. Their times count from
     /// `first`, the time of the first record in ticks since the beginning of the trace.
     pub(super) fn find_violations(&mut self, verification: &Verification, first: u64) {
-        let counting = verification.violations.iter().filter(|it| it.counts);
+        let counting = verification.violations.iter().filter(|it| it.is_failure);
         self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
     }
 
@@ -54,9 +55,10 @@ impl Layout {
         self.violation_marks.push(ViolationMark { property, description, step, until, processes });
     }
 
-    /// Returns the step of a violation. `None` if it lies outside the window. Of several steps at
-    /// the same time, it is the last one that informs a user.
-    pub(super) fn step_of(&self, violated: &Violated, first: u64) -> Option<usize> {
+    /// Returns the index of the step of a violation. `None` if it lies outside the window. If
+    /// several steps have the time of the violation, returns the last one in which a user receives
+    /// an event.
+    pub(super) fn step_of(&self, violated: &TraceViolation, first: u64) -> Option<usize> {
         let time = first + (violated.at * 1e6).round() as u64;
         let at_time = || {
             let steps = self.steps.iter().enumerate();
@@ -67,8 +69,8 @@ impl Layout {
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// Returns the last step that began before `time` and informs a user. Steps of real nodes take
-    /// time, so no step may have exactly the time of the violation.
+    /// Returns the last step that began at `time` or before and in which a user receives an event.
+    /// Steps of real nodes take time, so no step may begin exactly at the time of the violation.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {
@@ -79,7 +81,7 @@ impl Layout {
         telling.max_by_key(|(place, step)| (step.time, *place)).map(|(place, _)| place)
     }
 
-    fn violation_mark(&self, violated: &Violated, first: u64) -> Option<ViolationMark> {
+    fn violation_mark(&self, violated: &TraceViolation, first: u64) -> Option<ViolationMark> {
         let step = self.step_of(violated, first)?;
         let holders = self.spans.iter().filter(|span| {
             let is_such = match violated.property {

@@ -6,13 +6,13 @@ use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::{Condition, Layout, Mark, View, lay_out};
+use crate::diagram::{Condition, DiagramOptions, Layout, Mark, lay_out};
 use crate::format::{Header, Record};
 
 /// Renders the records of one run as a sequence diagram. A message appears at its arrival, a
 /// critical section as an activation, and all other records as notes.
 pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
-    let layout = lay_out(header, records, View::default());
+    let layout = lay_out(header, records, DiagramOptions::default());
     let mut text = "sequenceDiagram\n".to_owned();
     for number in 1..=header.n {
         let _ = writeln!(text, "    participant P{number}");
@@ -33,9 +33,9 @@ pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record
 fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, ProcessId)]) {
     let step = &layout.steps[place];
     match (&step.mark, step.received) {
-        (Mark::Loses(crossing), _) => message(text, layout, *crossing, "-x", ""),
-        (Mark::Duplicates(crossing), _) => message(text, layout, *crossing, "-x", " (twice)"),
-        (_, Some(crossing)) => message(text, layout, crossing, "->>", ""),
+        (Mark::Loses(arrow), _) => message(text, layout, *arrow, "-x", ""),
+        (Mark::Duplicates(arrow), _) => message(text, layout, *arrow, "-x", " (twice)"),
+        (_, Some(arrow)) => message(text, layout, arrow, "->>", ""),
         _ => {}
     }
     for (_, at) in bars.iter().filter(|(begins, _)| !begins) {
@@ -57,10 +57,10 @@ fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, Process
     }
 }
 
-fn message(text: &mut String, layout: &Layout, crossing: usize, arrow: &str, more: &str) {
-    let crossing = &layout.crossings[crossing];
-    let (from, to, description) = (crossing.from, crossing.to, plain(&crossing.label()));
-    let _ = writeln!(text, "    {from}{arrow}{to}: {description}{more}");
+fn message(text: &mut String, layout: &Layout, index: usize, sign: &str, more: &str) {
+    let arrow = &layout.arrows[index];
+    let (from, to, description) = (arrow.from, arrow.to, plain(&arrow.label()));
+    let _ = writeln!(text, "    {from}{sign}{to}: {description}{more}");
 }
 
 /// Replaces the characters that have a meaning in Mermaid.

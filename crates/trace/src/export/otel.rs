@@ -55,7 +55,7 @@ fn attribute(key: &str, value: Value) -> Value {
 struct Span {
     number: u64,
     parent: Option<u64>,
-    /// Condition whose interval is the span. `None` for a session, which contains the other spans
+    /// Condition that holds during the span. `None` for a session, which contains the other spans
     /// of its process.
     condition: Option<Condition>,
     started: u64,
@@ -77,7 +77,7 @@ struct Spans {
     processes: Vec<Process>,
     numbers: u64,
     now: u64,
-    /// Id of the span in which each message was sent.
+    /// For each message in flight, the id of the span in which it was sent.
     sent_in: HashMap<MessageKey, u64>,
 }
 

@@ -18,8 +18,8 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 /// Renders the records of one run as a log for ShiViz.
 ///
 /// The first line is the regular expression of events, the second that of the heading. The heading
-/// and the events follow. Clocks count records, with one component for each process that has any.
-/// Records about the parent or the resource have hosts of their own.
+/// and the events follow. A clock has one component for each process, and counts the records of
+/// that process. The parent and the resource appear as hosts of their own.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = plain_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
@@ -95,7 +95,7 @@ pub enum ImportError {
         /// Description of the problem.
         description: String,
     },
-    /// The last event is incomplete.
+    /// The last event of the log is incomplete.
     #[error("the log ends in the middle of an event, after line {line}")]
     Torn {
         /// Number of the last line, from 1.

@@ -1,7 +1,7 @@
 //! Logs of the processes, reconstructed from a trace.
 //!
-//! A process reports the entries that it stores, drops and commits, and the trace contains its
-//! crashes and recoveries. All diagrams and pages use this reconstruction.
+//! The records of a process contain the entries that it stores, drops and commits, and its crashes
+//! and recoveries. All diagrams and pages use this reconstruction.
 
 use std::collections::BTreeMap;
 
@@ -23,35 +23,35 @@ pub struct Logs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogState {
     /// Last index that a snapshot covers; 0 if there is none.
-    pub snapshot: u64,
+    pub snapshot_index: u64,
     /// Entries after the snapshot.
     pub entries: Vec<Entry>,
     /// Highest index that the process has reported as committed. 0 after a recovery.
-    pub committed: u64,
+    pub commit_index: u64,
     /// Term in which the process leads. `None` if it does not lead.
-    pub leads: Option<u64>,
+    pub leading_term: Option<u64>,
     /// True if the process has crashed or ended.
     pub is_down: bool,
 }
 
 impl LogState {
     /// Returns the index of the last entry; 0 if there is none.
-    pub fn last(&self) -> u64 {
-        self.snapshot + self.entries.len() as u64
+    pub fn last_index(&self) -> u64 {
+        self.snapshot_index + self.entries.len() as u64
     }
 
     /// Returns the entry at an index, if it is in the log.
     pub fn entry(&self, index: u64) -> Option<&Entry> {
-        let place = index.checked_sub(self.snapshot)?.checked_sub(1)?;
+        let place = index.checked_sub(self.snapshot_index)?.checked_sub(1)?;
         self.entries.get(usize::try_from(place).ok()?)
     }
 
-    /// Applies an event of the process. Returns the number of entries that stay as they are, or
-    /// `None` if the log does not change.
+    /// Applies an event of the process to its log. Returns the number of entries that stay as they
+    /// are, or `None` if the log does not change.
     fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
             // A log may keep entries before the end of a snapshot, for followers that lag behind.
-            Event::Stored { index, .. } if *index <= self.snapshot => return None,
+            Event::Stored { index, .. } if *index <= self.snapshot_index => return None,
             Event::Stored { index, entry } => {
                 let stays = self.cut(index.saturating_sub(1));
                 self.entries.push(entry.clone());
@@ -59,27 +59,27 @@ impl LogState {
             }
             Event::Dropped { from } => self.cut(from.saturating_sub(1)),
             Event::Committed { index, .. } => {
-                self.committed = self.committed.max(*index);
-                self.last()
+                self.commit_index = self.commit_index.max(*index);
+                self.last_index()
             }
             Event::Compacted { index, .. } => {
-                let gone = index.saturating_sub(self.snapshot).min(self.entries.len() as u64);
+                let gone = index.saturating_sub(self.snapshot_index).min(self.entries.len() as u64);
                 self.entries.drain(..usize::try_from(gone).unwrap_or(usize::MAX));
-                self.snapshot += gone;
-                self.last()
+                self.snapshot_index += gone;
+                self.last_index()
             }
             Event::Restored { index, .. } => {
                 self.entries.clear();
-                (self.snapshot, self.committed) = (*index, *index);
-                self.snapshot
+                (self.snapshot_index, self.commit_index) = (*index, *index);
+                self.snapshot_index
             }
             Event::Leading { term } => {
-                self.leads = Some(*term);
-                self.last()
+                self.leading_term = Some(*term);
+                self.last_index()
             }
             Event::Following { .. } | Event::Relaying { .. } => {
-                self.leads = None;
-                self.last()
+                self.leading_term = None;
+                self.last_index()
             }
             _ => return None,
         };
@@ -88,9 +88,9 @@ impl LogState {
 
     /// Drops all entries after index `most`, and returns the index of the last entry.
     fn cut(&mut self, most: u64) -> u64 {
-        let most = most.saturating_sub(self.snapshot);
+        let most = most.saturating_sub(self.snapshot_index);
         self.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        self.last()
+        self.last_index()
     }
 }
 
@@ -99,8 +99,9 @@ impl LogState {
 pub struct LogChange {
     /// Process whose log changes.
     pub at: ProcessId,
-    /// Number of entries that stay as they are. All entries after these were removed or are new.
-    pub stays: u64,
+    /// Number of entries at the start of the log that stay as they are. All entries after these
+    /// were removed or are new.
+    pub unchanged_count: u64,
 }
 
 impl Logs {
@@ -125,8 +126,8 @@ impl Logs {
                 }
                 StateChange::Crashes | StateChange::Leaves => {
                     let kept = self.kept.entry(at).or_default();
-                    (kept.is_down, kept.leads) = (true, None);
-                    stays = Some(kept.last());
+                    (kept.is_down, kept.leading_term) = (true, None);
+                    stays = Some(kept.last_index());
                 }
                 _ => {}
             }
@@ -136,7 +137,7 @@ impl Logs {
         {
             stays = self.kept.entry(at).or_default().apply(event).or(stays);
         }
-        stays.map(|stays| LogChange { at, stays })
+        stays.map(|stays| LogChange { at, unchanged_count: stays })
     }
 
     /// Returns the log of a process. `None` if no record mentions the process.
@@ -145,13 +146,13 @@ impl Logs {
     }
 
     /// Returns the highest index of an entry in any log.
-    pub fn last(&self) -> u64 {
-        self.kept.values().map(LogState::last).max().unwrap_or(0)
+    pub fn last_index(&self) -> u64 {
+        self.kept.values().map(LogState::last_index).max().unwrap_or(0)
     }
 
     /// Returns true if no process has ever had an entry.
     pub fn is_empty(&self) -> bool {
-        self.last() == 0
+        self.last_index() == 0
     }
 }
 
@@ -175,8 +176,8 @@ mod tests {
         event_kind(Event::Stored { index, entry: entry(term) })
     }
 
-    /// Applies records of P1. Returns the terms of its entries, its commit index, and the number of
-    /// unchanged entries in the last change.
+    /// Applies records of P1 to empty logs. Returns the terms of its entries, its commit index, and
+    /// the number of unchanged entries in the last change.
     fn after(kinds: &[Kind]) -> (Vec<u64>, u64, Option<u64>) {
         let mut logs = Logs::default();
         let mut last = None;
@@ -185,7 +186,7 @@ mod tests {
         }
         let kept = logs.of(P1).cloned().unwrap_or_default();
         let terms = kept.entries.iter().map(|entry| entry.term).collect();
-        (terms, kept.committed, last.map(|changed| changed.stays))
+        (terms, kept.commit_index, last.map(|changed| changed.unchanged_count))
     }
 
     #[test]
@@ -227,7 +228,7 @@ mod tests {
             logs.read(&Record::new(0, P1, kind.clone()));
         }
         let kept = logs.of(P1).cloned().unwrap_or_default();
-        assert_eq!((kept.is_down, kept.leads), (true, None));
+        assert_eq!((kept.is_down, kept.leading_term), (true, None));
         let back = [&story[..], &[Kind::Recover]].concat();
         assert_eq!(after(&back), (vec![], 0, Some(0)));
         assert_eq!(after(&[&back[..], &[stored(1, 1)]].concat()), (vec![1], 0, Some(0)));

@@ -1,8 +1,9 @@
 //! State of each process as a trace describes it: up or down, waiting, inside, leading, suspecting.
 //!
-//! Writers describe a crash differently. A simulator writes *crash* and *recover*; a parent process
-//! writes *crash* and its node *boot* or *recover*. A node killed from outside only boots again in
-//! another session. This module treats all of these alike.
+//! Programs that write traces describe a crash in different ways. A simulator writes *crash* and
+//! *recover*. A parent process writes *crash*, and the node itself *boot* or *recover*. If a node
+//! is killed from outside, its trace only shows that it boots again, in another session. This
+//! module treats these descriptions alike.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -20,19 +21,19 @@ pub struct ProcessStates(HashMap<ProcessId, ProcessState>);
 #[derive(Clone, Debug, Default)]
 pub struct ProcessState {
     /// Status of the process: up, down or ended.
-    pub life: ProcessStatus,
+    pub status: ProcessStatus,
     /// Session of the process since its last boot. `None` if no record mentions it.
     pub session: Option<u64>,
-    /// Conditions that hold now, with the time at which each began. At most one condition of each
-    /// group holds.
+    /// Conditions that hold now, each with the time at which it began. Of each group of conditions,
+    /// at most one holds.
     pub conditions: Vec<(Condition, u64)>,
     /// Fence of the process's last entry to the critical section.
     pub fence: Fence,
     /// True if the process is inside and its user has requested to exit.
-    pub leaving: bool,
+    pub is_exiting: bool,
     /// Leader in which the process believes, with its term. `None` if it knows none.
     pub leader: Option<Term>,
-    /// Peers that the process suspects.
+    /// Peers that the process suspects now.
     pub suspects: BTreeSet<ProcessId>,
 }
 
@@ -78,7 +79,7 @@ pub(crate) enum ConditionGroup {
 }
 
 impl Condition {
-    pub(crate) const fn sort(self) -> ConditionGroup {
+    pub(crate) const fn group(self) -> ConditionGroup {
         match self {
             Condition::Waiting | Condition::Inside => ConditionGroup::Lock,
             Condition::Leading(_) => ConditionGroup::Lead,
@@ -96,15 +97,15 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers. Conditions from before the crash have ended.
+    /// The process recovers. The conditions that held before the crash have ended already.
     Recovers,
     /// The process ends normally.
     Leaves,
     /// A condition begins.
     Begins(Condition),
-    /// A condition ends. It began at this time.
+    /// A condition ends. The number is the time at which it began.
     Ends(Condition, u64),
-    /// The process learns of a leader, or that there is none.
+    /// The process learns of a leader, or that it has no leader.
     LeaderChanges(Option<Term>),
     /// The process suspects or trusts a peer.
     SuspicionChanges(ProcessId, Verdict),
@@ -129,7 +130,7 @@ impl ProcessStates {
     /// ended.
     pub fn processes_in(&self, condition: Condition) -> Vec<u32> {
         let here = |process_state: &ProcessState| {
-            process_state.life != ProcessStatus::Ended && process_state.since(condition).is_some()
+            process_state.status != ProcessStatus::Ended && process_state.since(condition).is_some()
         };
         let all = self.0.iter().filter(|(_, process_state)| here(process_state));
         let mut numbers: Vec<u32> = all.map(|(at, _)| at.number()).collect();
@@ -137,9 +138,9 @@ impl ProcessStates {
         numbers
     }
 
-    /// Marks a process as outside the critical section, because the reader skipped records about
-    /// its lock.
-    pub(crate) fn pass_over(&mut self, at: ProcessId) {
+    /// Marks a process as outside the critical section, because the reader skipped the records
+    /// about its lock.
+    pub(crate) fn assume_outside(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }
 }
@@ -147,7 +148,7 @@ impl ProcessStates {
 impl ProcessState {
     /// Returns true if the process has crashed or ended.
     pub const fn is_down(&self) -> bool {
-        matches!(self.life, ProcessStatus::Down | ProcessStatus::Ended)
+        matches!(self.status, ProcessStatus::Down | ProcessStatus::Ended)
     }
 
     /// Returns the time at which a condition began. `None` if it does not hold.
@@ -161,13 +162,13 @@ impl ProcessState {
             Kind::Boot | Kind::Recover => self.on_boot(record.session, changes),
             _ if self.is_down() => {}
             Kind::Crash => {
-                self.life = ProcessStatus::Down;
+                self.status = ProcessStatus::Down;
                 changes.push(StateChange::Crashes);
                 self.clear_volatile(changes);
                 self.begin(Condition::Down, time, changes);
             }
             Kind::End => {
-                self.life = ProcessStatus::Ended;
+                self.status = ProcessStatus::Ended;
                 changes.push(StateChange::Leaves);
             }
             Kind::Stop if self.since(Condition::Stopped).is_none() => {
@@ -185,12 +186,12 @@ impl ProcessState {
             }
             _ => {}
         }
-        if self.life == ProcessStatus::Unknown {
-            self.life = ProcessStatus::Up;
+        if self.status == ProcessStatus::Unknown {
+            self.status = ProcessStatus::Up;
         }
     }
 
-    /// Handles a boot or a recovery, which the process and its parent may both report.
+    /// Handles a boot or a recovery. The process and its parent may both report the same one.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);
@@ -202,22 +203,22 @@ impl ProcessState {
             changes.extend(before.is_none().then_some(StateChange::Boots));
             self.end(ConditionGroup::Stopped, changes);
         }
-        self.life = ProcessStatus::Up;
+        self.status = ProcessStatus::Up;
     }
 
-    /// Ends all conditions, and forgets the state that a process loses in a crash.
+    /// Ends all conditions of the process, and forgets the state that a process loses in a crash.
     fn clear_volatile(&mut self, changes: &mut Vec<StateChange>) {
         changes.extend(
             self.conditions.drain(..).map(|(condition, since)| StateChange::Ends(condition, since)),
         );
-        let ProcessState { life, session, fence, .. } = *self;
-        *self = ProcessState { life, session, fence, ..ProcessState::default() };
+        let ProcessState { status, session, fence, .. } = *self;
+        *self = ProcessState { status, session, fence, ..ProcessState::default() };
     }
 
     fn on_command(&mut self, command: &CommandData, time: u64, changes: &mut Vec<StateChange>) {
         match command.mutex() {
             Some(mutex::Command::Enter) => self.begin(Condition::Waiting, time, changes),
-            Some(mutex::Command::Exit) => self.leaving = true,
+            Some(mutex::Command::Exit) => self.is_exiting = true,
             None => {}
         }
     }
@@ -230,7 +231,7 @@ impl ProcessState {
             }
             Some(mutex::Event::Exited) => {
                 self.end(ConditionGroup::Lock, changes);
-                self.leaving = false;
+                self.is_exiting = false;
             }
             None => {}
         }
@@ -249,7 +250,7 @@ impl ProcessState {
         }
     }
 
-    /// Applies an event of a replicated log, which also reports the leader.
+    /// Applies an event of a replicated log to the leader in which the process believes.
     fn on_log_event(
         &mut self,
         event: &log::Event,
@@ -281,16 +282,16 @@ impl ProcessState {
         changes.push(StateChange::LeaderChanges(leader));
     }
 
-    /// Begins a condition, and ends the condition of the same group.
+    /// Begins a condition, and ends another condition of the same group, if one holds.
     fn begin(&mut self, condition: Condition, time: u64, changes: &mut Vec<StateChange>) {
-        self.end(condition.sort(), changes);
+        self.end(condition.group(), changes);
         self.conditions.push((condition, time));
         changes.push(StateChange::Begins(condition));
     }
 
-    fn end(&mut self, sort: ConditionGroup, changes: &mut Vec<StateChange>) {
+    fn end(&mut self, group: ConditionGroup, changes: &mut Vec<StateChange>) {
         if let Some(place) =
-            self.conditions.iter().position(|(condition, _)| condition.sort() == sort)
+            self.conditions.iter().position(|(condition, _)| condition.group() == group)
         {
             let (condition, since) = self.conditions.swap_remove(place);
             changes.push(StateChange::Ends(condition, since));
@@ -304,8 +305,8 @@ mod tests {
 
     const P1: ProcessId = ProcessId(0);
 
-    /// Returns the state of P1 after these records, and the changes by the last one. Each record
-    /// has its session.
+    /// Applies these records, each with its session, to P1. Returns the state of P1 afterwards, and
+    /// the changes that the last record made.
     fn state_after(kinds: &[(u64, Kind)]) -> (ProcessState, Vec<StateChange>) {
         let mut process_states = ProcessStates::default();
         let mut last = Vec::new();
@@ -333,7 +334,10 @@ mod tests {
             let story = [vec![(0, Kind::Boot), (0, entered())], dialect].concat();
             let (process_state, last) = state_after(&story);
             assert_eq!(last, expected, "{story:?}");
-            assert_eq!((process_state.life, process_state.conditions), (ProcessStatus::Up, vec![]));
+            assert_eq!(
+                (process_state.status, process_state.conditions),
+                (ProcessStatus::Up, vec![])
+            );
             let (_, again) = state_after(&[story, vec![(1, Kind::Recover)]].concat());
             assert_eq!(again, [], "the parent reports it too");
         }

@@ -5,13 +5,13 @@ use tenure_core::{Fence, ProcessId};
 
 use crate::format::numbered;
 
-/// One access to the resource that the lock protects, as recorded by the resource.
+/// One access to the resource that the lock protects. The resource records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// Process that accesses the resource.
     #[serde(with = "numbered")]
     pub by: ProcessId,
-    /// Kind of the access: reading or writing.
+    /// Operation of the access: reading or writing.
     pub operation: Operation,
     /// Fence that the process sent with the access. `None` in a run without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,8 +21,8 @@ pub struct Access {
     pub value: u64,
     /// True if the resource accepted the access.
     pub accepted: bool,
-    /// Highest fence that the resource has seen, including that of this access. `None` if it has
-    /// seen none.
+    /// Highest fence that the resource has seen, including the fence of this access. `None` if it
+    /// has seen none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<Fence>,
 }

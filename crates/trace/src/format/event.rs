@@ -25,12 +25,13 @@ pub struct Record {
     pub sequence: u64,
     /// Kind of the event, with its data.
     pub kind: Kind,
-    /// Vector clock at the event, if the program that runs the processes keeps one.
+    /// Vector clock of the process at the event, if the program that runs the processes keeps
+    /// vector clocks.
     pub clock: Option<VectorClock>,
 }
 
 impl Record {
-    /// Creates a record of the first session, without a clock or number.
+    /// Creates a record in the first session of the process, without a clock and without a number.
     pub fn new(time: u64, process: impl Into<Subject>, kind: Kind) -> Self {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
@@ -42,7 +43,7 @@ impl Record {
         self
     }
 
-    /// Sets the vector clock.
+    /// Sets the vector clock of the event.
     #[must_use]
     pub fn with_clock(mut self, clock: VectorClock) -> Self {
         self.clock = Some(clock);
@@ -63,9 +64,9 @@ pub enum Kind {
     Send(MessageRecord),
     /// The process received a message.
     Receive(MessageRecord),
-    /// A message that the process sent was lost.
+    /// A message that this process sent was lost.
     Drop(MessageRecord),
-    /// A message that the process sent was duplicated.
+    /// A message that this process sent was duplicated.
     Duplicate(MessageRecord),
     /// A timer of this name fired.
     Timer(String),
@@ -78,11 +79,11 @@ pub enum Kind {
     },
     /// The process drew a random number in its last step.
     Choice(Choice),
-    /// The process became mute. Its later steps are saved, but their effects are not released, and
-    /// it will crash.
+    /// The process became mute. Its later steps are saved, but their effects are not released. It
+    /// must crash later.
     Mute,
-    /// The process is about to crash. The effects of its last step were released, but the changed
-    /// state was not saved.
+    /// The process is about to crash. The effects of its last step were released, but the state
+    /// after that step was not saved.
     Unsaved,
     /// The process crashed or was killed.
     Crash,
@@ -112,7 +113,7 @@ pub enum Kind {
     Other {
         /// Name of the kind.
         kind: String,
-        /// Data of the record.
+        /// Data of the record, as the trace contains it.
         data: Option<Value>,
     },
 }
@@ -175,7 +176,8 @@ impl Kind {
         }
     }
 
-    /// Returns the message if the record is one of the four kinds that concern a message.
+    /// Returns the message of a record that concerns a message: sent, received, lost or duplicated.
+    /// `None` for other records.
     pub fn message_record(&self) -> Option<&MessageRecord> {
         match self {
             Kind::Send(message_record)
@@ -190,9 +192,9 @@ impl Kind {
 /// Random number that a process drew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Choice {
-    /// The number, from 0.
+    /// The random number, from 0.
     pub value: u32,
-    /// Exclusive upper bound of the number.
+    /// Upper bound of the number, exclusive.
     pub bound: u32,
 }
 

@@ -8,11 +8,12 @@ use tenure_core::{Graph, Property, Rank, Service, Topology};
 
 use crate::format::edge_list::EdgeList;
 
-/// Version of the format that this crate writes, and the newest that it reads.
+/// Version of the trace format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// Maximum group size, unless [`ReadLimits`](crate::ReadLimits) permit more. Displaying or
-/// verifying a trace needs some hundred bytes per process, even if the process does nothing.
+/// Maximum number of processes of a group, unless [`ReadLimits`](crate::ReadLimits) permit more.
+/// Displaying or verifying a trace needs some hundred bytes per process, even if the process does
+/// nothing.
 pub const MAX_PROCESSES: u32 = 1 << 20;
 
 /// Header of a trace. It describes the run, and states how to interpret the records.
@@ -20,7 +21,7 @@ pub const MAX_PROCESSES: u32 = 1 << 20;
 pub struct Header {
     /// The text `"tenure"`, which distinguishes a trace from other files of JSON lines.
     pub trace: String,
-    /// Version of the format. A reader rejects a version newer than its own.
+    /// Version of the format. A reader rejects a version that is newer than the one it knows.
     pub version: u32,
     /// Name of the algorithm on the command line.
     pub algorithm: String,
@@ -37,8 +38,8 @@ pub struct Header {
     /// Maximum number of processes inside at the same time: 1, or the *k* of a k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
-    /// Rank of each process; `null` if it equals the process number. The field is missing if the
-    /// ranks are unknown.
+    /// For each process, by index: its rank, or `null` if the rank equals the process number. The
+    /// field is missing if the ranks are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<Rank>>,
     /// Names of the properties that the algorithm's card promises. A violation of another property
@@ -56,16 +57,16 @@ pub struct Header {
     /// that waits forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Maximum number of messages per entry or election. Present if the trace was kept because one
-    /// of them needed more.
+    /// Maximum number of messages per entry or election that the run may need. Present if the trace
+    /// was kept because an entry or election needed more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
     /// Maximum number of entries by one process while another waits. Present if the trace was kept
-    /// because a process entered more often.
+    /// because a process entered more often while another waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// Topology that messages must respect. Present if the trace was kept because a message
-    /// violated it.
+    /// Topology that messages must respect. Present if the trace was kept because a message left
+    /// this topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
     /// Edges of the network. Present if the network of the group was configured.
@@ -80,8 +81,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Creates a header of this version without optional fields. Times are virtual, and entries
-    /// have fences.
+    /// Creates a header of this version of the format without optional fields. Times are virtual,
+    /// and entries have fences.
     pub fn new(algorithm: impl Into<String>, service: Service, n: u32, source: Source) -> Self {
         Header {
             trace: "tenure".into(),
@@ -107,7 +108,7 @@ impl Header {
         }
     }
 
-    /// Returns true if the header names the property, as promised or as violated.
+    /// Returns true if the header names this property as promised or as violated.
     pub(crate) fn names(&self, property: Property) -> bool {
         self.promises.iter().chain(&self.violates).any(|name| name == property.name())
     }
@@ -118,14 +119,15 @@ impl Header {
         self.graph.as_ref()?.graph(self.n).ok()
     }
 
-    /// Returns the graph whose neighbours must not be inside at the same time, if the header names
-    /// the property that demands it.
+    /// Returns the graph of conflicts: two neighbours must not be inside at the same time. `None`
+    /// unless the header names the property that demands this.
     pub(crate) fn conflicts(&self) -> Option<Arc<Graph>> {
         let is_named = self.names(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
-    /// Returns the links that messages must use, if the trace was kept because a message left them.
+    /// Returns the links that messages must use. `None` unless the trace was kept because a message
+    /// left these links.
     pub(crate) fn links(&self) -> Option<NeighboursOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(NeighboursOnly::in_graph(Arc::new(graph))),
@@ -154,7 +156,7 @@ const fn is_none(repeats: &u32) -> bool {
 pub enum Source {
     /// The simulator, which writes one file for the whole group.
     Simulator,
-    /// The checker. The trace is a counterexample.
+    /// The checker. The trace is a counterexample, or a run that attains an extreme of a measure.
     Checker,
     /// One real node, which writes its own file.
     Node,

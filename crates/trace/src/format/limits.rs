@@ -17,8 +17,8 @@ pub struct ReadLimits {
 static OF_THIS_PROGRAM: OnceLock<ReadLimits> = OnceLock::new();
 
 impl ReadLimits {
-    /// Limits that apply unless the program sets other limits.
-    pub const PLAIN: ReadLimits =
+    /// Limits that apply unless [`ReadLimits::set_for_program`] sets others.
+    pub const DEFAULT: ReadLimits =
         ReadLimits { max_line_bytes: MAX_LINE_BYTES, max_processes: MAX_PROCESSES };
 
     /// Sets the limits for all traces that this program reads. Only the first call has an effect.
@@ -26,7 +26,7 @@ impl ReadLimits {
         let _ = OF_THIS_PROGRAM.set(self);
     }
 
-    pub(crate) fn now() -> Self {
-        OF_THIS_PROGRAM.get().copied().unwrap_or(ReadLimits::PLAIN)
+    pub(crate) fn current() -> Self {
+        OF_THIS_PROGRAM.get().copied().unwrap_or(ReadLimits::DEFAULT)
     }
 }

@@ -19,7 +19,8 @@ pub struct MessageRecord {
     pub layer: Layer,
     /// Name of the message, in kebab-case.
     pub message: Cow<'static, str>,
-    /// Number of the message. No other message of the same sender, receiver and session has it.
+    /// Number of the message. No other message with the same sender, receiver and session has this
+    /// number.
     pub number: u64,
     /// Session of the sender when it sent the message.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -43,11 +44,12 @@ impl MessageRecord {
         MessageRecord { peer, layer, message, number, session, content: None }
     }
 
-    /// Returns true for a message between applications that bypasses the protocol. Its name is
-    /// `chat` in the simulator's traces, and `application` in others.
+    /// Returns true for a message between users, which bypasses the protocol. Its name is `chat` in
+    /// the simulator's traces, and `application` in others.
     ///
-    /// Applications of a leader use the same layer, but their messages belong to the protocol.
-    pub fn is_of_users(&self) -> bool {
+    /// The applications that a leader serves use the same layer, but their messages belong to the
+    /// protocol.
+    pub fn is_user_message(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }
 

@@ -26,7 +26,7 @@ pub use limits::ReadLimits;
 pub use memory_access::{MemoryAccess, MemoryOperation};
 pub use message_record::MessageRecord;
 pub use reader::{MAX_LINE_BYTES, ReadError, Reader};
-pub use segments::{Segments, segment};
+pub use segments::{Segments, segment_path};
 pub use service::{ApplicationCommand, ApplicationEvent, CommandData, EventData};
 pub use subject::Subject;
 pub use trace::{Trace, TraceBuffer};

@@ -1,4 +1,5 @@
-//! Validation of the processes that a record names. They must belong to the group in the header.
+//! Validation of the processes that a record names. Each of them must belong to the group in the
+//! header.
 
 use tenure_core::service::{
     agreement, broadcast, drinking, election, log, membership, snapshot, spanning_tree, stream,
@@ -10,7 +11,8 @@ use crate::format::event::{Kind, Record};
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Returns an error message if the record names a process that a group of `size` does not have.
+/// Returns an error message if the record names a process that does not belong to a group of `size`
+/// processes.
 pub(crate) fn unknown_process(record: &Record, size: u32) -> Option<String> {
     let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
     if clock > size as usize {

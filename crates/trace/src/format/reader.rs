@@ -18,8 +18,9 @@ pub const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
 ///
-/// If its writer was killed, the last line may be incomplete. The reader stops before that line,
-/// and [`torn`](Reader::torn) returns true. Any other line that is not a record is an error.
+/// If its writer was killed, the last line may be incomplete. The reader stops before an incomplete
+/// last line, and [`is_torn`](Reader::is_torn) then returns true. Any other line that is not a
+/// record is an error.
 ///
 /// The iterator ends after the first error.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub struct Reader<R = BufReader<File>> {
     line: Vec<u8>,
     /// Number of the line that was read last, from 1.
     number: usize,
-    /// First record or error, if it was read ahead and not returned yet.
+    /// First record or error, if the reader has read it ahead and not returned it yet.
     first: Option<Result<Record, ReadError>>,
     contents: Contents,
     torn: bool,
@@ -42,7 +43,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Returns [`ReadError`] and closes the file.
+    /// Returns a [`ReadError`] if the file cannot be read or does not begin with a header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let file = files::open(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
@@ -51,7 +52,7 @@ impl Reader {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the header. Errors name the input by `path`.
+    /// Reads the header from the input `from`. Errors contain `path` as the name of the input.
     ///
     /// # Errors
     ///
@@ -97,8 +98,8 @@ impl<R: BufRead> Reader<R> {
         self.first.as_ref()?.as_ref().ok()
     }
 
-    /// Returns true if the last line was incomplete. This is known after the last record.
-    pub fn torn(&self) -> bool {
+    /// Returns true if the last line is incomplete. The result is final after the last record.
+    pub fn is_torn(&self) -> bool {
         self.torn
     }
 
@@ -116,11 +117,11 @@ impl<R: BufRead> Reader<R> {
         self.whole_line().map(Some)
     }
 
-    /// Parses the complete line that was read last.
+    /// Parses the line that was read last. The line is complete.
     fn whole_line(&mut self) -> Result<Record, ReadError> {
         self.number += 1;
         if is_too_long(&self.line) {
-            let most = ReadLimits::now().max_line_bytes;
+            let most = ReadLimits::current().max_line_bytes;
             let description =
                 format!("line exceeds {most} bytes; raise the limit with --longest-line");
             return Err(self.malformed(description));
@@ -139,8 +140,8 @@ impl<R: BufRead> Reader<R> {
 }
 
 impl<R: BufRead + Seek> Reader<R> {
-    /// Returns the next record of a file that is still being written. Returns `None` if its line is
-    /// not complete.
+    /// Returns the next record of a file that is still being written. Returns `None` if the line of
+    /// that record is not complete yet.
     pub(crate) fn poll(&mut self) -> Result<Option<Record>, ReadError> {
         let failed = |error, path: &Path| ReadError::Io { path: path.into(), error };
         self.line.clear();
@@ -176,11 +177,11 @@ impl<R: BufRead> Iterator for Reader<R> {
 
 /// Reads one line. If the line is too long, stops one byte after the maximum length.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
-    from.take(ReadLimits::now().max_line_bytes.saturating_add(1)).read_until(b'\n', line)
+    from.take(ReadLimits::current().max_line_bytes.saturating_add(1)).read_until(b'\n', line)
 }
 
 fn is_too_long(line: &[u8]) -> bool {
-    line.len() as u64 > ReadLimits::now().max_line_bytes
+    line.len() as u64 > ReadLimits::current().max_line_bytes
 }
 
 /// Fields that the header of every version has.
@@ -209,7 +210,7 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let malformed = |description| ReadError::Malformed { path: path(), line: 1, description };
     let header: Header =
         serde_json::from_slice(line).map_err(|error| malformed(without_place(&error)))?;
-    let most = ReadLimits::now().max_processes;
+    let most = ReadLimits::current().max_processes;
     if !(1..=most).contains(&header.n) {
         let n = header.n;
         let description = format!(
@@ -231,8 +232,8 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     Ok(header)
 }
 
-/// Returns the message of a JSON error without its position, which counts from the start of the
-/// line.
+/// Returns the message of a JSON error without the position of the error, which would count from
+/// the start of the line.
 fn without_place(error: &serde_json::Error) -> String {
     let description = error.to_string();
     match description.split_once(" at line ") {
@@ -271,7 +272,7 @@ pub enum ReadError {
          read it with a newer tenure", path.display()
     )]
     Newer {
-        /// File of the newer version.
+        /// Path of the file in the newer version.
         path: PathBuf,
         /// Version of the format in the file.
         version: u32,
@@ -279,7 +280,7 @@ pub enum ReadError {
     /// A line before the last one is not a record.
     #[error("{}:{line}: {description}", path.display())]
     Malformed {
-        /// File of the malformed line.
+        /// Path of the file with the malformed line.
         path: PathBuf,
         /// Number of the line, from 1.
         line: usize,

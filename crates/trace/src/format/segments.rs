@@ -10,7 +10,7 @@ use crate::format::writer::{CreateError, WriteError, Writer};
 
 /// Returns the path of a part of the trace at `path`. Parts have numbers from 1: `p1.ndjson`,
 /// `p1-2.ndjson`, `p1-3.ndjson`.
-pub fn segment(path: &Path, number: u64) -> PathBuf {
+pub fn segment_path(path: &Path, number: u64) -> PathBuf {
     if number <= 1 {
         return path.to_path_buf();
     }
@@ -25,8 +25,8 @@ pub fn segment(path: &Path, number: u64) -> PathBuf {
 
 /// Splits a trace into files of limited size.
 ///
-/// Files are completed in the order of their numbers. Once a file has a successor, no process
-/// writes to it. Earlier files may be deleted, but not the last one.
+/// Files are completed in the order of their numbers. Once the next file exists, no process writes
+/// to a file any more, and the file may be deleted. The last file must not be deleted.
 #[derive(Clone, Debug)]
 pub struct Segments {
     path: PathBuf,
@@ -36,7 +36,8 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Finds the last part of the trace at `path`. Each part has about `bytes` bytes.
+    /// Continues the last part of the trace at `path`. A part that exceeds `bytes` bytes is
+    /// followed by a new one.
     ///
     /// # Errors
     ///
@@ -48,22 +49,22 @@ impl Segments {
     }
 
     /// Returns the path of the last file, to which the writer writes.
-    pub fn current(&self) -> PathBuf {
-        segment(&self.path, self.number)
+    pub fn current_path(&self) -> PathBuf {
+        segment_path(&self.path, self.number)
     }
 
-    /// Starts the next file if the current file of `writer` is large enough.
+    /// Starts the next file if the current file of `writer` has reached the limit in bytes.
     ///
     /// # Errors
     ///
     /// Returns a [`CreateError`]. The writer then continues to write to its current file.
-    pub fn turn(&mut self, writer: &mut Writer) -> Result<(), CreateError> {
+    pub fn rotate_if_full(&mut self, writer: &mut Writer) -> Result<(), CreateError> {
         if writer.bytes() < self.bytes {
             return Ok(());
         }
-        let failed = |WriteError(error)| CreateError { path: self.current(), error };
+        let failed = |WriteError(error)| CreateError { path: self.current_path(), error };
         writer.flush().map_err(failed)?;
-        *writer = Writer::create(segment(&self.path, self.number + 1), &self.header)?;
+        *writer = Writer::create(segment_path(&self.path, self.number + 1), &self.header)?;
         self.number += 1;
         Ok(())
     }
@@ -83,7 +84,7 @@ fn last(path: &Path) -> io::Result<u64> {
         let stem = name.file_stem().and_then(|stem| stem.to_str());
         let number = stem.and_then(|stem| stem.rsplit_once('-')?.1.parse().ok());
         if let Some(number) = number
-            && segment(path, number).file_name() == Some(name.as_os_str())
+            && segment_path(path, number).file_name() == Some(name.as_os_str())
         {
             last = last.max(number);
         }

@@ -85,8 +85,8 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the command to a lock, also if it is part of an office command. `None` for other
-    /// commands.
+    /// Returns the command if it is a command to a lock or the lock command in an office command.
+    /// Otherwise `None`.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -96,8 +96,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the command to an election, also if it is part of an office command. `None` for
-    /// other commands.
+    /// Returns the command if it is a command to an election or the election command in an office
+    /// command. Otherwise `None`.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -115,8 +115,9 @@ impl CommandData {
         }
     }
 
-    /// Wraps the command as that of an application that runs beside its election.
-    pub(crate) fn under_a_leader(self) -> Self {
+    /// Wraps a command to an application in the variant `Led`, for an application that runs beside
+    /// its election. Wraps any other command as unknown data.
+    pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
                 CommandData::Led(led::Command::Application(command))
@@ -151,7 +152,8 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the event of a lock, also if it is part of an office event. `None` for other events.
+    /// Returns the event if it is an event of a lock or the lock event in an office event.
+    /// Otherwise `None`.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
             EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
@@ -159,8 +161,8 @@ impl EventData {
         }
     }
 
-    /// Returns the event of an election, also if it is part of an office event. `None` for other
-    /// events.
+    /// Returns the event if it is an event of an election or the election event in an office event.
+    /// Otherwise `None`.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
@@ -180,8 +182,9 @@ impl EventData {
         }
     }
 
-    /// Wraps the event as that of an application that runs beside its election.
-    pub(crate) fn under_a_leader(self) -> Self {
+    /// Wraps an event of an application in the variant `Led`, for an application that runs beside
+    /// its election. Wraps any other event as unknown data.
+    pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => EventData::Led(led::Event::Application(event)),
             other => EventData::Other(json!({ "Application": other })),
@@ -214,8 +217,8 @@ impl EventData {
 }
 
 /// Commands of all services. The services have distinct command names, so the first name in the
-/// JSON determines the type. A parser that tried one type after the other would need a buffered
-/// copy for each.
+/// JSON determines the type. Trying one type after the other would need a buffered copy of the
+/// JSON.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,

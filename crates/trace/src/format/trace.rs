@@ -16,7 +16,7 @@ pub struct Trace {
     pub header: Header,
     /// All records, in order.
     pub records: Vec<Record>,
-    /// Path of the file, if its last line is incomplete.
+    /// Path of the file. `None` unless the last line of the file is incomplete.
     pub torn: Option<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl Trace {
         Trace::gather(Reader::open(path)?)
     }
 
-    /// Parses a trace in memory. Errors name it by `name`.
+    /// Parses the bytes of a trace. Errors contain `name` in place of a path.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Trace {
     fn gather<R: BufRead>(mut reader: Reader<R>) -> Result<Self, ReadError> {
         let header = reader.header().clone();
         let records = reader.by_ref().collect::<Result<_, _>>()?;
-        let torn = reader.torn().then(|| reader.path().to_path_buf());
+        let torn = reader.is_torn().then(|| reader.path().to_path_buf());
         Ok(Trace { header, records, torn })
     }
 }

@@ -11,14 +11,14 @@ pub fn now() -> u64 {
 }
 
 /// Formats ticks as a number of units, with all decimals but no trailing zeros.
-pub fn exact(ticks: u64) -> String {
+pub fn format_ticks(ticks: u64) -> String {
     let text = format!("{}.{:06}", ticks / TICKS_PER_UNIT, ticks % TICKS_PER_UNIT);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Parses a number of units and returns it in ticks. Returns `None` if the text is not such a
 /// number.
-pub fn ticks(text: &str) -> Option<u64> {
+pub fn parse_ticks(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(part) || part.len() > 6 {
@@ -37,11 +37,11 @@ mod tests {
         for (text, expected) in
             [("0", 0), ("12", 12_000_000), ("0.25", 250_000), ("1.000001", 1_000_001)]
         {
-            assert_eq!(ticks(text), Some(expected));
-            assert_eq!(exact(expected), text);
+            assert_eq!(parse_ticks(text), Some(expected));
+            assert_eq!(format_ticks(expected), text);
         }
         for wrong in ["", "1.", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
-            assert_eq!(ticks(wrong), None, "{wrong}");
+            assert_eq!(parse_ticks(wrong), None, "{wrong}");
         }
     }
 }

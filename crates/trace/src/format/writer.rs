@@ -9,7 +9,8 @@ use serde::Deserialize;
 use crate::format::event::Record;
 use crate::format::header::{Header, VERSION};
 
-/// Size of the buffer, in bytes. The writer writes a full buffer without an explicit flush.
+/// Size of the buffer, in bytes. When the buffer is full, the writer writes it even without a
+/// flush.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Writes a trace in complete lines. Lines are buffered, and each flush writes them in one call.
@@ -41,10 +42,11 @@ impl Writer<File> {
         Writer::new(file, header).map_err(|WriteError(error)| failed(error))
     }
 
-    /// Continues the file at `path`, as a recovered node does. Creates the file if it is missing.
+    /// Opens the file at `path` to append records, as a recovered node does. Creates the file if it
+    /// is missing.
     ///
-    /// Removes an incomplete last line. The file keeps its header, and the numbers of records
-    /// continue after the last one.
+    /// Removes an incomplete last line. The file keeps its header, and the numbers of new records
+    /// follow the last number in the file.
     ///
     /// # Errors
     ///
@@ -87,12 +89,12 @@ impl Writer<File> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a trace on any writer, and flushes the header.
+    /// Starts a trace on the output `to`: writes the header and flushes it.
     ///
     /// # Errors
     ///
-    /// Returns a [`WriteError`]. The writer `to` is then dropped, and may have received a part of
-    /// the header.
+    /// Returns a [`WriteError`]. The output is then dropped, and may have received a part of the
+    /// header.
     pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let mut writer = Writer { to, buffer, sequence: 0, bytes: 0 };
@@ -165,10 +167,10 @@ impl<W: Write> Drop for Writer<W> {
     }
 }
 
-/// First bytes of every trace, in all versions.
+/// Bytes with which every trace begins, in all versions of the format.
 const BEGINNING: &[u8] = b"{\"trace\":\"tenure\"";
 
-/// Fields of the header that a continued trace needs.
+/// Fields of the header that the writer needs to continue a trace.
 #[derive(Deserialize)]
 struct First {
     #[serde(rename = "trace")]
@@ -176,7 +178,8 @@ struct First {
     version: u32,
 }
 
-/// Fields of the last line that a continued trace needs. A header has no number.
+/// Fields of the last line that the writer needs to continue a trace. If the last line is the
+/// header, it has no number.
 #[derive(Deserialize)]
 struct Last {
     sequence: Option<u64>,

@@ -1,29 +1,32 @@
+//! Merging of traces that are still being written.
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::format::{Header, ReadError, Reader, segment};
+use crate::format::{Header, ReadError, Reader, segment_path};
 use crate::merge::{
-    LOOK_AHEAD, MergeError, MergeReport, Merging, Next, RecordSource, common_header,
+    LOOK_AHEAD, MergeError, MergeReport, Next, RecordMerger, RecordSource, common_header,
 };
 
 /// Merges the traces of a run while they are being written.
 ///
 /// A trace may consist of several [parts](crate::Segments). A record is delivered about one second
-/// after its time. It is always delivered after its causes, even if their writer is slow.
-pub struct Follow {
+/// after its time, or later if the file of one of its causes is slow: a record is always delivered
+/// after its causes.
+pub struct TraceFollower {
     header: Header,
-    merging: Merging<Part>,
+    merging: RecordMerger<Part>,
     empty: Vec<PathBuf>,
 }
 
-impl Follow {
-    /// Follows the existing traces at `paths`. The caller sets `over` when no file will grow any
-    /// more.
+impl TraceFollower {
+    /// Opens the existing traces at `paths`. The caller sets `over` to true when no file will grow
+    /// any more.
     ///
     /// # Errors
     ///
-    /// Returns a [`MergeError`] if the traces cannot be merged.
+    /// Returns a [`MergeError`] if the traces cannot be read or merged.
     pub fn open(paths: &[PathBuf], over: &Arc<AtomicBool>) -> Result<Self, MergeError> {
         let (mut parts, mut empty) = (Vec::new(), Vec::new());
         for path in paths {
@@ -35,7 +38,7 @@ impl Follow {
         }
         let header = common_header(parts.iter().map(|part| part.reader.header()))?;
         let sources = parts.into_iter().map(|part| (part.reader.header().source, part));
-        Ok(Follow { header, merging: Merging::new(sources, LOOK_AHEAD), empty })
+        Ok(TraceFollower { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
     /// Returns the common header of the traces: that of the first node or, without a node, of the
@@ -53,15 +56,15 @@ impl Follow {
         self.merging.next()
     }
 
-    /// Returns the files that were completed since the last call, without the last part of each
-    /// trace. Each file comes with the index of its trace.
-    pub fn finished(&mut self) -> Vec<(usize, PathBuf)> {
+    /// Returns the files that were completed since the last call, each with the index of its trace.
+    /// The last file of a trace is never among them.
+    pub fn take_completed_files(&mut self) -> Vec<(usize, PathBuf)> {
         let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
     }
 
-    /// Returns the irregularities that the merge has found. They are complete after the last
-    /// record.
+    /// Returns the irregularities that the merge has found so far. The report is complete after the
+    /// last record.
     pub fn merge_report(&self) -> MergeReport {
         let mut merge_report = self.merging.merge_report();
         merge_report.torn = self.merging.readers().filter_map(Part::torn).collect();
@@ -75,9 +78,9 @@ impl Follow {
     }
 }
 
-impl std::fmt::Debug for Follow {
+impl std::fmt::Debug for TraceFollower {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Follow").field("header", &self.header).finish_non_exhaustive()
+        f.debug_struct("TraceFollower").field("header", &self.header).finish_non_exhaustive()
     }
 }
 
@@ -97,16 +100,16 @@ impl Part {
     }
 
     fn torn(&self) -> Option<PathBuf> {
-        self.reader.torn().then(|| segment(&self.path, self.number))
+        self.reader.is_torn().then(|| segment_path(&self.path, self.number))
     }
 
-    /// Advances to the next part, if there is one, so that the current part is complete. Returns
-    /// false otherwise.
+    /// Advances to the next part of the trace, if there is one. Returns false otherwise. The
+    /// previous part is then complete.
     fn turn(&mut self) -> Result<bool, ReadError> {
-        match Reader::open(segment(&self.path, self.number + 1)) {
+        match Reader::open(segment_path(&self.path, self.number + 1)) {
             Ok(reader) => {
                 self.reader = reader.skipping_contents();
-                self.finished.push(segment(&self.path, self.number));
+                self.finished.push(segment_path(&self.path, self.number));
                 self.number += 1;
                 Ok(true)
             }
@@ -128,7 +131,7 @@ impl RecordSource for Part {
             if let Some(record) = self.reader.poll()? {
                 return Ok(Next::Record(record));
             }
-            let there = segment(&self.path, self.number + 1).exists();
+            let there = segment_path(&self.path, self.number + 1).exists();
             // Read the rest of this part, written before the next part was begun.
             if there && let Some(record) = self.reader.poll()? {
                 return Ok(Next::Record(record));

@@ -1,8 +1,8 @@
 //! Live view of a run, from its traces while they are being written.
 //!
-//! [`Follow`] delivers all records in causal order, for verification. For pages, a [`Tail`] reads
-//! the lines that were appended to a file, and a [`View`] keeps the state to display. None of these
-//! types stores the run, so their memory does not grow with its duration.
+//! [`TraceFollower`] delivers all records in causal order, for verification. For pages, a [`Tail`]
+//! reads the lines that were appended to a file, and a [`View`] contains the state to display. None
+//! of these types stores the run, so their memory does not grow with its duration.
 
 mod follow;
 mod news;
@@ -11,7 +11,7 @@ mod tail;
 mod view;
 
 pub use crate::merge::Next;
-pub use follow::Follow;
+pub use follow::TraceFollower;
 pub use news::NewsItem;
 pub use strip::{ConditionInterval, Strip, StripMessage};
 pub use tail::Tail;

@@ -1,19 +1,21 @@
+//! The latest noteworthy events of a run, as text.
+
 use std::collections::VecDeque;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
 
-/// Maximum number of news items that are kept, the latest ones.
+/// Maximum number of news items that are kept. Older items are dropped.
 const MAX_ITEMS: usize = 40;
 
-/// An event of the run that people want to read about.
+/// A notable event of the run, as the list of news on a live page shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewsItem {
     /// Number of the item, from 1. A page uses it to recognize the items that it already shows.
     pub number: u64,
     /// Time of the event in milliseconds since the first record.
     pub at: f64,
-    /// Name of the record's kind, or `elected`.
+    /// Name of the record's kind, or `elected` for a new leader.
     pub kind: &'static str,
     /// Number of the process, from 1. `None` if the event concerns no process.
     pub process: Option<u32>,

@@ -1,3 +1,5 @@
+//! The last 8 seconds of a run as data for a diagram: conditions of processes, and messages.
+
 use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
@@ -10,18 +12,20 @@ use crate::plain::plain;
 /// Duration that a strip shows, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
 
-/// Maximum number of condition intervals, and of messages, in a strip. The latest are kept.
+/// Maximum number of condition intervals in a strip, and maximum number of messages. Older ones are
+/// dropped.
 const MAX_ITEMS: usize = 600;
 
-/// Time after which the strip drops a message that was sent but not received, in nanoseconds.
+/// Time after which the strip drops a message that was sent but neither received nor lost, in
+/// nanoseconds.
 const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 
-/// Picture of the last seconds of a run: conditions of the processes, and messages between them.
+/// Picture of the last 8 seconds of a run: conditions of the processes, and messages between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Strip {
-    /// Conditions that held within the last seconds, or still hold.
+    /// Conditions that ended within the last 8 seconds, or still hold.
     pub conditions: Vec<ConditionInterval>,
-    /// Messages whose sending and receipt are recorded, and lost messages.
+    /// Messages that arrived or were lost within the last 8 seconds.
     pub messages: Vec<StripMessage>,
 }
 
@@ -34,7 +38,8 @@ pub struct ConditionInterval {
     pub condition: &'static str,
     /// Start of the interval, in milliseconds since the first record.
     pub from: f64,
-    /// End of the interval, in the same unit. `None` if the condition still holds.
+    /// End of the interval, in milliseconds since the first record. `None` if the condition still
+    /// holds.
     pub until: Option<f64>,
 }
 
@@ -49,13 +54,15 @@ pub struct StripMessage {
     pub message: String,
     /// Layer of the message.
     pub layer: Layer,
-    /// Time of sending, in milliseconds since the first record.
+    /// Time at which the message was sent or, if it was lost, the time of the loss. In milliseconds
+    /// since the first record.
     pub sent: f64,
-    /// Time of arrival, in the same unit. `None` if the message was lost.
+    /// Time at which the message arrived, in milliseconds since the first record. `None` if the
+    /// message was lost.
     pub arrived: Option<f64>,
 }
 
-/// Interval of a condition in absolute time, so that old ones can be dropped.
+/// Interval in which a condition held at a process. Times are absolute, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) process: ProcessId,
@@ -137,7 +144,8 @@ impl RecentHistory {
         }
     }
 
-    /// Returns the strip that ends at `now`. `open` contains the conditions that still hold.
+    /// Returns the strip that ends at the time `now`, and drops older intervals and messages.
+    /// `start` is the time of the first record. `open` contains the conditions that still hold.
     pub(super) fn cut(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
         let oldest = now.saturating_sub(STRIP_DURATION);
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));

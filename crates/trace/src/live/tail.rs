@@ -1,19 +1,21 @@
+//! Reading of the lines that a running writer appends to a trace.
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::View;
 use crate::format::line::{Contents, decode};
-use crate::format::{MAX_LINE_BYTES, Record, segment};
+use crate::format::{MAX_LINE_BYTES, Record, segment_path};
 
 /// Number of bytes that one read requests.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Maximum number of reads in one call of [`Tail::read`]. The next call reads the rest.
+/// Maximum number of chunks that one call of [`Tail::read`] reads. The next call reads the rest.
 const MAX_CHUNKS: usize = 64;
 
-/// Number of frequent lines, the latest, that one call parses. It only counts the others: at full
-/// speed there are more than a person can see.
+/// Maximum number of lines of frequent kinds that one call parses. It parses the latest ones and
+/// only counts the others, because at full speed there are more than a person can see.
 const MAX_PARSED_LINES: usize = 32;
 
 /// Reads the lines appended to a trace, in one file or in several [parts](crate::Segments).
@@ -23,7 +25,7 @@ pub struct Tail {
     /// Number of the part that the tail currently reads, from 1.
     number: u64,
     file: Option<File>,
-    /// Last line read so far, if it is incomplete.
+    /// Last line read so far, if it is incomplete. Otherwise empty.
     partial_line: Vec<u8>,
     buffer: Vec<u8>,
 }
@@ -48,7 +50,7 @@ impl Tail {
         Tail { path, number: 1, file: None, partial_line: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the trace.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -62,7 +64,7 @@ impl Tail {
     pub fn read(&mut self, view: &mut View) -> io::Result<()> {
         loop {
             // If there is a next part, this one is complete.
-            let next = segment(&self.path, self.number + 1).exists();
+            let next = segment_path(&self.path, self.number + 1).exists();
             if !self.read_part(view)? || !next {
                 return Ok(());
             }
@@ -72,10 +74,10 @@ impl Tail {
         }
     }
 
-    /// Reads the current part of the trace. Returns true if it was read to the end.
+    /// Reads the current part of the trace. Returns true if it has read the part to its end.
     fn read_part(&mut self, view: &mut View) -> io::Result<bool> {
         if self.file.is_none() {
-            self.file = match File::open(segment(&self.path, self.number)) {
+            self.file = match File::open(segment_path(&self.path, self.number)) {
                 Ok(file) => Some(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
                 Err(error) => return Err(error),
@@ -118,7 +120,7 @@ fn read_lines(lines: &[u8], view: &mut View) {
                 continue;
             }
             if let Some(record) = record(line) {
-                view.pass_over(record.process, counted);
+                view.add_skipped(record.process, counted);
             }
             continue;
         }
@@ -133,8 +135,8 @@ fn record(line: &[u8]) -> Option<Record> {
     decode(line, Contents::Skipped).ok()
 }
 
-/// Determines the class of a line without parsing it. The name of the kind is near the start of the
-/// line, and the event follows directly.
+/// Determines the class of a line without parsing it. The kind of the record is near the start of
+/// the line, and its data follows.
 fn classify(line: &[u8]) -> LineClass {
     const KIND: &[u8] = b"\"kind\":\"";
     let early = &line[..line.len().min(160)];

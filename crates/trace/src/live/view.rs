@@ -1,3 +1,5 @@
+//! Current state of a run, as a page shows it.
+
 use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
@@ -18,11 +20,12 @@ const RATE_WINDOW: u64 = 1_500_000_000;
 /// Current state of a run for display.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Time that is displayed as 0: that of the first record, in nanoseconds.
+    /// Time of the first record, in nanoseconds, which the page displays as 0. `None` before the
+    /// first record.
     start: Option<u64>,
     process_states: ProcessStates,
     processes: Vec<Watched>,
-    /// Highest fence of an entry so far, and the process that entered with it.
+    /// Highest fence of an entry so far, and the process that entered with this fence.
     fence: Option<(Fence, ProcessId)>,
     refused: u64,
     refusal: Option<(u64, String)>,
@@ -30,13 +33,14 @@ pub struct View {
     term: Option<(Term, u64)>,
     latest: Latest,
     recent: RecentHistory,
-    /// History of counts, from which rates follow: a time, and the numbers of entries and messages
-    /// of each process.
+    /// History of counts, from which rates are computed. Each element is a time in nanoseconds, and
+    /// for each process the number of its entries and of its messages.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// Time at which the run ended. Later records are ignored, because nodes stop one after
-    /// another.
+    /// Time at which the run ended, in nanoseconds. Later records are ignored, because nodes stop
+    /// one after another.
     ended: Option<u64>,
-    /// Start of each suspicion that still holds. The key is the suspecting process and its peer.
+    /// For each suspicion that still holds, the time at which it began. The key is the suspecting
+    /// process and the suspected peer.
     suspicions: HashMap<(ProcessId, ProcessId), u64>,
 }
 
@@ -55,27 +59,28 @@ pub struct Snapshot {
     pub now: f64,
     /// All processes, in order.
     pub processes: Vec<Process>,
-    /// Number of the leader in which live processes believe, and number of its term. `None` if
-    /// there is no such live leader.
+    /// Number of the leader in which live processes believe, and number of its term. `None` if they
+    /// know no leader, or if this leader is down.
     pub leader: Option<(u32, u64)>,
-    /// Highest fence of an entry as text, and the number of the process that entered with it.
+    /// Highest fence of an entry so far, as text, and the number of the process that entered with
+    /// this fence.
     pub fence: Option<(String, u32)>,
     /// Number of entries by all processes so far.
     pub entries: u64,
     /// Entries per second in the last 1.5 seconds.
     pub entries_per_second: f64,
-    /// Number of messages sent by all processes so far, without heartbeats.
+    /// Number of messages that all processes have sent so far, without heartbeats.
     pub messages: u64,
     /// Messages per second in the last 1.5 seconds, without heartbeats.
     pub messages_per_second: f64,
     /// Number of accesses that the resource rejected.
     pub refused: u64,
-    /// Description of the last rejected access, and its time in milliseconds since the first
-    /// record.
+    /// Description of the last access that the resource rejected, and its time in milliseconds
+    /// since the first record. `None` if there was none.
     pub last_refused: Option<(String, f64)>,
-    /// Latest news items, the newest last.
+    /// Latest news items, from the oldest to the newest.
     pub news: Vec<NewsItem>,
-    /// Picture of the last seconds of the run.
+    /// Picture of the last 8 seconds of the run.
     pub strip: Strip,
     /// True if the run has ended.
     pub over: bool,
@@ -90,9 +95,10 @@ pub struct Process {
     pub life: &'static str,
     /// Phase of the process for the lock: `outside`, `waiting` or `inside`.
     pub lock: &'static str,
-    /// Time since the process began to wait or entered, in milliseconds. `None` outside.
+    /// Time since the process began to wait or entered, in milliseconds. `None` if the process is
+    /// outside.
     pub for_ms: Option<f64>,
-    /// Fencing token of the current entry; `None` unless the process is inside.
+    /// Fence of the current entry, as text; `None` unless the process is inside.
     pub fence: Option<String>,
     /// Number of the leader in which the process believes, and number of its term.
     pub leader: Option<(u32, u64)>,
@@ -111,7 +117,7 @@ pub struct Process {
 }
 
 impl View {
-    /// Creates a view of a group of this size, before the first record.
+    /// Creates a view of a group of `size` processes in its initial state: no record has been read.
     pub fn new(size: u32) -> Self {
         View {
             start: None,
@@ -129,8 +135,8 @@ impl View {
         }
     }
 
-    /// Applies a record. The records of one file must be in order, but several files need not be
-    /// merged.
+    /// Applies a record. The records of one file must be in order. Records of different files may
+    /// come in any order.
     pub fn read(&mut self, record: &Record) {
         let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         if unknown_process(record, size).is_some() {
@@ -161,13 +167,14 @@ impl View {
         self.ended.is_some_and(|end| time > end)
     }
 
-    /// Adds the numbers of messages and entries of a process whose records the reader skipped.
-    pub(super) fn pass_over(&mut self, who: Subject, (messages, entries): (u64, u64)) {
+    /// Counts messages and entries of a process whose records the reader has skipped. The pair
+    /// contains the number of messages and that of entries.
+    pub(super) fn add_skipped(&mut self, who: Subject, (messages, entries): (u64, u64)) {
         let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
         process.messages += messages;
         process.entries += entries;
-        self.process_states.pass_over(at);
+        self.process_states.assume_outside(at);
     }
 
     fn of_process(&mut self, at: ProcessId, record: &Record) {
@@ -176,7 +183,8 @@ impl View {
         let is_late = record.kind == Kind::Crash
             && self.process_states.of(at).session.is_some_and(|session| record.session < session);
         let changes = if is_late { Vec::new() } else { self.process_states.read(record) };
-        // A wait that was skipped in between does not count.
+        // The reader may have skipped the entry that ended a wait, so a wait that seems to last
+        // until a crash is not shown.
         let cut_short =
             changes.contains(&StateChange::Crashes) || changes.contains(&StateChange::Recovers);
         for change in changes {
@@ -250,7 +258,7 @@ impl View {
         self.latest.tell(at, kind, process, record.describe());
     }
 
-    /// Returns the state at `now`, in nanoseconds since 1970.
+    /// Returns the content of the page at the time `now`, in nanoseconds since 1970.
     pub fn snapshot(&mut self, now: u64) -> Snapshot {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
@@ -294,21 +302,21 @@ impl View {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which a leader leads that has no records of its own. The page of a
-    /// node has only the records of that node.
+    /// Returns the interval in which the current leader leads, if the view has read no record of
+    /// that leader. The page of a node has only the records of that node.
     fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
         let is_silent_leader =
-            leads && self.process_states.of(process).life == ProcessStatus::Unknown;
+            leads && self.process_states.of(process).status == ProcessStatus::Unknown;
         let condition = word(Condition::Leading(number));
         is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
 
-    /// Returns the leader and the term in which live processes believe. If they differ, the latest
-    /// term counts. `None` if that leader is down.
+    /// Returns the leader and the term in which live processes believe. If they believe in
+    /// different terms, returns the latest. `None` if its leader is down.
     fn leader(&self) -> Option<(u32, u64)> {
-        let up = |at: ProcessId| self.process_states.of(at).life != ProcessStatus::Down;
+        let up = |at: ProcessId| self.process_states.of(at).status != ProcessStatus::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
         let term = live.filter_map(|at| self.process_states.of(at).leader).max()?;
         let leads = term.leader.index() < self.processes.len() && up(term.leader);
@@ -328,7 +336,7 @@ impl View {
         let (lock, for_ms, fence) = lock;
         Process {
             process: at.number(),
-            life: match process_state.life {
+            life: match process_state.status {
                 ProcessStatus::Unknown => "unknown",
                 ProcessStatus::Down => "down",
                 _ if process_state.since(Condition::Stopped).is_some() => "stopped",
@@ -348,14 +356,15 @@ impl View {
     }
 
     /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
-    /// the end of the run: files are not merged, so they may be read earlier.
+    /// the end of the run. Such a suspicion may be read before the end, because files are not
+    /// merged.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));
         peers.map(|peer| peer.number()).collect()
     }
 
-    /// Returns recent entries and messages per second, by process.
+    /// Returns, for each process, the entries and the messages per second in the last 1.5 seconds.
     fn rates(&mut self, now: u64) -> Vec<(f64, f64)> {
         let counts: Vec<(u64, u64)> =
             self.processes.iter().map(|process| (process.entries, process.messages)).collect();
@@ -376,7 +385,7 @@ impl View {
     }
 }
 
-/// Returns the name of a condition on the page.
+/// Returns the name of a condition on the live page.
 const fn word(condition: Condition) -> &'static str {
     match condition {
         Condition::Waiting => "waiting",

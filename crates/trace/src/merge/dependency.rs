@@ -4,7 +4,7 @@ use tenure_core::ProcessId;
 
 use crate::format::{Kind, MessageRecord, Record};
 
-/// Identity of a message: sender, session, receiver and number.
+/// Identity of a message: its sender, session, receiver and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MessageKey {
     pub(super) from: ProcessId,
@@ -26,20 +26,23 @@ impl MessageKey {
     }
 }
 
-/// Records of another file that must be delivered before a record.
+/// Records that must be delivered before a record of another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Dependency {
-    /// The record that this message was sent.
+    /// The record of the sending of this message.
     Sending(MessageKey),
     /// All records that this process wrote in this session.
     Writing(ProcessId, u64),
-    /// The record that this process crashed at this time.
+    /// The record of the crash of this process at this time.
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies that this record satisfies. `by_process` is true if the process itself
-/// wrote the record.
-pub(super) fn gives(record: &Record, by_process: bool) -> impl Iterator<Item = Dependency> + use<> {
+/// Returns the dependencies that this record satisfies. `by_process` is true if the subject of the
+/// record wrote the record itself.
+pub(super) fn satisfied_dependencies(
+    record: &Record,
+    by_process: bool,
+) -> impl Iterator<Item = Dependency> + use<> {
     let at = record.process.process();
     let writing = at.filter(|_| by_process).map(|at| Dependency::Writing(at, record.session));
     let more = at.and_then(|at| match &record.kind {

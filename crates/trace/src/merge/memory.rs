@@ -6,31 +6,31 @@ use tenure_core::ProcessId;
 
 use super::dependency::{Dependency, MessageKey};
 
-/// Maximum number of sent messages remembered individually.
+/// Maximum number of sent messages that a merge remembers individually.
 const MAX_MESSAGES: usize = 1 << 16;
 
-/// Maximum number of remembered crashes per process.
+/// Maximum number of crashes that a merge remembers for each process.
 const MAX_CRASHES: usize = 1 << 10;
 
 /// Memory of a merge: records that were read ahead, and recent history.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// For each dependency, the number of records that satisfy it and are not delivered yet. A
-    /// missing dependency was not read, or was forgotten.
+    /// For each dependency, the number of records that satisfy it, were read ahead, and are not
+    /// delivered yet. If a dependency is missing, no such record was read, or it was forgotten.
     pending: HashMap<Dependency, u32>,
     /// Messages in `pending` whose sending was delivered, the oldest first.
     sent: VecDeque<MessageKey>,
-    /// Session and number of the last message on each link that was forgotten. Messages of a link
-    /// are forgotten in order.
+    /// For each link from a sender to a receiver, the session and number of the last forgotten
+    /// message. Messages of a link are forgotten in order.
     forgotten: HashMap<(ProcessId, ProcessId), (u64, u64)>,
-    /// Crashes of each process that other programs recorded, by time. The value is true if the
-    /// crash was delivered.
+    /// For each process, the times of its crashes that other programs recorded. The value is true
+    /// if the record of the crash was delivered.
     crashes: HashMap<ProcessId, BTreeMap<u64, bool>>,
 }
 
 impl Memory {
-    /// Handles a record that was read ahead and satisfies the dependency `gives`.
-    pub(super) fn read(&mut self, gives: Dependency) {
+    /// Records that a record which satisfies the dependency `gives` was read ahead.
+    pub(super) fn on_read_ahead(&mut self, gives: Dependency) {
         match gives {
             Dependency::Crashing(process, time) => {
                 self.crashes.entry(process).or_default().entry(time).or_insert(false);
@@ -40,9 +40,9 @@ impl Memory {
         }
     }
 
-    /// Handles a record that was delivered and satisfies the dependency `gives`. Returns true if no
-    /// record needs to wait for this dependency any more.
-    pub(super) fn happened(&mut self, gives: Dependency) -> bool {
+    /// Records that a record which satisfies the dependency `gives` was delivered. Returns true if
+    /// no record needs to wait for this dependency any more.
+    pub(super) fn on_delivery(&mut self, gives: Dependency) -> bool {
         match gives {
             Dependency::Crashing(process, time) => {
                 let crashes = self.crashes.entry(process).or_default();
@@ -95,20 +95,21 @@ impl Memory {
         }
     }
 
-    /// Returns true if the sending of the message was delivered.
+    /// Returns true if the record of the sending of this message was delivered.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
         self.pending.get(&Dependency::Sending(message)) == Some(&0)
             || self.forgotten.get(&(from, to)).is_some_and(|last| (session, number) <= *last)
     }
 
-    /// Returns the time of the last crash of a process that is not later than `until`.
+    /// Returns the time of the last crash of a process at `until` or before. `None` if no such
+    /// crash is known.
     pub(super) fn last_crash(&self, process: ProcessId, until: u64) -> Option<u64> {
         let crashes = self.crashes.get(&process)?;
         crashes.range(..=until).next_back().map(|(time, _)| *time)
     }
 
-    /// Returns the number of items in this memory.
+    /// Returns the number of items in this memory, without crashes.
     pub(super) fn held(&self) -> usize {
         self.pending.len() + self.sent.len() + self.forgotten.len()
     }

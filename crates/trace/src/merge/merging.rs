@@ -6,25 +6,26 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use tenure_core::ProcessId;
 
 use super::MergeReport;
-use super::dependency::{Dependency, MessageKey, gives};
+use super::dependency::{Dependency, MessageKey, satisfied_dependencies};
 use super::memory::Memory;
 use super::record_source::{Next, RecordSource};
 use crate::format::{Kind, ReadError, Record, Source, Subject, now};
 
-/// Maximum number of records read ahead per file.
+/// Maximum number of records that a merge reads ahead per file.
 pub(crate) const LOOK_AHEAD: usize = 1 << 16;
 
-/// Time after which a silent file no longer delays the others, in nanoseconds. A silent file is
-/// still being written, but has no new record. Causal dependencies delay others without a limit.
+/// Time after which a silent file no longer delays the records of other files, in nanoseconds. A
+/// silent file is still being written, but has no new record. A causal dependency delays a record
+/// without a limit.
 const SILENCE_TIMEOUT: u64 = 1_000_000_000;
 
 struct MergedFile<F> {
     records: F,
-    /// Records that were read ahead and are not delivered.
+    /// Records that were read ahead and are not delivered yet.
     ahead: VecDeque<Record>,
     source: Source,
     state: State,
-    /// Process and session of the record that was read last.
+    /// Process and session of the last record that was read from the file.
     last: Option<(ProcessId, u64)>,
 }
 
@@ -42,22 +43,22 @@ enum State {
 type Turn = (u64, Subject, u64, usize);
 
 /// Merges the records of many files into one order.
-pub(crate) struct Merging<F> {
+pub(crate) struct RecordMerger<F> {
     files: Vec<MergedFile<F>>,
     turns: BinaryHeap<Reverse<Turn>>,
     blocked: HashMap<Dependency, Vec<usize>>,
     memory: Memory,
     look_ahead: usize,
-    /// True if a file has ended since the merge last reconsidered all blocked files.
+    /// True if a file has ended since the last time that the merge unblocked all files.
     ended: bool,
-    /// Last session of each process whose crash was delivered.
+    /// For each process whose crash was delivered, the session that crashed last.
     crashed: HashMap<ProcessId, u64>,
     unmatched: u64,
     contradictions: u64,
     max_held: usize,
 }
 
-impl<F: RecordSource> Merging<F> {
+impl<F: RecordSource> RecordMerger<F> {
     /// Creates a merge of these files, each of which reads at most `look_ahead` records ahead.
     pub(crate) fn new(files: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
         let file = |(source, records)| MergedFile {
@@ -67,7 +68,7 @@ impl<F: RecordSource> Merging<F> {
             state: State::Silent,
             last: None,
         };
-        Merging {
+        RecordMerger {
             files: files.into_iter().map(file).collect(),
             turns: BinaryHeap::new(),
             blocked: HashMap::new(),
@@ -91,7 +92,7 @@ impl<F: RecordSource> Merging<F> {
 
     /// Returns the irregularities that the merge has found so far.
     pub(crate) fn merge_report(&self) -> MergeReport {
-        let Merging { unmatched, contradictions, .. } = *self;
+        let RecordMerger { unmatched, contradictions, .. } = *self;
         MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
@@ -100,9 +101,10 @@ impl<F: RecordSource> Merging<F> {
         self.max_held
     }
 
-    /// Returns the next record in the merged order.
+    /// Returns the next record in the merged order. [`Next::Later`] means that it may not be
+    /// written yet.
     pub(crate) fn next(&mut self) -> Result<Next, ReadError> {
-        let silent = self.listen()?;
+        let silent = self.read_first_records()?;
         loop {
             while let Some(Reverse(turn)) = self.turns.peek() {
                 let (time, .., file) = *turn;
@@ -110,27 +112,27 @@ impl<F: RecordSource> Merging<F> {
                     return Ok(Next::Later);
                 }
                 self.turns.pop();
-                match self.hindrance(file)? {
-                    None => return Ok(self.take(file)),
+                match self.blocking_dependency(file)? {
+                    None => return Ok(self.deliver(file)),
                     Some(dependency) => self.blocked.entry(dependency).or_default().push(file),
                 }
             }
             if self.records_crashes()? {
                 continue;
             }
-            if silent || self.may_go_on()? {
+            if silent || self.read_ahead_in_all()? {
                 return Ok(Next::Later);
             }
             if !std::mem::take(&mut self.ended) {
-                return Ok(self.contradicted());
+                return Ok(self.deliver_despite_cycle());
             }
-            self.reconsider(|_| true);
+            self.unblock(|_| true);
         }
     }
 
-    /// Reads ahead in the files of parents, for crashes that unblock a file. Returns true if it
-    /// found any. An earlier record of the parent may itself depend on that file, so the crash
-    /// cannot wait for its turn.
+    /// Reads ahead in the files of parents to find crashes, and unblocks the files that wait for a
+    /// message of a crashed process. Returns true if it found a new crash. An earlier record of the
+    /// parent may itself depend on such a file, so the crash cannot wait for its turn.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -150,23 +152,22 @@ impl<F: RecordSource> Merging<F> {
             crashes.filter_map(|record| Some((record.process.process()?, record.session)));
         let crashes: Vec<(ProcessId, u64)> = crashes.collect();
         for (at, session) in &crashes {
-            self.crash(*at, *session);
+            self.end_session(*at, *session);
         }
         Ok(!crashes.is_empty())
     }
 
-    /// Unblocks the files that wait for a message from this process, because its session has ended.
-    fn crash(&mut self, at: ProcessId, session: u64) {
+    /// Unblocks the files that wait for a message from the process `at`, because its session
+    /// `session` has ended.
+    fn end_session(&mut self, at: ProcessId, session: u64) {
         let last = self.crashed.entry(at).or_insert(session);
         *last = session.max(*last);
-        self.reconsider(
-            |dependency| matches!(dependency, Dependency::Sending(it) if it.from == at),
-        );
+        self.unblock(|dependency| matches!(dependency, Dependency::Sending(it) if it.from == at));
     }
 
-    /// Reads ahead in all files, because all of them are blocked. Returns true if a file may get
-    /// further records.
-    fn may_go_on(&mut self) -> Result<bool, ReadError> {
+    /// Reads ahead in all files, because every file is blocked. Returns true if a file is still
+    /// being written, so that it may get further records.
+    fn read_ahead_in_all(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
         }
@@ -178,8 +179,8 @@ impl<F: RecordSource> Merging<F> {
     }
 
     /// Delivers the earliest of the blocked records, because their dependencies form a cycle.
-    /// Returns the end if no record is left.
-    fn contradicted(&mut self) -> Next {
+    /// Returns [`Next::End`] if no record is left.
+    fn deliver_despite_cycle(&mut self) -> Next {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return Next::End };
         self.contradictions += 1;
@@ -187,12 +188,12 @@ impl<F: RecordSource> Merging<F> {
             files.retain(|file| *file != first);
             !files.is_empty()
         });
-        self.take(first)
+        self.deliver(first)
     }
 
-    /// Reads the first record of each file that has none read ahead. Returns true if a file is
-    /// silent.
-    fn listen(&mut self) -> Result<bool, ReadError> {
+    /// Reads the next record of each file of which no record is read ahead. Returns true if one of
+    /// these files is silent.
+    fn read_first_records(&mut self) -> Result<bool, ReadError> {
         let mut silent = false;
         for file in 0..self.files.len() {
             let MergedFile { ahead, state, .. } = &mut self.files[file];
@@ -213,7 +214,8 @@ impl<F: RecordSource> Merging<F> {
         match records.next()? {
             Next::Record(record) => {
                 *last = record.process.process().map(|at| (at, record.session)).or(*last);
-                gives(&record, *source == Source::Node).for_each(|given| self.memory.read(given));
+                satisfied_dependencies(&record, *source == Source::Node)
+                    .for_each(|given| self.memory.on_read_ahead(given));
                 ahead.push_back(record);
             }
             Next::Later => *state = State::Silent,
@@ -222,8 +224,8 @@ impl<F: RecordSource> Merging<F> {
         Ok(())
     }
 
-    /// Reads ahead in the files that `within` selects, until a record satisfies the dependency.
-    /// Returns true if one does.
+    /// Reads ahead in the files whose source `within` accepts, until a record satisfies the
+    /// dependency. Returns true if a record does.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
@@ -255,7 +257,7 @@ impl<F: RecordSource> Merging<F> {
     }
 
     /// Returns a dependency that blocks the first record of a file, if any.
-    fn hindrance(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
+    fn blocking_dependency(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
         let MergedFile { ahead, source, .. } = &self.files[file];
         let by_process = *source == Source::Node;
         let Some(record) = ahead.front() else { return Ok(None) };
@@ -279,8 +281,8 @@ impl<F: RecordSource> Merging<F> {
         }
     }
 
-    /// Returns the dependency on the sending of a message. Returns `None` if the sending was
-    /// delivered, or is not recorded.
+    /// Returns the dependency of a received message on the record of its sending. Returns `None` if
+    /// that record was delivered, or if there is no such record.
     fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
         let sending = Dependency::Sending(message);
         if self.memory.was_sent(message) {
@@ -294,7 +296,8 @@ impl<F: RecordSource> Merging<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Returns true if the record of the sending may still be in the buffer of its sender.
+    /// Returns true if the record of the sending may still be in the buffer of the sender, so that
+    /// it is not written yet.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
@@ -306,21 +309,21 @@ impl<F: RecordSource> Merging<F> {
     }
 
     /// Delivers the first record of a file and unblocks the files that depend on it.
-    fn take(&mut self, file: usize) -> Next {
+    fn deliver(&mut self, file: usize) -> Next {
         let MergedFile { ahead, source, .. } = &mut self.files[file];
         let Some(record) = ahead.pop_front() else { return Next::End };
         let by_process = *source == Source::Node;
         self.max_held = self.max_held.max(self.memory.held());
-        for given in gives(&record, by_process) {
-            if self.memory.happened(given) {
-                self.reconsider(|dependency| *dependency == given);
+        for given in satisfied_dependencies(&record, by_process) {
+            if self.memory.on_delivery(given) {
+                self.unblock(|dependency| *dependency == given);
             }
         }
         self.line_up(file);
         match (&record.kind, record.process.process()) {
-            (Kind::Crash, Some(at)) => self.crash(at, record.session),
+            (Kind::Crash, Some(at)) => self.end_session(at, record.session),
             (Kind::Boot | Kind::Recover, Some(at)) => {
-                self.reconsider(
+                self.unblock(
                     |dependency| matches!(dependency, Dependency::Sending(it) if it.from == at),
                 );
             }
@@ -331,7 +334,7 @@ impl<F: RecordSource> Merging<F> {
 
     /// Unblocks the files that wait for these dependencies, so that their first records are
     /// examined again.
-    fn reconsider(&mut self, waits_for: impl Fn(&Dependency) -> bool) {
+    fn unblock(&mut self, waits_for: impl Fn(&Dependency) -> bool) {
         if self.blocked.is_empty() {
             return;
         }

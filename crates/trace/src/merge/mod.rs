@@ -8,7 +8,7 @@ mod record_source;
 use std::path::{Path, PathBuf};
 
 pub(crate) use dependency::MessageKey;
-pub(crate) use merging::{LOOK_AHEAD, Merging};
+pub(crate) use merging::{LOOK_AHEAD, RecordMerger};
 pub use record_source::Next;
 pub(crate) use record_source::RecordSource;
 
@@ -22,19 +22,20 @@ pub struct Merged {
     pub header: Header,
     /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
-    /// Number of received messages whose sending is not recorded. Their senders were killed before
-    /// they wrote the record.
+    /// Number of received messages without a record of their sending. Their senders were killed
+    /// before they wrote the record.
     pub unmatched: u64,
     /// Number of causal contradictions, which the merge resolves by time. For example, each of two
     /// messages is received before the other is sent. 0 unless a trace is wrong.
     pub contradictions: u64,
-    /// Files with an incomplete last line.
+    /// Files whose last line is incomplete.
     pub torn: Vec<PathBuf>,
     /// Files whose header is missing or incomplete, so that they have no records.
     pub empty: Vec<PathBuf>,
 }
 
-/// Reads and merges the files at `paths`. Skips the contents of messages, and states.
+/// Reads and merges the files at `paths`. Skips the contents of messages, and the records of
+/// states.
 ///
 /// # Errors
 ///
@@ -45,7 +46,8 @@ pub fn merge_files<P: AsRef<Path>>(
     gather(MergedFiles::open(paths)?)
 }
 
-/// Reads and merges files like [`merge_files`], and keeps the contents of messages, and states.
+/// Reads and merges files like [`merge_files`], but keeps the contents of messages, and the records
+/// of states.
 ///
 /// # Errors
 ///
@@ -65,9 +67,9 @@ fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
 
 /// Merges traces of one run.
 ///
-/// Each trace keeps its order. A message is received after it was sent. A crash comes after all
-/// records of its process in that session, and before the next boot. Otherwise records are ordered
-/// by time, then by subject and number.
+/// The records of each trace keep their order. A message is received after it was sent. A crash
+/// comes after all records of its process in that session, and before the next boot. Otherwise
+/// records are ordered by time, then by subject and number.
 ///
 /// # Errors
 ///
@@ -75,10 +77,10 @@ fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
 /// occurs twice.
 pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     let header = common_header(traces.iter().map(|trace| &trace.header))?;
-    differ(traces.iter().map(|trace| (trace.header.source, trace.records.first())))?;
+    check_distinct(traces.iter().map(|trace| (trace.header.source, trace.records.first())))?;
     let torn = traces.iter().filter_map(|trace| trace.torn.clone()).collect();
     let sources = traces.into_iter().map(|trace| (trace.header.source, trace.records.into_iter()));
-    let mut merging = Merging::new(sources, usize::MAX);
+    let mut merging = RecordMerger::new(sources, usize::MAX);
     let mut records = Vec::new();
     while let Next::Record(record) = merging.next()? {
         records.push(record);
@@ -90,18 +92,18 @@ pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
 /// Merges the records of many files while it reads them. Its memory does not depend on their
 /// length.
 ///
-/// To find the causes of a record, it reads each file up to 65,536 records ahead, and remembers the
-/// last 65,536 messages. Beyond these limits, records are ordered by time alone.
+/// To find the causes of a record, the merge reads up to 65,536 records ahead in each file, and
+/// remembers the last 65,536 messages. Beyond these limits, records are ordered by time alone.
 pub struct MergedFiles {
     header: Header,
-    merging: Merging<Reader>,
+    merging: RecordMerger<Reader>,
     empty: Vec<PathBuf>,
 }
 
 /// Irregularities that a merge of files has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// Number of received messages whose sending is not recorded, as in [`Merged::unmatched`].
+    /// Number of received messages without a record of their sending, as in [`Merged::unmatched`].
     pub unmatched: u64,
     /// Number of causal contradictions, as in [`Merged::contradictions`].
     pub contradictions: u64,
@@ -112,7 +114,7 @@ pub struct MergeReport {
 }
 
 impl MergedFiles {
-    /// Opens the files at `paths`. Skips the contents of messages, and states.
+    /// Opens the files at `paths`. Skips the contents of messages, and the records of states.
     ///
     /// # Errors
     ///
@@ -134,9 +136,9 @@ impl MergedFiles {
             }
         }
         let header = common_header(readers.iter().map(Reader::header))?;
-        differ(readers.iter_mut().map(|reader| (reader.header().source, reader.first())))?;
+        check_distinct(readers.iter_mut().map(|reader| (reader.header().source, reader.first())))?;
         let sources = readers.into_iter().map(|reader| (reader.header().source, reader));
-        Ok(MergedFiles { header, merging: Merging::new(sources, LOOK_AHEAD), empty })
+        Ok(MergedFiles { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
     /// Returns the common header of the traces: that of the first node or, without a node, of the
@@ -145,10 +147,10 @@ impl MergedFiles {
         &self.header
     }
 
-    /// Returns the irregularities that the merge has found. They are complete after the last
-    /// record.
+    /// Returns the irregularities that the merge has found so far. The report is complete after the
+    /// last record.
     pub fn merge_report(&self) -> MergeReport {
-        let torn = self.merging.readers().filter(|reader| reader.torn());
+        let torn = self.merging.readers().filter(|reader| reader.is_torn());
         let torn = torn.map(|reader| reader.path().to_path_buf()).collect();
         MergeReport { torn, empty: self.empty.clone(), ..self.merging.merge_report() }
     }
@@ -179,13 +181,13 @@ impl std::fmt::Debug for MergedFiles {
     }
 }
 
-/// Returns the common header of traces of one run.
+/// Returns the common header of traces of one run, given the headers of all traces.
 pub(crate) fn common_header<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<Header, MergeError> {
     let own = |header: &&Header| !matches!(header.source, Source::Parent | Source::Resource);
     let mut all = headers.clone();
-    let first = headers.clone().find(own).or_else(|| all.next()).ok_or(MergeError::Nothing)?;
+    let first = headers.clone().find(own).or_else(|| all.next()).ok_or(MergeError::NoTrace)?;
     for header in headers.clone() {
         let difference = if header.n != first.n {
             format!("groups of {} and of {}", first.n, header.n)
@@ -207,8 +209,8 @@ pub(crate) fn common_header<'a>(
     Ok(Header { fenced, promises: parent.promises.clone(), most_bypass, ..first.clone() })
 }
 
-/// Returns an error if traces have different seeds or replay commands. Ignores those of nodes,
-/// because each node has its own.
+/// Returns an error if the headers have different seeds or replay commands. Ignores the headers of
+/// nodes, because each node has its own replay command.
 fn check_same_options<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<(), MergeError> {
@@ -228,16 +230,16 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
     Some((first, other))
 }
 
-/// Returns an error if a trace occurs twice, even as a copy: it has the same first record. Also
-/// returns an error for a node of another run, which boots a second time in the same session.
-fn differ<'a>(
+/// Returns an error if a trace occurs twice, which its first record shows. Also returns an error if
+/// a process boots twice in the same session, because then one of its traces is of another run.
+fn check_distinct<'a>(
     firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
     let mut seen: Vec<(Source, &Record)> = Vec::new();
     for (source, first) in firsts {
         let Some(first) = first else { continue };
         if seen.contains(&(source, first)) {
-            return Err(MergeError::Twice { record: first.describe() });
+            return Err(MergeError::DuplicateTrace { record: first.describe() });
         }
         let is_boot = source == Source::Node && first.kind == Kind::Boot;
         if is_boot
@@ -252,8 +254,8 @@ fn differ<'a>(
     Ok(())
 }
 
-/// Returns true if both records belong to the same session of a process. In one run, a process
-/// boots only once in a session.
+/// Returns true if both records are boots of the same process in the same session. In one run, a
+/// process boots only once in a session.
 fn same_boot(one: &Record, other: &Record) -> bool {
     let boot = |it: &Record| (it.kind == Kind::Boot, it.process, it.session);
     boot(one) == boot(other)
@@ -264,7 +266,7 @@ fn same_boot(one: &Record, other: &Record) -> bool {
 pub enum MergeError {
     /// There is no trace to merge.
     #[error("no trace was given, or all were empty")]
-    Nothing,
+    NoTrace,
     /// The traces belong to different runs.
     #[error("the traces belong to different runs: {difference}")]
     DifferentRuns {
@@ -273,13 +275,13 @@ pub enum MergeError {
     },
     /// A trace occurs twice.
     #[error("a trace was given twice: two files begin with the record `{record}`")]
-    Twice {
+    DuplicateTrace {
         /// First record of both traces.
         record: String,
     },
     /// The group is too large for a drawing. The trace can still be verified.
     #[error("cannot draw a group of {n} processes; the maximum is {MAX_DRAWN_PROCESSES}")]
-    TooWide {
+    GroupTooLarge {
         /// Number of processes in the header.
         n: u32,
     },

@@ -12,7 +12,7 @@ pub enum Next {
     Record(Record),
     /// There is no next record yet. The file is still being written.
     Later,
-    /// The end of the file.
+    /// The file has ended: there is no further record.
     End,
 }
 

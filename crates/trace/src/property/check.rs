@@ -1,7 +1,9 @@
-//! Checks names and types of an expression.
+//! Checks of the names and types in an expression.
 
 use super::error::{PropertyError, suggest};
-use super::formula::{Condition, Number, PathStep, Pattern, Relation, StatePath, Uses, Value, Who};
+use super::formula::{
+    Condition, Number, PathStep, Pattern, ProcessTerm, Relation, StatePath, Uses, Value,
+};
 use super::parser::LEADS_TO;
 use super::predicates::{Meaning, Predicate, names};
 use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
@@ -11,11 +13,12 @@ use super::vocabulary::{StateShape, Vocabulary};
 pub(super) struct Checker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
-    /// Names of all variables, by place.
+    /// Names of all variables. The position of a name is the index of the variable in a binding.
     pub(super) variables: Vec<String>,
-    /// Variables in scope, with their places. The last one hides earlier ones.
+    /// Variables in scope, each with its index in a binding. A later variable hides an earlier one
+    /// of the same name.
     scope: Vec<(String, usize)>,
-    /// Places of the free variables.
+    /// Indices of the free variables in a binding.
     pub(super) free: Vec<usize>,
     pub(super) uses: Uses,
 }
@@ -24,12 +27,12 @@ pub(super) struct Checker<'a> {
 enum Typed<'a> {
     Condition(Condition),
     Number(Number),
-    /// A number of messages, which is also a condition: at least one.
+    /// A number of messages. Used as a condition, it means at least one message.
     Messages(Number),
-    Who(Who),
-    /// A part of a state, with its shape if it is known.
+    Process(ProcessTerm),
+    /// A part of a state, with the shape of that part if it is known.
     State(StatePath, Option<&'a StateShape>),
-    /// Name of a variant.
+    /// Name of an enum variant.
     Name(String),
     Any,
 }
@@ -39,7 +42,7 @@ impl Typed<'_> {
         match self {
             Typed::Condition(_) => "a condition",
             Typed::Number(_) | Typed::Messages(_) => "a number",
-            Typed::Who(_) => "a process",
+            Typed::Process(_) => "a process",
             Typed::State(..) => "a part of a state",
             Typed::Name(_) => "a name",
             Typed::Any => "'_'",
@@ -62,7 +65,7 @@ impl<'a> Checker<'a> {
         PropertyError::new(self.text, span.clone(), problem, remedy)
     }
 
-    /// Checks an expression that must be a condition.
+    /// Checks an expression, which must be a condition.
     pub(super) fn condition(&mut self, node: &Node) -> Result<Condition, PropertyError> {
         match self.typed(node)? {
             Typed::Condition(condition) => Ok(condition),
@@ -99,12 +102,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn who(&mut self, node: &Node) -> Result<Who, PropertyError> {
+    fn process_term(&mut self, node: &Node) -> Result<ProcessTerm, PropertyError> {
         match self.typed(node)? {
-            Typed::Who(who) => Ok(who),
+            Typed::Process(who) => Ok(who),
             Typed::State(path, _) => {
                 self.uses.identities = true;
-                Ok(Who::InState(path))
+                Ok(ProcessTerm::InState(path))
             }
             other => {
                 let problem = format!("expected a process, found {}", other.name());
@@ -118,7 +121,7 @@ impl<'a> Checker<'a> {
         Ok(match &node.kind {
             NodeKind::Bool(value) => Typed::Condition(Condition::Constant(*value)),
             NodeKind::Number(value) => Typed::Number(Number::Constant(*value)),
-            NodeKind::Process(number) => Typed::Who(self.process(*number, &node.span)?),
+            NodeKind::Process(number) => Typed::Process(self.process(*number, &node.span)?),
             NodeKind::Word(word) => self.word(word, &node.span)?,
             NodeKind::Any => Typed::Any,
             NodeKind::Call { name, arguments } => self.call(node, name, arguments)?,
@@ -140,20 +143,20 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn process(&mut self, number: u32, span: &Span) -> Result<Who, PropertyError> {
+    fn process(&mut self, number: u32, span: &Span) -> Result<ProcessTerm, PropertyError> {
         let size = self.vocabulary.size;
         if number == 0 || number > size {
             let remedy = format!("the group is P1 to P{size}");
             return Err(self.error(span, format!("unknown process P{number}"), remedy));
         }
         self.uses.identities = true;
-        Ok(Who::Fixed(number - 1))
+        Ok(ProcessTerm::Fixed(number - 1))
     }
 
     fn word(&mut self, word: &str, span: &Span) -> Result<Typed<'a>, PropertyError> {
         let known = self.scope.iter().rev().find(|(name, _)| name == word);
         if let Some((_, place)) = known {
-            return Ok(Typed::Who(Who::Variable(*place)));
+            return Ok(Typed::Process(ProcessTerm::Variable(*place)));
         }
         if word.starts_with(char::is_uppercase) {
             return Ok(Typed::Name(word.to_owned()));
@@ -171,7 +174,7 @@ impl<'a> Checker<'a> {
         self.free.push(place);
         // A free variable is in scope everywhere, under all bound ones.
         self.scope.insert(0, (word.to_owned(), place));
-        Ok(Typed::Who(Who::Variable(place)))
+        Ok(Typed::Process(ProcessTerm::Variable(place)))
     }
 
     fn declare(&mut self, name: &str) -> usize {
@@ -239,23 +242,23 @@ impl<'a> Checker<'a> {
         Ok(match predicate.meaning {
             Meaning::Fact(fact) => {
                 self.note(fact);
-                Typed::Condition(Condition::Fact(fact, self.who(first)?))
+                Typed::Condition(Condition::Fact(fact, self.process_term(first)?))
             }
             Meaning::Leader => {
                 (self.uses.leaders, self.uses.identities) = (true, true);
-                Typed::Who(Who::LeaderOf(Box::new(self.who(first)?)))
+                Typed::Process(ProcessTerm::LeaderOf(Box::new(self.process_term(first)?)))
             }
             Meaning::Term => {
                 self.uses.leaders = true;
-                Typed::Number(Number::Term(self.who(first)?))
+                Typed::Number(Number::Term(self.process_term(first)?))
             }
             Meaning::Fence => {
                 self.uses.fences = true;
-                Typed::Number(Number::Fence(self.who(first)?))
+                Typed::Number(Number::Fence(self.process_term(first)?))
             }
             Meaning::Suspects => {
                 self.uses.failures = true;
-                let (at, peer) = (self.who(first)?, self.who(&arguments[1])?);
+                let (at, peer) = (self.process_term(first)?, self.process_term(&arguments[1])?);
                 Typed::Condition(Condition::Suspects(at, peer))
             }
             Meaning::Sent => {
@@ -273,7 +276,7 @@ impl<'a> Checker<'a> {
     fn note(&mut self, fact: super::formula::Fact) {
         use super::formula::Fact;
         match fact {
-            Fact::Asks | Fact::Enters | Fact::Exits => self.uses.events = true,
+            Fact::Requests | Fact::Enters | Fact::Exits => self.uses.events = true,
             Fact::Waiting | Fact::Inside => self.uses.phases = true,
             Fact::Leads | Fact::Elected => self.uses.leaders = true,
             Fact::Crashed => self.uses.failures = true,
@@ -294,7 +297,7 @@ impl<'a> Checker<'a> {
         let mut end = |place: usize| match arguments.get(place) {
             None => Ok(None),
             Some(Node { kind: NodeKind::Any, .. }) => Ok(None),
-            Some(node) => self.who(node).map(Some),
+            Some(node) => self.process_term(node).map(Some),
         };
         Ok(Pattern { message: message.clone(), from: end(1)?, to: end(2)? })
     }
@@ -310,7 +313,7 @@ impl<'a> Checker<'a> {
             return Err(self.error(span, "the trace has no states of processes", remedy));
         };
         self.uses.states = true;
-        let of = Box::new(self.who(of)?);
+        let of = Box::new(self.process_term(of)?);
         let is_known = *shape != StateShape::default();
         Ok(Typed::State(StatePath { of, steps: Vec::new() }, is_known.then_some(shape)))
     }
@@ -346,7 +349,7 @@ impl<'a> Checker<'a> {
             return Err(self.error(&of.span, "only a list of a state has elements", ""));
         };
         path.steps.push(match self.typed(by)? {
-            Typed::Who(who) => PathStep::Process(who),
+            Typed::Process(who) => PathStep::Process(who),
             Typed::Number(number) => PathStep::Number(number),
             other => {
                 let problem = format!("expected a process or a number, found {}", other.name());
@@ -407,7 +410,7 @@ impl<'a> Checker<'a> {
     }
 
     fn contains(&mut self, left: &Node, right: &Node) -> Result<Condition, PropertyError> {
-        let who = self.who(left)?;
+        let who = self.process_term(left)?;
         self.uses.identities = true;
         match self.typed(right)? {
             Typed::State(path, _) => Ok(Condition::Contains(path, who)),
@@ -436,7 +439,8 @@ impl<'a> Checker<'a> {
             | (Typed::Condition(Condition::Constant(value)), Typed::State(path, _)) => {
                 Condition::State(path, Value::Bool(value))
             }
-            (Typed::State(path, _), Typed::Who(who)) | (Typed::Who(who), Typed::State(path, _)) => {
+            (Typed::State(path, _), Typed::Process(who))
+            | (Typed::Process(who), Typed::State(path, _)) => {
                 self.uses.identities = true;
                 Condition::State(path, Value::Process(who))
             }
@@ -449,7 +453,7 @@ impl<'a> Checker<'a> {
                 self.uses.state_numbers = true;
                 Condition::Compare(Relation::Equal, Number::InState(path), number)
             }
-            (Typed::Who(left), Typed::Who(right)) => {
+            (Typed::Process(left), Typed::Process(right)) => {
                 self.uses.identities = true;
                 Condition::Same(left, right)
             }
@@ -473,7 +477,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks a comparison with the name of a variant.
+    /// Checks a comparison of a part of a state with the name of an enum variant.
     fn variant(
         &self,
         span: &Span,

@@ -1,12 +1,12 @@
-//! Errors in expressions, with a caret under the wrong place.
+//! Errors in expressions, with carets under the part that is wrong.
 
 use std::fmt;
 
 use super::syntax::Span;
 
-/// Error in an expression, with its place.
+/// Error in an expression, with the part of the text that is wrong.
 ///
-/// [`Display`](fmt::Display) shows the problem, the expression with carets under the wrong place,
+/// [`Display`](fmt::Display) shows the problem, the expression with carets under the wrong part,
 /// and the remedy, on one line each.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct PropertyError {
@@ -17,7 +17,7 @@ pub struct PropertyError {
 }
 
 impl PropertyError {
-    /// Creates the error of a part of `text`. The remedy may be empty.
+    /// Creates the error of the part `span` of `text`. The remedy may be empty.
     pub(super) fn new(
         text: &str,
         span: Span,
@@ -28,12 +28,12 @@ impl PropertyError {
         PropertyError { text: text.to_owned(), span, problem, remedy }
     }
 
-    /// Returns the wrong part of the text, in bytes.
+    /// Returns the range of the wrong part in the text, in bytes.
     pub fn span(&self) -> std::ops::Range<usize> {
         self.span.clone()
     }
 
-    /// Returns the problem, without its place.
+    /// Returns the description of the problem, without the text of the expression.
     pub fn problem(&self) -> &str {
         &self.problem
     }
@@ -55,7 +55,7 @@ impl fmt::Display for PropertyError {
     }
 }
 
-/// Returns the names nearest to a misspelt one, the nearest first.
+/// Returns the names in `known` that are nearest to a misspelt name, the nearest first.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let mut known: Vec<(usize, &str)> =
@@ -66,7 +66,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().filter(|(far, _)| *far <= most).take(SHOWN).map(|(_, name)| name).collect()
 }
 
-/// Returns the remedy for an unknown name: the nearest names, and all.
+/// Returns the remedy for an unknown name: the names nearest to it, and all names.
 pub(super) fn suggest(name: &str, all: &[&str], what: &str) -> String {
     let near = nearest(name, all.iter().copied());
     let all = all.join(", ");

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Tree};
 
 use super::facts::{ServiceFacts, StepFacts};
-use super::formula::{Condition, Fact, Number, PathStep, Pattern, Relation, StatePath, Value, Who};
+use super::formula::{
+    Condition, Fact, Number, PathStep, Pattern, ProcessTerm, Relation, StatePath, Value,
+};
 use super::vocabulary::variant;
 use crate::state::TYPE;
 
 /// A global state and the step that led to it, as an engine shows it to the evaluation.
-pub trait View {
+pub trait StateView {
     /// Returns the facts from commands and events of services.
     fn services(&self) -> &ServiceFacts;
 
@@ -23,38 +25,43 @@ pub trait View {
     /// Returns true if the failure detector of a process suspects a peer.
     fn suspects(&mut self, at: u32, peer: u32) -> bool;
 
-    /// Returns the number of messages in flight with this name.
+    /// Returns the number of messages with this name that are in flight. If `from` is given, only
+    /// messages from this process count. If `to` is given, only messages to this process count.
     fn in_flight(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
 
-    /// Returns the number of messages with this name that the last step sent.
+    /// Returns the number of messages with this name that the last step sent. If `from` is given,
+    /// only messages from this process count. If `to` is given, only messages to this process
+    /// count.
     fn sent(&mut self, message: &str, from: Option<u32>, to: Option<u32>) -> u64;
 
-    /// Returns the state of a process, unless it is down.
+    /// Returns the state of a process. `None` if the process is down.
     fn state(&mut self, at: u32) -> Option<Arc<Tree>>;
 }
 
-/// Evaluates expressions in one view, with the values of the variables.
-pub(super) struct Evaluator<'a, V: View + ?Sized> {
+/// Evaluates expressions in one view, for given values of the variables.
+pub(super) struct Evaluator<'a, V: StateView + ?Sized> {
     pub(super) view: &'a mut V,
     pub(super) size: u32,
     pub(super) values: Vec<u32>,
 }
 
-impl<V: View + ?Sized> Evaluator<'_, V> {
+impl<V: StateView + ?Sized> Evaluator<'_, V> {
     pub(super) fn condition(&mut self, of: &Condition) -> bool {
         match of {
             Condition::Constant(value) => *value,
             Condition::Not(inner) => !self.condition(inner),
             Condition::And(left, right) => self.condition(left) && self.condition(right),
             Condition::Or(left, right) => self.condition(left) || self.condition(right),
-            Condition::Fact(fact, who) => self.who(who).is_some_and(|at| self.fact(*fact, at)),
-            Condition::Suspects(who, peer) => match (self.who(who), self.who(peer)) {
+            Condition::Fact(fact, who) => {
+                self.process_of(who).is_some_and(|at| self.fact(*fact, at))
+            }
+            Condition::Suspects(who, peer) => match (self.process_of(who), self.process_of(peer)) {
                 (Some(at), Some(peer)) => self.view.suspects(at, peer),
                 _ => false,
             },
             Condition::Same(left, right) => {
-                let left = self.who(left);
-                left.is_some() && left == self.who(right)
+                let left = self.process_of(left);
+                left.is_some() && left == self.process_of(right)
             }
             Condition::Compare(relation, left, right) => {
                 let (left, right) = (self.number(left), self.number(right));
@@ -72,7 +79,7 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
             }
             Condition::Contains(path, who) => {
                 let found = self.with_tree(path, |it, tree| {
-                    it.who(who).is_some_and(|process| contains(tree, process))
+                    it.process_of(who).is_some_and(|process| contains(tree, process))
                 });
                 found == Some(true)
             }
@@ -95,7 +102,7 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
         let step = self.view.step();
         let steps = step.at.is_some_and(|process| process.0 == at);
         match fact {
-            Fact::Asks => steps && step.asks,
+            Fact::Requests => steps && step.requests,
             Fact::Enters => steps && step.enters,
             Fact::Exits => steps && step.exits,
             Fact::Waiting => facts.waiting,
@@ -106,16 +113,16 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
         }
     }
 
-    /// Returns a process of the group, or `None` if there is none.
-    fn who(&mut self, of: &Who) -> Option<u32> {
+    /// Returns the process that a term stands for. `None` if it stands for no process of the group.
+    fn process_of(&mut self, of: &ProcessTerm) -> Option<u32> {
         let named = match of {
-            Who::Fixed(process) => Some(*process),
-            Who::Variable(place) => Some(self.values[*place]),
-            Who::LeaderOf(who) => {
-                let at = self.who(who)?;
+            ProcessTerm::Fixed(process) => Some(*process),
+            ProcessTerm::Variable(place) => Some(self.values[*place]),
+            ProcessTerm::LeaderOf(who) => {
+                let at = self.process_of(who)?;
                 self.view.services().of(at).leader.map(|leader| leader.0)
             }
-            Who::InState(path) => self.with_tree(path, |_, tree| process(tree))?,
+            ProcessTerm::InState(path) => self.with_tree(path, |_, tree| process(tree))?,
         };
         named.filter(|at| *at < self.size)
     }
@@ -126,11 +133,11 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
             Number::Plus(left, right) => self.number(left)?.saturating_add(self.number(right)?),
             Number::Minus(left, right) => self.number(left)?.saturating_sub(self.number(right)?),
             Number::Term(who) => {
-                let at = self.who(who)?;
+                let at = self.process_of(who)?;
                 self.view.services().of(at).term.into()
             }
             Number::Fence(who) => {
-                let at = self.who(who)?;
+                let at = self.process_of(who)?;
                 let fence = self.view.services().of(at).fence?;
                 i128::from(fence.0) << 64 | i128::from(fence.1)
             }
@@ -162,29 +169,31 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
         }
     }
 
-    /// Returns both ends of a pattern, or `None` if one of them names no process.
+    /// Returns the sender and the receiver of a pattern; an inner `None` means any process. The
+    /// outer value is `None` if a term of the pattern stands for no process.
     fn ends(&mut self, pattern: &Pattern) -> Option<(Option<u32>, Option<u32>)> {
-        let mut end = |who: &Option<Who>| match who {
+        let mut end = |who: &Option<ProcessTerm>| match who {
             None => Some(None),
-            Some(who) => self.who(who).map(Some),
+            Some(who) => self.process_of(who).map(Some),
         };
         Some((end(&pattern.from)?, end(&pattern.to)?))
     }
 
-    /// Calls `read` with a part of a state. Returns `None` if the part does not exist.
+    /// Calls `read` with the part of a state that `path` selects. Returns `None` if this part does
+    /// not exist.
     fn with_tree<R>(
         &mut self,
         path: &StatePath,
         read: impl FnOnce(&mut Self, &Tree) -> R,
     ) -> Option<R> {
-        let at = self.who(&path.of)?;
+        let at = self.process_of(&path.of)?;
         let state = self.view.state(at)?;
         let mut here: &Tree = &state;
         for step in &path.steps {
             here = match step {
                 PathStep::Field(name) => field(here, name)?,
                 PathStep::Process(who) => {
-                    let process = self.who(who)?;
+                    let process = self.process_of(who)?;
                     match here {
                         Tree::Object(fields) => of_process(fields, process)?,
                         list => list.get(process as usize)?,
@@ -208,14 +217,15 @@ impl<V: View + ?Sized> Evaluator<'_, V> {
             Value::Bool(value) => *tree == Tree::Bool(*value),
             Value::Process(who) => {
                 let named = process(tree);
-                named.is_some() && named == self.who(who)
+                named.is_some() && named == self.process_of(who)
             }
             Value::State(path) => self.with_tree(path, |_, other| other == tree) == Some(true),
         }
     }
 }
 
-/// Returns a field. Fields of the value of a tuple variant are fields of the variant.
+/// Returns the field of an object with this name. The only field of a tuple variant has the name of
+/// the variant.
 fn field<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     match tree {
         Tree::Object(fields) => fields.get(name),
@@ -223,7 +233,7 @@ fn field<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     }
 }
 
-/// Returns the name of a variant: `Waiting` of `Waiting { … }`, `Waiting(…)` and `Waiting`.
+/// Returns the name of the enum variant: `Waiting` for `Waiting { … }`, `Waiting(…)` and `Waiting`.
 fn name_of(tree: &Tree) -> Option<&str> {
     match tree {
         Tree::Null => Some("None"),
@@ -236,7 +246,7 @@ fn name_of(tree: &Tree) -> Option<&str> {
     }
 }
 
-/// Returns the process that a value names.
+/// Returns the process whose name the value is. `None` for other values.
 fn process(tree: &Tree) -> Option<u32> {
     let Tree::String(text) = tree else { return None };
     process_of_name(text)
@@ -247,7 +257,7 @@ fn process_of_name(name: &str) -> Option<u32> {
     name.strip_prefix('P')?.parse::<u32>().ok()?.checked_sub(1)
 }
 
-/// Returns the field whose name is that of a process.
+/// Returns the value of the field whose name is that of the process.
 fn of_process(fields: &Map<String, Tree>, process: u32) -> Option<&Tree> {
     let mut fields = fields.iter();
     fields.find(|(name, _)| process_of_name(name) == Some(process)).map(|(_, part)| part)

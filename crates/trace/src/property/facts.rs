@@ -7,39 +7,40 @@ use crate::format::{CommandData, EventData};
 
 /// Facts about all processes, from the commands and events of their users.
 ///
-/// Facts that no property reads are not kept, so that equal values stand for equal futures.
+/// Facts that no property reads are not stored, so equal values have equal futures for these
+/// properties.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceFacts {
     tracked: Tracked,
     processes: Vec<ProcessFacts>,
 }
 
-/// Facts that are kept.
+/// Selection of the facts that [`ServiceFacts`] stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tracked {
-    /// True if waiting and inside are kept.
+    /// True if the facts include which processes wait and which are inside.
     pub phases: bool,
-    /// True if leaders and terms are kept.
+    /// True if the facts include leaders and terms.
     pub leaders: bool,
-    /// True if fences are kept.
+    /// True if the facts include fences.
     pub fences: bool,
     /// True if a request for an election counts as waiting, because there is no lock.
     pub elects: bool,
 }
 
 impl Tracked {
-    /// Keeps all facts of a service.
+    /// Selects all facts of a service.
     pub const fn all(service: Service) -> Self {
         Tracked { phases: true, leaders: true, fences: true, elects: Tracked::elects(service) }
     }
 
-    /// Keeps nothing of a service.
+    /// Selects no facts of a service.
     pub const fn none(service: Service) -> Self {
         let elects = Tracked::elects(service);
         Tracked { phases: false, leaders: false, fences: false, elects }
     }
 
-    /// Keeps what either keeps.
+    /// Selects the facts that at least one of the two selections contains.
     #[must_use]
     pub const fn and(self, other: Tracked) -> Self {
         Tracked {
@@ -63,29 +64,29 @@ pub(super) struct ProcessFacts {
     pub(super) inside: bool,
     /// Leader that the process believes in.
     pub(super) leader: Option<ProcessId>,
-    /// Number of the term of that leader, or 0.
+    /// Number of the term in which that leader leads; 0 if there is none.
     pub(super) term: u64,
-    /// Fence of the last entry.
+    /// Fence of the last entry of the process.
     pub(super) fence: Option<Fence>,
 }
 
 /// Commands and events of one step at one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StepFacts {
-    /// Process that takes the step, if any does.
+    /// Process that takes the step. `None` if no process does.
     pub at: Option<ProcessId>,
-    /// True if its user issues a request.
-    pub asks: bool,
-    /// True if it enters the critical section.
+    /// True if the user of the process issues a request.
+    pub requests: bool,
+    /// True if the process enters the critical section.
     pub enters: bool,
-    /// True if it leaves the critical section.
+    /// True if the process leaves the critical section.
     pub exits: bool,
 }
 
 impl StepFacts {
     /// Adds a command of the user.
     pub fn on_command(&mut self, command: &CommandData) {
-        self.asks |= command.mutex() == Some(&mutex::Command::Enter)
+        self.requests |= command.mutex() == Some(&mutex::Command::Enter)
             || command.election() == Some(&election::Command::Elect);
     }
 
@@ -100,7 +101,8 @@ impl StepFacts {
 }
 
 impl ServiceFacts {
-    /// Creates the facts before the first event.
+    /// Creates the facts of a group of `size` processes in the initial state: no event has
+    /// occurred.
     pub fn new(size: u32, tracked: Tracked) -> Self {
         ServiceFacts { tracked, processes: vec![ProcessFacts::default(); size as usize] }
     }
@@ -110,7 +112,7 @@ impl ServiceFacts {
         &self.processes[at as usize]
     }
 
-    /// Applies a command of the user at `at`.
+    /// Applies a command that the user of process `at` issues.
     pub fn on_command(&mut self, at: ProcessId, command: &CommandData) {
         let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
         let enters = command.mutex() == Some(&mutex::Command::Enter);
@@ -118,7 +120,7 @@ impl ServiceFacts {
         mine.waiting |= tracked.phases && (enters || elects);
     }
 
-    /// Applies an event for the user at `at`.
+    /// Applies an event that the user of process `at` receives.
     pub fn on_event(&mut self, at: ProcessId, event: &EventData) {
         let (tracked, mine) = (self.tracked, &mut self.processes[at.index()]);
         match event.mutex() {

@@ -1,32 +1,34 @@
-//! Checked expressions, ready for evaluation. Variables are places in a binding.
+//! Checked expressions, ready for evaluation. A variable is represented by its index in a binding,
+//! which contains the values of all variables.
 
-/// A condition that a state of the group meets or not.
+/// A condition on a state of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Constant(bool),
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Or(Box<Condition>, Box<Condition>),
-    Fact(Fact, Who),
-    Suspects(Who, Who),
+    Fact(Fact, ProcessTerm),
+    Suspects(ProcessTerm, ProcessTerm),
     /// Equality of two processes.
-    Same(Who, Who),
+    Same(ProcessTerm, ProcessTerm),
     Compare(Relation, Number, Number),
     /// A comparison of a part of a state with a value.
     State(StatePath, Value),
-    /// True if the part of the state holds `true`.
+    /// True if the part of the state is the value `true`.
     Holds(StatePath),
     /// True if the list or set contains the process.
-    Contains(StatePath, Who),
-    /// Quantifies the variable at this place.
+    Contains(StatePath, ProcessTerm),
+    /// True if the condition is true for every value of the variable with this index.
     Forall(usize, Box<Condition>),
+    /// True if the condition is true for some value of the variable with this index.
     Exists(usize, Box<Condition>),
 }
 
 /// A predicate about one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fact {
-    Asks,
+    Requests,
     Enters,
     Exits,
     Waiting,
@@ -38,12 +40,12 @@ pub(super) enum Fact {
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum ProcessTerm {
     Fixed(u32),
-    /// Value of the variable at this place.
+    /// Value of the variable with this index.
     Variable(usize),
     /// Leader in which a process believes.
-    LeaderOf(Box<Who>),
+    LeaderOf(Box<ProcessTerm>),
     /// A process that a state names.
     InState(StatePath),
 }
@@ -54,10 +56,11 @@ pub(super) enum Number {
     Constant(i128),
     Plus(Box<Number>, Box<Number>),
     Minus(Box<Number>, Box<Number>),
-    Term(Who),
-    Fence(Who),
+    Term(ProcessTerm),
+    Fence(ProcessTerm),
     InState(StatePath),
-    /// Number of bindings of the variables at these places that meet the condition.
+    /// Number of combinations of values of the variables with these indices that meet the
+    /// condition.
     Count(Vec<usize>, Box<Condition>),
     InFlight(Pattern),
     Sent(Pattern),
@@ -74,7 +77,7 @@ pub(super) enum Relation {
 /// A part of the state of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatePath {
-    pub(super) of: Box<Who>,
+    pub(super) of: Box<ProcessTerm>,
     pub(super) steps: Vec<PathStep>,
 }
 
@@ -82,64 +85,65 @@ pub(super) struct StatePath {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathStep {
     Field(String),
-    /// An element by process: the first one is that of P1.
-    Process(Who),
-    /// An element by number, from 0.
+    /// An element that belongs to a process. In a list, the first element belongs to P1.
+    Process(ProcessTerm),
+    /// An element at an index, from 0.
     Number(Number),
 }
 
 /// A value with which a part of a state is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
-    /// Name of a variant.
+    /// Name of an enum variant.
     Name(String),
     Bool(bool),
-    Process(Who),
+    Process(ProcessTerm),
     /// Another part of a state, compared as a whole.
     State(StatePath),
 }
 
-/// Messages of one name, from and to these processes; `None` for any.
+/// Messages with one name, from the process `from` to the process `to`. `None` stands for any
+/// process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) message: String,
-    pub(super) from: Option<Who>,
-    pub(super) to: Option<Who>,
+    pub(super) from: Option<ProcessTerm>,
+    pub(super) to: Option<ProcessTerm>,
 }
 
 impl Uses {
-    /// Returns true if it reads nothing but commands and events of services.
+    /// Returns true if the property reads nothing but commands and events of services.
     pub const fn is_of_services(self) -> bool {
         !(self.failures || self.states || self.sent || self.in_flight)
     }
 
-    /// Returns true if it reads messages, in flight or sent by a step.
+    /// Returns true if the property reads messages: those in flight, or those that a step sends.
     pub const fn reads_messages(self) -> bool {
         self.sent || self.in_flight
     }
 }
 
-/// Input that a property reads, so that an engine keeps no more.
+/// Input that a property reads. An engine need not provide more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// True if it reads whether processes wait or are inside.
+    /// True if the property reads whether processes wait or are inside.
     pub phases: bool,
-    /// True if it reads leaders or terms.
+    /// True if the property reads leaders or terms.
     pub leaders: bool,
-    /// True if it reads fences.
+    /// True if the property reads fences.
     pub fences: bool,
-    /// True if it reads commands or events of single steps.
+    /// True if the property reads commands or events of single steps.
     pub events: bool,
-    /// True if it reads messages that are sent.
+    /// True if the property reads which messages a step sends.
     pub sent: bool,
-    /// True if it reads messages in flight.
+    /// True if the property reads messages in flight.
     pub in_flight: bool,
-    /// True if it reads whether processes are down or suspected.
+    /// True if the property reads whether processes are down or suspected.
     pub failures: bool,
-    /// True if it reads states of processes.
+    /// True if the property reads states of processes.
     pub states: bool,
-    /// True if it compares numbers of states.
+    /// True if the property compares numbers that are parts of states.
     pub state_numbers: bool,
-    /// True if it names processes or compares them.
+    /// True if the property names processes or compares them.
     pub identities: bool,
 }

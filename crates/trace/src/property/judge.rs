@@ -1,4 +1,4 @@
-//! Judges properties by recorded events.
+//! Judgement of properties by recorded events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
 
-use super::evaluate::View;
+use super::evaluate::StateView;
 use super::facts::{ServiceFacts, StepFacts, Tracked};
 use super::own::{Binding, OwnProperty};
 use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
 use crate::format::{Kind, Record};
 
-/// Judges properties by the events of a run, one record after another.
+/// Judges properties by the records of a run, one record after another.
 ///
-/// Properties are evaluated after each step: all records of one input at one process. The first
-/// state is that after all processes have booted.
+/// It evaluates the properties after each step. The records of a step are those of one input at one
+/// process. The first state that it judges is the one after all processes have booted.
 #[derive(Clone, Debug)]
 pub struct PropertyJudge {
     runs: Vec<PropertyRun>,
@@ -26,18 +26,19 @@ pub struct PropertyJudge {
     has_started: bool,
 }
 
-/// A property with its findings so far.
+/// A property, with the findings about it so far.
 #[derive(Clone, Debug)]
 struct PropertyRun {
     property: Arc<OwnProperty>,
     violation: Option<FirstViolation>,
-    /// Bindings of a liveness property, and whether something is still to happen for each.
+    /// Bindings of a liveness property. The second value is true if an event is still due for the
+    /// binding.
     pending: Vec<(Binding, bool)>,
 }
 
 impl PropertyJudge {
-    /// Creates a judge of a run of `size` processes, before its first record. The given processes
-    /// are down from the start.
+    /// Creates the judge of a run of `size` processes in its initial state: no record has been
+    /// read. The processes in `down` are down from the start.
     pub fn new(
         properties: &[Arc<OwnProperty>],
         size: u32,
@@ -105,7 +106,8 @@ impl PropertyJudge {
         }
     }
 
-    /// Judges the state after the last step.
+    /// Judges the state after the last step. Does nothing before the first input that is not a
+    /// boot.
     fn end_step(&mut self) {
         let Some((time, at)) = self.last.filter(|_| self.has_started) else { return };
         for run in &mut self.runs {
@@ -113,13 +115,14 @@ impl PropertyJudge {
         }
     }
 
-    /// Returns the first violation of a property so far, if there is one.
+    /// Returns the first property that has been violated so far, with its first violation. `None`
+    /// if there is none.
     pub fn violation(&self) -> Option<(&OwnProperty, &FirstViolation)> {
         self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
     }
 
-    /// Judges the last step and returns all findings. `ended` is false if the run was cut short.
-    /// A property for which something is still to happen is then incomplete, not violated.
+    /// Judges the last step and returns all findings. `ended` is false if the run was cut short. In
+    /// that case, a property for which an event is still due is incomplete, not violated.
     pub fn finish(mut self, ended: bool) -> Vec<Finding> {
         self.has_started = true;
         self.end_step();
@@ -164,16 +167,16 @@ impl PropertyRun {
     }
 }
 
-/// State of a recorded run.
+/// State of a recorded run after the records that were read.
 #[derive(Clone, Debug)]
 struct RecordedView {
     services: ServiceFacts,
     step: StepFacts,
     processes: ProcessStates,
     down: Vec<ProcessId>,
-    /// Number of messages in flight by name, sender and receiver.
+    /// Number of messages in flight, by name, sender and receiver.
     in_flight: BTreeMap<(String, u32, u32), u64>,
-    /// Messages of the last step, by name and receiver.
+    /// Messages that the last step sent, each with its name and receiver.
     sent: Vec<(String, u32)>,
     states: Vec<Option<Arc<Value>>>,
 }
@@ -210,8 +213,8 @@ impl RecordedView {
         }
     }
 
-    /// Removes one message in flight. A message that is received before it is sent, because of
-    /// different clocks, is never in flight.
+    /// Removes one message in flight. Does nothing if there is no such message, because its receipt
+    /// was recorded before its sending.
     fn take(&mut self, message: &str, from: u32, to: u32) {
         let key = (message.to_owned(), from, to);
         if let Some(count) = self.in_flight.get_mut(&key) {
@@ -223,7 +226,7 @@ impl RecordedView {
     }
 }
 
-impl View for RecordedView {
+impl StateView for RecordedView {
     fn services(&self) -> &ServiceFacts {
         &self.services
     }
@@ -233,7 +236,7 @@ impl View for RecordedView {
     }
 
     fn is_crashed(&mut self, at: u32) -> bool {
-        match self.processes.of(ProcessId(at)).life {
+        match self.processes.of(ProcessId(at)).status {
             ProcessStatus::Down => true,
             ProcessStatus::Unknown => self.down.contains(&ProcessId(at)),
             ProcessStatus::Up | ProcessStatus::Ended => false,

@@ -29,7 +29,7 @@ pub(super) enum Token {
 /// Input with positions.
 type Input<'t> = LocatingSlice<&'t str>;
 
-/// Splits a text into tokens with their places.
+/// Splits a text into tokens, each with its position in the text.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, PropertyError> {
     let mut input = LocatingSlice::new(text);
     let mut tokens = Vec::new();
@@ -56,10 +56,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, PropertyError> {
     }
 }
 
-/// All operators, for errors.
+/// List of all operators, for error messages.
 pub(super) const OPERATORS: &str = "operators: & | ! => = != < <= > >= in + - ~>";
 
-/// Parses one token; `None` for a number out of range.
+/// Parses one token. Returns an inner `None` for a number out of range.
 fn token(input: &mut Input<'_>) -> winnow::Result<Option<Token>> {
     alt((number, symbol.map(Some), word.map(Some))).parse_next(input)
 }
@@ -104,7 +104,7 @@ fn symbol(input: &mut Input<'_>) -> winnow::Result<Token> {
     alt((alt((long, short)).map(Token::Operator), punctuation)).parse_next(input)
 }
 
-/// Parses a word. A hyphen between letters belongs to it, as in `request-vote`.
+/// Parses a word. A hyphen between two letters belongs to the word, as in `request-vote`.
 fn word(input: &mut Input<'_>) -> winnow::Result<Token> {
     let first = one_of(|letter: char| letter.is_alphabetic() || letter == '_').parse_next(input)?;
     let mut word = String::from(first);

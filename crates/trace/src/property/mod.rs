@@ -1,9 +1,9 @@
-//! Properties that a reader writes as expressions: `never inside(P1) & inside(P3)`.
+//! Properties that the user has written as expressions: `never inside(P1) & inside(P3)`.
 //!
-//! An expression is parsed, its names and types are checked against the [`Vocabulary`] of an
-//! algorithm, and the result is an [`OwnProperty`]. An engine shows global states to it through a
-//! [`View`]. The checker has a view of its worlds. Recorded events, of a trace or of a simulation
-//! in progress, have the [`PropertyJudge`].
+//! [`OwnProperty::parse`] parses an expression and checks its names and types against the
+//! [`Vocabulary`] of an algorithm. An engine shows global states to the resulting [`OwnProperty`]
+//! through a [`StateView`]. The checker implements a view of its worlds. For recorded events, of a
+//! trace or of a simulation in progress, there is the [`PropertyJudge`].
 
 mod check;
 mod error;
@@ -19,7 +19,7 @@ mod syntax;
 mod vocabulary;
 
 pub use error::PropertyError;
-pub use evaluate::View;
+pub use evaluate::StateView;
 pub use facts::{ServiceFacts, StepFacts, Tracked};
 pub use formula::Uses;
 pub use judge::PropertyJudge;

@@ -1,4 +1,4 @@
-//! A property that a reader writes as an expression.
+//! A property that the user has written as an expression.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,14 +8,14 @@ use tenure_core::{ProcessId, Property};
 
 use super::check::Checker;
 use super::error::PropertyError;
-use super::evaluate::{Evaluator, View};
+use super::evaluate::{Evaluator, StateView};
 use super::facts::Tracked;
 use super::formula::{Condition, Uses};
 use super::parser::{LEADS_TO, parse};
 use super::syntax::{Node, NodeKind, Operator};
 use super::vocabulary::Vocabulary;
 
-/// Form of a property: the option that introduces it.
+/// Form of a property. Each form corresponds to the command-line option that introduces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Form {
     /// No state meets the condition, for any values of its free variables.
@@ -24,13 +24,13 @@ pub enum Form {
     Always,
     /// Some state of every run meets the condition, for each value of its free variables.
     Eventually,
-    /// After every state that meets the first condition, or in it, some state meets the second, for
-    /// each value of the free variables.
+    /// A state that meets the first condition meets the second one, or a later state does, for each
+    /// value of the free variables.
     LeadsTo,
 }
 
 impl Form {
-    /// Returns the name of the option, without hyphens.
+    /// Returns the name of the option that introduces the form, without hyphens.
     pub const fn name(self) -> &'static str {
         match self {
             Form::Never => "never",
@@ -40,14 +40,15 @@ impl Form {
         }
     }
 
-    /// Splits the name of a property in reports into its form and its expression.
+    /// Splits the name that a property has in reports into its form and its expression. Returns
+    /// `None` for other names.
     pub fn of_name(name: &str) -> Option<(Form, &str)> {
         let forms = [Form::Never, Form::Always, Form::Eventually, Form::LeadsTo];
         let split = |form: Form| Some((form, name.strip_prefix(form.name())?.strip_prefix(' ')?));
         forms.into_iter().find_map(split)
     }
 
-    /// Returns true if a violation needs a whole run instead of one step.
+    /// Returns true if a violation is a whole run, and not a single state.
     pub const fn is_liveness(self) -> bool {
         matches!(self, Form::Eventually | Form::LeadsTo)
     }
@@ -59,26 +60,26 @@ impl fmt::Display for Form {
     }
 }
 
-/// A property that a reader writes as an expression, checked and ready for evaluation.
+/// A property that the user has written as an expression, checked and ready for evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnProperty {
     form: Form,
     text: String,
-    /// Name in reports: the form and the text.
+    /// Name in reports: the form, followed by the expression.
     name: &'static str,
-    /// The condition; of a leads-to property, the first one.
+    /// The condition of the property. For a leads-to property, the first one.
     condition: Condition,
     /// Second condition of a leads-to property.
     target: Option<Condition>,
-    /// Names of all variables, by place.
+    /// Names of all variables. The position of a name is the index of the variable in a binding.
     variables: Vec<String>,
-    /// Places of the free variables.
+    /// Indices of the free variables in a binding.
     free: Vec<usize>,
     size: u32,
     uses: Uses,
 }
 
-/// Values of the variables of a property, by place.
+/// Values of all variables of a property, by the index of the variable.
 pub type Binding = Vec<u32>;
 
 impl OwnProperty {
@@ -86,7 +87,7 @@ impl OwnProperty {
     ///
     /// # Errors
     ///
-    /// Returns a [`PropertyError`] that points at the wrong place.
+    /// Returns a [`PropertyError`] that states which part of the expression is wrong.
     pub fn parse(form: Form, text: &str, vocabulary: &Vocabulary) -> Result<Self, PropertyError> {
         let node = parse(text)?;
         let mut checker = Checker::new(text, vocabulary);
@@ -118,8 +119,8 @@ impl OwnProperty {
         Err(PropertyError::new(text, node.span.clone(), problem, remedy))
     }
 
-    /// Returns the same property of a group of another size. Processes beyond the group meet no
-    /// condition.
+    /// Returns the same property for a group of `size` processes. A condition on a process that the
+    /// group does not have is false.
     #[must_use]
     pub fn sized(&self, size: u32) -> Self {
         OwnProperty { size, ..self.clone() }
@@ -130,12 +131,12 @@ impl OwnProperty {
         self.form
     }
 
-    /// Returns the expression as the reader wrote it.
+    /// Returns the expression as the user wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the property for reports, whose name is the form and the expression.
+    /// Returns the property as reports contain it. Its name is the form followed by the expression.
     pub const fn property(&self) -> Property {
         Property::Custom(self.name)
     }
@@ -145,13 +146,14 @@ impl OwnProperty {
         self.uses
     }
 
-    /// Returns the facts that the property reads.
+    /// Returns the facts from commands and events that the property reads.
     pub const fn tracked(&self) -> Tracked {
         let Uses { phases, leaders, fences, .. } = self.uses;
         Tracked { phases, leaders, fences, elects: false }
     }
 
-    /// Returns all values of the free variables, each in a binding of all variables.
+    /// Returns all combinations of values of the free variables, each as a binding of all
+    /// variables.
     pub fn bindings(&self) -> Vec<Binding> {
         let mut bindings = vec![vec![0; self.variables.len()]];
         for place in &self.free {
@@ -169,17 +171,19 @@ impl OwnProperty {
         bindings
     }
 
-    /// Returns a binding for which this state violates the property. Only for `never` and `always`.
-    pub fn violation(&self, view: &mut (impl View + ?Sized)) -> Option<Binding> {
+    /// Returns a binding for which this state violates the property. Only `never` and `always` have
+    /// such states.
+    pub fn violation(&self, view: &mut (impl StateView + ?Sized)) -> Option<Binding> {
         let wanted = self.form == Form::Never;
         let first = vec![0; self.variables.len()];
         let mut evaluator = Evaluator { view, size: self.size, values: first };
         self.search(&mut evaluator, 0, wanted).then_some(evaluator.values)
     }
 
-    /// Searches for values of the free variables from this index on for which the condition has the
-    /// wanted value.
-    fn search<V: View + ?Sized>(
+    /// Searches for values of the free variables with which the condition has the value `wanted`.
+    /// Does not change the values of the first `index` free variables. Returns true, and leaves the
+    /// values in the evaluator, if there are such values.
+    fn search<V: StateView + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, V>,
         index: usize,
@@ -194,14 +198,14 @@ impl OwnProperty {
         })
     }
 
-    /// Returns true if something is still to happen for a binding after a step, given whether it
-    /// was before. Before the first state, `eventually` has everything to happen and `leads-to`
-    /// nothing.
+    /// Returns true if an event is still due for `binding` after a step that led to the state in
+    /// `view`. `was_pending` is true if it was due before the step. Before the first state, an
+    /// event is due for `eventually`, and none for `leads-to`.
     pub fn is_pending(
         &self,
         binding: &Binding,
         was_pending: bool,
-        view: &mut (impl View + ?Sized),
+        view: &mut (impl StateView + ?Sized),
     ) -> bool {
         let mut evaluator = Evaluator { view, size: self.size, values: binding.clone() };
         match &self.target {
@@ -213,12 +217,12 @@ impl OwnProperty {
         }
     }
 
-    /// Returns true if something is to happen before the first state.
+    /// Returns true if an event is due before the first state, for each binding.
     pub const fn is_pending_at_first(&self) -> bool {
         matches!(self.form, Form::Eventually)
     }
 
-    /// Describes a violation in this state.
+    /// Describes how a state violates the property for `binding`.
     pub fn explain(&self, binding: &Binding) -> String {
         let text = &self.text;
         match (self.form, self.values(binding)) {
@@ -229,7 +233,7 @@ impl OwnProperty {
         }
     }
 
-    /// Describes the missing event or state for a binding.
+    /// Describes the event or state that is still due for `binding`.
     pub fn explain_pending(&self, binding: &Binding) -> String {
         let missing = match self.text.split_once("~>") {
             Some((_, target)) if self.target.is_some() => target.trim(),
@@ -250,8 +254,8 @@ impl OwnProperty {
     }
 }
 
-/// Returns the text with the lifetime of the program. Equal texts share memory. It is never freed,
-/// but a command line names few properties.
+/// Returns the text with a lifetime that does not end before the program. Equal texts share memory.
+/// This memory is never freed, but a command line names few properties.
 fn interned(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,10 @@
-//! Parses an expression by precedence climbing.
+//! Parser of expressions, by precedence climbing.
 
 use super::error::PropertyError;
 use super::lexer::{Token, tokens};
 use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
 
-/// Greatest depth of an expression.
+/// Maximum depth to which expressions may be nested.
 const MAX_DEPTH: u32 = 64;
 
 /// Parses a whole text.
@@ -30,7 +30,8 @@ impl Parser<'_> {
         self.tokens.get(self.place).map(|(token, _)| token)
     }
 
-    /// Returns the place of the next token, or of the end.
+    /// Returns the position of the next token in the text. At the end, returns the position of the
+    /// end.
     fn here(&self) -> Span {
         let end = self.text.trim_end().len();
         self.tokens.get(self.place).map_or(end..end, |(_, span)| span.clone())
@@ -51,7 +52,7 @@ impl Parser<'_> {
         if self.skip(token) { Ok(span) } else { Err(self.wrong(problem, "")) }
     }
 
-    /// Parses operators that bind at least this strongly.
+    /// Parses an expression whose operators have at least the binding strength `least`.
     fn expression(&mut self, least: u8) -> Result<Node, PropertyError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -217,6 +218,6 @@ const EXPECTED: &str =
 
 const QUANTIFIED: &str = "as in forall p: inside(p), exists p, q: p != q, count(p: inside(p))";
 
-/// Remedy for `~>` in other expressions.
+/// Remedy for `~>` in expressions that are no leads-to property.
 pub(super) const LEADS_TO: &str =
     "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'";

@@ -3,10 +3,10 @@
 use super::formula::Fact;
 use super::vocabulary::Vocabulary;
 
-/// A predicate or function of expressions.
+/// A predicate or function that expressions may use.
 pub(super) struct Predicate {
     pub(super) name: &'static str,
-    /// Its form in errors, with arguments.
+    /// The predicate with its arguments, as error messages show it.
     pub(super) form: &'static str,
     pub(super) meaning: Meaning,
     needs: Needs,
@@ -50,8 +50,8 @@ const fn other(
 
 /// All predicates and functions.
 pub(super) const PREDICATES: [Predicate; 16] = [
-    fact("asks", "asks(p)", Fact::Asks, Needs::Requests),
-    fact("requested", "requested(p)", Fact::Asks, Needs::Requests),
+    fact("asks", "asks(p)", Fact::Requests, Needs::Requests),
+    fact("requested", "requested(p)", Fact::Requests, Needs::Requests),
     fact("enters", "enters(p)", Fact::Enters, Needs::Lock),
     fact("exits", "exits(p)", Fact::Exits, Needs::Lock),
     fact("inside", "inside(p)", Fact::Inside, Needs::Lock),
@@ -84,7 +84,7 @@ impl Predicate {
         PREDICATES.iter().find(|predicate| predicate.name == name)
     }
 
-    /// Returns the numbers of arguments that the predicate accepts.
+    /// Returns the range of the number of arguments that the predicate accepts.
     pub(super) const fn arguments(&self) -> std::ops::RangeInclusive<usize> {
         match self.meaning {
             Meaning::Suspects => 2..=2,
@@ -93,7 +93,7 @@ impl Predicate {
         }
     }
 
-    /// Returns what the service lacks for the predicate, if anything.
+    /// Returns the capability that the predicate needs and the service lacks, if any.
     pub(super) fn lacks(&self, vocabulary: &Vocabulary) -> Option<&'static str> {
         let (lock, leaders) = (vocabulary.has_lock(), vocabulary.has_leaders());
         match self.needs {

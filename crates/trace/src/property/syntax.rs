@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Part of a text, in bytes.
+/// Part of a text, as a range of bytes.
 pub(super) type Span = Range<usize>;
 
-/// An expression and its place in the text.
+/// An expression, and its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) span: Span,
@@ -19,7 +19,7 @@ pub(super) enum NodeKind {
     Number(i128),
     /// A process, numbered from 1 as in the text.
     Process(u32),
-    /// A variable, a message or a name in a process's state.
+    /// A variable, the name of a message, or a name in a process's state.
     Word(String),
     /// `_`: any process.
     Any,
@@ -27,12 +27,12 @@ pub(super) enum NodeKind {
         name: String,
         arguments: Vec<Node>,
     },
-    /// A field of a state.
+    /// A field of a part of a state.
     Field {
         of: Box<Node>,
         name: String,
     },
-    /// An element of a list of a state, by process or by number from 0.
+    /// An element of a list in a state: that of a process, or the one at an index from 0.
     Index {
         of: Box<Node>,
         by: Box<Node>,
@@ -70,7 +70,8 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// Returns the strength of binding; a comparison has 4.
+    /// Returns the binding strength of the operator. An operator with a greater strength binds more
+    /// tightly.
     pub(super) const fn strength(self) -> u8 {
         match self {
             Operator::LeadsTo => 0,

@@ -10,27 +10,27 @@ use crate::state::TYPE;
 
 /// Names that the expressions about one algorithm may use: its processes, messages and states.
 ///
-/// Messages and states are those of sample runs. See [`Vocabulary::learn`].
+/// The names of messages and states come from sample runs: see [`Vocabulary::learn`].
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// Number of processes.
     pub size: u32,
-    /// Service of the algorithm, which decides the predicates.
+    /// Service of the algorithm, which determines the predicates that are available.
     pub service: Service,
     /// Names of the messages; `None` if they are unknown, so that any name is accepted.
     pub messages: Option<BTreeSet<String>>,
-    /// Shape of the states; `None` if the engine has no states.
+    /// Shape of the states; `None` if the engine shows no states.
     pub states: Option<StateShape>,
 }
 
-/// Union of the shapes of all states of a sample.
+/// Union of the shapes of all sample values at one place of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
-    /// Fields, with their shapes.
+    /// Fields of the values, with their shapes.
     pub(super) fields: Vec<(String, StateShape)>,
-    /// Names of types and of variants without fields.
+    /// Names of structs and enum variants that occur as values.
     pub(super) names: BTreeSet<String>,
-    /// Shape of the elements of a list.
+    /// Shape of the elements, if lists occur as values.
     pub(super) element: Option<Box<StateShape>>,
 }
 
@@ -42,7 +42,7 @@ impl Vocabulary {
         Vocabulary { size, service, messages, states }
     }
 
-    /// Adds the messages and the states of a sample run.
+    /// Adds the names of the messages and the shapes of the states in the records of a sample run.
     pub fn learn<'r>(&mut self, records: impl IntoIterator<Item = &'r Record>) {
         for record in records {
             if let (Some(messages), Some(seen)) = (&mut self.messages, record.kind.message_record())
@@ -68,7 +68,7 @@ impl Vocabulary {
 }
 
 impl StateShape {
-    /// Adds the shape of a value.
+    /// Adds the shape of a sample value.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::Object(fields) => self.learn_fields(fields),
@@ -101,13 +101,14 @@ impl StateShape {
         }
     }
 
-    /// Returns the shape of a field.
+    /// Returns the shape of the field with this name.
     pub(super) fn field(&self, name: &str) -> Option<&StateShape> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
     }
 }
 
-/// Returns the name of a tuple variant, which is an object with this name as its only key.
+/// Returns the name of a tuple variant. Its tree is an object with a single field, which has this
+/// name.
 pub(super) fn variant(fields: &Map<String, Value>) -> Option<&str> {
     let mut keys = fields.keys();
     let first = keys.next()?;
@@ -115,7 +116,8 @@ pub(super) fn variant(fields: &Map<String, Value>) -> Option<&str> {
     (is_alone && is_name(first)).then_some(first)
 }
 
-/// Returns true if a text is the name of a variant: `Waiting`, but not `P1`.
+/// Returns true if a text is the name of an enum variant, such as `Waiting`. The names of
+/// processes, such as `P1`, are not.
 pub(super) fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(char::is_uppercase)

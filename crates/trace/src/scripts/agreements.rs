@@ -7,13 +7,13 @@ use tenure_core::service::{
 use tenure_core::{ProcessId, Service};
 
 use super::service_command::{
-    ServiceCommand, ServiceEvent, number, numeric_command, one_word, script_command,
+    ServiceCommand, ServiceEvent, numeric_argument, numeric_command, one_word, script_command,
 };
 use crate::format::{CommandData, EventData, MAX_PROCESSES};
 use crate::scripts::script::ScriptCommand;
 
-/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services: the commands that are
-/// one word, and conversions between other commands and scripts.
+/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The arguments are the
+/// commands that are one word, and conversions between other commands and scripts.
 macro_rules! agreement_commands {
     ($($Service:ident of $service:ident:
         words [$($word:literal => $plain:ident),*]
@@ -83,7 +83,8 @@ macro_rules! agreement_commands {
 agreement_commands! {
     Consensus of consensus: words [],
         parse |script_command| {
-            number(script_command, "propose").map(|value| consensus::Command::Propose { value })
+            let value = numeric_argument(script_command, "propose");
+            value.map(|value| consensus::Command::Propose { value })
         },
         format |command, at| {
             let consensus::Command::Propose { value } = command;
@@ -91,7 +92,7 @@ agreement_commands! {
         };
     Broadcast of broadcast: words [],
         parse |script_command| {
-            let number = number(script_command, "broadcast");
+            let number = numeric_argument(script_command, "broadcast");
             number.map(|number| broadcast::Command::Broadcast { number })
         },
         format |command, at| {
@@ -116,7 +117,7 @@ agreement_commands! {
     Barrier of barrier: words ["arrive" => Arrive];
     Termination of termination: words [],
         parse |script_command| {
-            let generations = number(script_command, "compute");
+            let generations = numeric_argument(script_command, "compute");
             generations.map(|generations| termination::Command::Compute { generations })
         },
         format |command, at| {
@@ -147,7 +148,7 @@ agreement_commands! {
             drinking::Command::Quench => script_command("quench", at),
         };
     Forum of forum: words ["depart" => Depart],
-        parse |script_command| match number(script_command, "attend") {
+        parse |script_command| match numeric_argument(script_command, "attend") {
             Some(forum) => Some(forum::Command::Attend { forum }),
             None => one_word(script_command),
         },
@@ -157,7 +158,7 @@ agreement_commands! {
         };
     Resources of resources: words [],
         parse |script_command| {
-            let resource = |verb| number(script_command, verb).map(resources::Resource);
+            let resource = |verb| numeric_argument(script_command, verb).map(resources::Resource);
             let acquire = |resource| resources::Command::Acquire { resource };
             let release = |resource| resources::Command::Release { resource };
             resource("acquire").map(acquire).or_else(|| resource("release").map(release))
@@ -212,7 +213,10 @@ agreement_commands! {
             ("hand-over", None, [ticket]) => {
                 Some(log::Command::HandOver { ticket: ticket.parse().ok()? })
             }
-            _ => number(script_command, "read").map(|ticket| log::Command::Read { ticket }),
+            _ => {
+                let ticket = numeric_argument(script_command, "read");
+                ticket.map(|ticket| log::Command::Read { ticket })
+            }
         },
         format |command, at| match command {
             log::Command::Append { ticket, payload } => {
@@ -243,15 +247,16 @@ impl ServiceEvent for agreement::Event {
     }
 }
 
-/// The checker and scripts use the general agreement commands instead, and traces do not record
-/// these.
+/// The checker and scripts use the general agreement commands in place of these, and traces do not
+/// record these.
 impl ServiceCommand for relayed_log::Command {}
 
 impl ServiceEvent for relayed_log::Event {}
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
+    use tenure_core::service::agreement::User;
+    use tenure_core::service::user::{ServiceUser, UserModelConfig};
 
     use super::*;
 
@@ -260,7 +265,8 @@ mod tests {
         for service in Service::AGREEMENTS {
             let mut checked = 0;
             for at in [0, 1, 2].map(ProcessId) {
-                let user_config = UserConfig { service: *service, at, size: 3, times: 1 };
+                let user_config =
+                    UserModelConfig { service: *service, at, size: 3, command_count: 1 };
                 let Some(command) = User::first_command(&user_config) else { continue };
                 let said = command.to_script(at);
                 assert_eq!(agreement::Command::from_script(&said), Some(command.clone()));

@@ -12,45 +12,45 @@ use crate::scripts::random::SplitMix64;
 use crate::scripts::save_fault::{MuteState, SaveFault};
 use crate::scripts::script::{Action, MessageSelector};
 
-/// Number of steps after which a cluster is considered never to come to rest.
+/// Number of steps after which a cluster is considered to run forever.
 pub(crate) const MAX_STEPS: u32 = 10_000;
 
 /// Cluster of processes in memory, moved step by step.
 ///
-/// All behavior is deterministic. Each random choice is 0 unless a value is set. Time stands still
-/// except when a timer fires, which is due at the lower end of its delay. Drive the cluster by
-/// script actions ([`ScriptRunner`](crate::ScriptRunner)), or by the methods here, which panic if
-/// the requested step is impossible.
+/// All behavior is deterministic. Each random choice is 0 unless a value is set. A timer is due
+/// after the minimum of its delay. Time passes only when a timer fires. Drive the cluster by script
+/// actions ([`ScriptRunner`](crate::ScriptRunner)), or by the methods here, which panic if the
+/// requested step is impossible.
 #[derive(Debug)]
 pub struct TestCluster<P: Protocol> {
     places: Vec<Place<P>>,
     configs: Vec<P::Config>,
     pub(crate) order: Order,
-    /// Messages in flight on all links, the oldest first.
+    /// Messages in flight on all links, from the oldest to the newest.
     pub(crate) under_way: Vec<InFlightMessage<P::Message>>,
     /// Sides of the current partition. Empty if there is no partition.
     pub(crate) sides: Vec<Vec<ProcessId>>,
-    /// Number of messages in flight on each link. Links without messages are missing.
+    /// For each link with messages in flight, the number of these messages.
     busy: BTreeMap<Link, usize>,
-    /// Links of the pending messages between applications, the oldest first.
+    /// Links of the messages in flight between applications, from the oldest to the newest message.
     pub(crate) application_messages: Vec<Link>,
     armed: u64,
     pub(crate) batch: Batch<P, RandomSource>,
     /// Events since the last call of [`TestCluster::take_events`].
     seen: Vec<(ProcessId, ClusterEvent<P>)>,
     sent: BTreeMap<(Layer, &'static str), u64>,
-    /// Lines of the transcript. `None` unless the test requested it.
+    /// Lines of the transcript. `None` unless the test has requested a transcript.
     lines: Option<Vec<String>>,
     /// Actions performed so far. An action `stabilize` appears as its individual steps.
     pub(crate) done: Vec<Action>,
-    /// Save fault of each process that has one.
+    /// For each process whose saves are faulty until its next crash, the fault.
     save_faults: BTreeMap<ProcessId, SaveFault<P>>,
 }
 
 /// Link from one process to another.
 pub type Link = (ProcessId, ProcessId);
 
-/// Event at a process, as its user and the network observe it.
+/// Event at a process: a command of its user, an event for its user, a crash or a recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterEvent<P: Protocol> {
     /// The user issued a command.
@@ -81,7 +81,8 @@ enum Place<P: Protocol> {
     Down { stable: P::Stable },
 }
 
-/// Due time of a timer. Of timers due at the same time, the one that was armed first fires first.
+/// Time at which a timer is due. Of the timers that are due at the same time, the one that was
+/// armed first fires first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: u64,
@@ -94,8 +95,8 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Environment of the processes. Random values come from `choose` actions for the next step, then
-/// from a list, then from a seed. Without a seed they are 0. All processes have the same clock.
+/// Environment of the processes. A random value comes from a `choose` action for the step, or else
+/// from a list, or else from a seed. Without these it is 0. All processes have the same clock.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
@@ -132,7 +133,7 @@ impl<P: Protocol> TestCluster<P> {
         TestCluster::booted(size, &[], order, config, false)
     }
 
-    /// Creates a cluster with the same configuration for all processes.
+    /// Creates a cluster of `size` booted processes, all with the configuration `config`.
     pub fn uniform(size: u32, order: Order, config: P::Config) -> Self {
         TestCluster::new(size, order, |_| config.clone())
     }
@@ -148,7 +149,7 @@ impl<P: Protocol> TestCluster<P> {
         down: &[ProcessId],
         order: Order,
         config: impl Fn(Group) -> P::Config,
-        tells: bool,
+        records_transcript: bool,
     ) -> Self {
         let configs = (0..size).map(|me| config(Group::new(ProcessId(me), size))).collect();
         let mut cluster = TestCluster {
@@ -163,7 +164,7 @@ impl<P: Protocol> TestCluster<P> {
             batch: Batch::default(),
             seen: Vec::new(),
             sent: BTreeMap::new(),
-            lines: tells.then(Vec::new),
+            lines: records_transcript.then(Vec::new),
             done: Vec::new(),
             save_faults: BTreeMap::new(),
         };
@@ -184,7 +185,8 @@ impl<P: Protocol> TestCluster<P> {
         cluster
     }
 
-    /// Sets the random values: first those in the list, then values from a seed.
+    /// Sets the random values that processes draw: first those in `listed`, and after them values
+    /// from a generator with this seed.
     pub fn set_random_values(&mut self, listed: impl IntoIterator<Item = u32>, seed: u64) {
         let source = &mut self.batch.environment;
         (source.listed, source.seed) = (listed.into_iter().collect(), Some(seed));
@@ -200,8 +202,8 @@ impl<P: Protocol> TestCluster<P> {
         (0..self.size()).map(ProcessId).collect()
     }
 
-    /// Returns the processes that are up.
-    pub fn live(&self) -> Vec<ProcessId> {
+    /// Returns the ids of the processes that are up.
+    pub fn live_processes(&self) -> Vec<ProcessId> {
         self.process_ids().into_iter().filter(|at| self.is_up(*at)).collect()
     }
 
@@ -218,12 +220,13 @@ impl<P: Protocol> TestCluster<P> {
         }
     }
 
-    /// Returns the messages in flight, the oldest first. Each comes with its sender and receiver.
-    pub fn under_way(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
+    /// Returns the messages in flight, from the oldest to the newest. Each comes with its sender
+    /// and receiver.
+    pub fn in_flight(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
         self.under_way.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
     }
 
-    /// Returns the messages in flight on a link, the oldest first.
+    /// Returns the messages in flight on a link, from the oldest to the newest.
     pub fn queue(&self, link: Link) -> Vec<&P::Message> {
         let on_link = self.under_way.iter().filter(|sent| sent.link == link);
         on_link.map(|sent| &sent.message).collect()
@@ -234,12 +237,13 @@ impl<P: Protocol> TestCluster<P> {
         self.busy.keys().copied().collect()
     }
 
-    /// Returns the armed timers of all processes, each with its process.
+    /// Returns the armed timers of all processes, each with the process that armed it.
     pub fn armed_timers(&self) -> Vec<(ProcessId, P::Timer)> {
         self.timers().map(|(at, timer, _)| (at, timer.clone())).collect()
     }
 
-    /// Returns the timer that is due first, with its process.
+    /// Returns the timer that is due first, with the process that armed it. `None` if no timer is
+    /// armed.
     pub fn next_timer(&self) -> Option<(ProcessId, P::Timer)> {
         let next = self.timers().min_by_key(|(.., due)| *due);
         next.map(|(at, timer, _)| (at, timer.clone()))
@@ -263,23 +267,23 @@ impl<P: Protocol> TestCluster<P> {
         &self.sent
     }
 
-    /// Returns the number of messages of this kind sent so far.
+    /// Returns the number of messages of this kind that processes have sent so far.
     pub fn sent_of(&self, kind: &str) -> u64 {
         self.sent.iter().filter(|((_, named), _)| *named == kind).map(|(_, count)| count).sum()
     }
 
-    /// Returns the number of all messages sent so far.
+    /// Returns the number of messages of all kinds that processes have sent so far.
     pub fn total_sent(&self) -> u64 {
         self.sent.values().sum()
     }
 
-    /// Returns the events since the last call, each with its process.
+    /// Returns the events since the last call of this method, each with its process.
     pub fn take_events(&mut self) -> Vec<(ProcessId, ClusterEvent<P>)> {
         mem::take(&mut self.seen)
     }
 
-    /// Returns the transcript since the last call. Each event has one line, and the effects of a
-    /// step are indented. The result is empty unless the cluster was created with
+    /// Returns the lines of the transcript since the last call. Each event has one line, and the
+    /// effects of a step are indented. The result is empty unless the cluster was created with
     /// [`with_transcript`](TestCluster::with_transcript).
     pub fn take_transcript(&mut self) -> Vec<String> {
         self.lines.as_mut().map(mem::take).unwrap_or_default()
@@ -294,7 +298,7 @@ impl<P: Protocol> TestCluster<P> {
 
 /// Steps that a test requests one by one.
 impl<P: Protocol> TestCluster<P> {
-    /// Gives a command of the local user to a process.
+    /// Lets the user of a process issue a command.
     #[track_caller]
     pub fn command(&mut self, at: ProcessId, command: P::Command) {
         self.note(|| format!("{at} asks {command:?}"));
@@ -310,7 +314,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(at, Input::Suspicion { peer, verdict });
     }
 
-    /// Crashes a process, which keeps only its stable state.
+    /// Crashes a process. It loses everything but its stable state.
     #[track_caller]
     pub fn crash(&mut self, at: ProcessId) {
         self.shut(at);
@@ -330,16 +334,17 @@ impl<P: Protocol> TestCluster<P> {
         *place = Place::Down { stable };
     }
 
-    /// Mutes a process: its later steps are saved, but their effects are not released. The process
-    /// must crash later.
+    /// Mutes a process: its later steps are saved, but their effects are not released. The test
+    /// must crash the process later.
     pub fn mute(&mut self, at: ProcessId) {
         self.note(|| format!("{at} is mute"));
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes the process save none of its later steps until it crashes.
+    /// Makes a process save none of its later steps until it crashes. The crash restores the stable
+    /// state at the time of this call.
     #[track_caller]
-    pub fn not_save(&mut self, at: ProcessId) {
+    pub fn stop_saving(&mut self, at: ProcessId) {
         let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
         self.note(|| format!("{at} does not save its next step"));
         self.save_faults.insert(at, SaveFault::Unsaved(before));
@@ -366,7 +371,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(at, Input::Timer(timer));
     }
 
-    /// Disarms a timer. The process takes no step and does not notice.
+    /// Disarms a timer, if it is armed. The process takes no step.
     pub fn disarm_timer(&mut self, at: ProcessId, timer: &P::Timer) {
         self.disarm(at, timer);
     }
@@ -376,29 +381,29 @@ impl<P: Protocol> TestCluster<P> {
         timers.remove(timer)
     }
 
-    /// Delivers a message to a process, although no process of the cluster has sent it.
+    /// Delivers a message to a process, although `from` has not sent it.
     #[track_caller]
     pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
         self.note(|| format!("{to} receives {message:?} from {from}"));
         self.step(to, Input::Message { from, message });
     }
 
-    /// Delivers the message at position `before` of a link, even if links are FIFO. Positions start
-    /// at 0.
+    /// Delivers the message at this position of a link, even if it is not the oldest and links are
+    /// FIFO. Position 0 is the oldest message.
     #[track_caller]
-    pub fn pass(&mut self, link: Link, before: usize) {
-        let place = self.place(link, before);
+    pub fn deliver_at(&mut self, link: Link, position: usize) {
+        let place = self.place(link, position);
         self.arrive(place);
     }
 
-    /// Delivers the oldest message of a link. If links reorder, delivers a random one.
+    /// Delivers the oldest message of a link. If links reorder messages, delivers a random one.
     #[track_caller]
     pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
-        let before = match self.order {
+        let position = match self.order {
             Order::Fifo => 0,
             Order::Reordered => rng.below(self.queue(link).len()),
         };
-        self.pass(link, before);
+        self.deliver_at(link, position);
     }
 
     /// Duplicates the oldest message of a link.
@@ -434,8 +439,8 @@ impl<P: Protocol> TestCluster<P> {
         panic!("the cluster comes to rest");
     }
 
-    /// Delivers the oldest message. If there is none and `timers` is set, fires the timer that is
-    /// due first. Returns false if there was nothing to do.
+    /// Delivers the oldest message that no partition stops. If there is none and `timers` is true,
+    /// fires the timer that is due first. Returns false if there was nothing to do.
     pub(crate) fn take_step(&mut self, timers: bool) -> bool {
         if let Some(place) = self.next_deliverable() {
             let (from, to) = self.under_way[place].link;
@@ -450,7 +455,7 @@ impl<P: Protocol> TestCluster<P> {
         true
     }
 
-    /// Records an action and, before it, the random values drawn in its step.
+    /// Records an action and, before it, the random values that its step has drawn.
     pub(crate) fn record_action(&mut self, action: Action) {
         let source = &mut self.batch.environment;
         source.choices.clear();
@@ -465,7 +470,8 @@ impl<P: Protocol> TestCluster<P> {
         self.under_way.iter().position(|sent| !self.is_cut(sent.link))
     }
 
-    /// Returns true if the partition cuts a link. A process that is on no side is alone.
+    /// Returns true if the current partition cuts a link. A process that is on no side is cut off
+    /// from all others.
     pub(crate) fn is_cut(&self, (from, to): Link) -> bool {
         let side = |at| self.sides.iter().position(|side| side.contains(&at));
         !self.sides.is_empty() && from != to && (side(from) != side(to) || side(from).is_none())
@@ -542,7 +548,7 @@ impl<P: Protocol> TestCluster<P> {
         };
         let mut after = process.clone();
         after.step(input, &mut self.batch.effects());
-        *since = since.and(after.stable() != process.stable());
+        *since = since.after_input(after.stable() != process.stable());
         if *since == MuteState::Saved {
             *process = after;
             for change in &self.batch.timers {

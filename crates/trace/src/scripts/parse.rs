@@ -13,7 +13,7 @@ use crate::scripts::script::{Action, Block, Line, MessageSelector, Script, Scrip
 pub struct ParseError {
     /// Number of the line, from 1.
     pub line: usize,
-    /// Description of the problem, and the expected form.
+    /// Description of the problem, and the form that the line should have.
     pub description: String,
 }
 
@@ -89,7 +89,7 @@ impl FromStr for Action {
             ["lose", link, ref rest @ ..] => Ok(Action::Lose(pick(link, rest)?)),
             ["duplicate", link, ref rest @ ..] => Ok(Action::Duplicate(pick(link, rest)?)),
             ["delay", link, ref rest @ .., "by", units] => {
-                let by = units::ticks(units).ok_or_else(|| form("delay"))?;
+                let by = units::parse_ticks(units).ok_or_else(|| form("delay"))?;
                 Ok(Action::Delay { pick: pick(link, rest)?, by })
             }
             ["fire", at, ref timer @ ..] if !timer.is_empty() => {
@@ -121,7 +121,7 @@ impl FromStr for Action {
     }
 }
 
-/// Returns the expected form of an action with this verb, for errors.
+/// Returns the form that an action with this verb should have, for error messages.
 fn form(verb: &str) -> String {
     let right = match verb {
         "group" => "group 3",
@@ -214,7 +214,7 @@ fn ask(verb: &str, target: &str, rest: &[&str]) -> Result<Action, String> {
         None => (process(target)?, None),
     };
     let words = rest.iter().map(|word| (*word).to_owned()).collect();
-    Ok(Action::Ask(ScriptCommand { verb: verb.to_owned(), at, peer, words }))
+    Ok(Action::Command(ScriptCommand { verb: verb.to_owned(), at, peer, words }))
 }
 
 #[cfg(test)]

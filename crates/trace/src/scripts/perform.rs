@@ -77,7 +77,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             Action::Group(_) => return Err(ActionError::GroupExists),
             Action::Choose { at, value } => return self.choose(*at, *value),
             Action::Channel(order) => self.order = *order,
-            Action::Ask(script_command) => self.ask(script_command)?,
+            Action::Command(script_command) => self.ask(script_command)?,
             Action::Deliver(pick) => {
                 let place = self.next(pick)?;
                 self.arrive(place);
@@ -131,13 +131,13 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
 }
 
 impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
-    /// Performs an action that crashes or recovers a process, or makes its saves faulty before a
-    /// crash.
+    /// Performs an action that crashes or recovers a process, or that makes its saves faulty until
+    /// a crash.
     fn change_lifecycle(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
             Action::Mute(at) => self.up(*at).map(|()| self.mute(*at)),
-            Action::Unsaved(at) => self.up(*at).map(|()| self.not_save(*at)),
+            Action::Unsaved(at) => self.up(*at).map(|()| self.stop_saving(*at)),
             Action::Crash(at) => self.up(*at).map(|()| self.crash(*at)),
             _ => Ok(()),
         }
@@ -176,7 +176,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         self.up(script_command.at)?;
         let understood = P::Command::from_script(script_command);
         let command =
-            understood.ok_or_else(|| ActionError::NotUnderstood(script_command.clone()))?;
+            understood.ok_or_else(|| ActionError::UnknownCommand(script_command.clone()))?;
         self.command(script_command.at, command);
         Ok(())
     }
@@ -185,15 +185,16 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
     fn find(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         self.exists(pick.from)?;
         self.exists(pick.to)?;
-        let kinds = self.under_way().map(|(from, to, message)| (from, to, message.label().kind));
-        pick.among(kinds).ok_or_else(|| ActionError::NoMessage(pick.clone()))
+        let kinds = self.in_flight().map(|(from, to, message)| (from, to, message.label().kind));
+        pick.index_in(kinds).ok_or_else(|| ActionError::NoMessage(pick.clone()))
     }
 
-    /// Returns the index of the message that `pick` selects, if its link may deliver it now.
+    /// Returns the index of the message that `pick` selects. Returns an error if its link may not
+    /// deliver it now.
     fn next(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         let place = self.find(pick)?;
         if self.is_cut((pick.from, pick.to)) {
-            return Err(ActionError::Now(Action::Deliver(pick.clone())));
+            return Err(ActionError::NotPossible(Action::Deliver(pick.clone())));
         }
         let oldest = self.find(&MessageSelector::oldest(pick.from, pick.to))?;
         if self.order == Order::Fifo && place != oldest {
@@ -203,7 +204,8 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
     }
 
     fn hear(&mut self, pick: &MessageSelector) -> Result<(), ActionError> {
-        let found = pick.among(self.application_messages.iter().map(|(from, to)| (*from, *to, "")));
+        let found =
+            pick.index_in(self.application_messages.iter().map(|(from, to)| (*from, *to, "")));
         self.application_messages
             .remove(found.ok_or_else(|| ActionError::NoMessage(pick.clone()))?);
         self.note(|| format!("{}'s application receives from {}'s", pick.to, pick.from));

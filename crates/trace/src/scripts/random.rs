@@ -5,7 +5,7 @@
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
-    /// Returns a number below `bound`, which must be at least 1.
+    /// Returns a random number below `bound`, which must be at least 1.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

@@ -20,7 +20,7 @@ pub trait ScriptRunner {
     /// # Errors
     ///
     /// Returns an [`ActionError`] if the action is not possible now. The group is unchanged, except
-    /// after [`ActionError::Endless`] and [`ActionError::Broken`].
+    /// after [`ActionError::Endless`] and [`ActionError::EngineFailed`].
     fn perform(&mut self, action: &Action) -> Result<(), ActionError>;
 
     /// Performs all actions of a schedule, in order.
@@ -38,12 +38,12 @@ pub trait ScriptRunner {
     }
 }
 
-/// Error: an action is not possible.
+/// Error: the group cannot perform an action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
     /// The state of the group does not permit the action, or the engine does not support it.
     #[error("`{0}` is not possible now")]
-    Now(Action),
+    NotPossible(Action),
     /// The script starts a second group, but this runner has exactly one.
     #[error("the group exists already; a new one needs a new cluster")]
     GroupExists,
@@ -69,21 +69,21 @@ pub enum ActionError {
     },
     /// The words are not a command of this protocol.
     #[error("`{0}` is not a command of this protocol")]
-    NotUnderstood(ScriptCommand),
-    /// No message in flight matches.
+    UnknownCommand(ScriptCommand),
+    /// No message in flight matches the selector.
     #[error("no such message is under way: {0}")]
     NoMessage(MessageSelector),
-    /// The message is not the oldest of its link, and links are FIFO.
+    /// The message is not the oldest on its link, and links are FIFO.
     #[error("the channel is FIFO and {0} is not the oldest message; use `channel reordered`")]
     Overtakes(MessageSelector),
-    /// No armed timer matches, or several do.
+    /// No armed timer matches the name in the action, or several do.
     #[error("`{timer}` must match exactly one of {at}'s armed timers {armed}")]
     NoTimer {
         /// Process of the timer.
         at: ProcessId,
-        /// Name of the timer in the action.
+        /// Name of the timer, as the action contains it.
         timer: String,
-        /// Names of the armed timers.
+        /// Names of the armed timers of the process.
         armed: String,
     },
     /// The group does not come to rest within the maximum number of steps.
@@ -94,7 +94,7 @@ pub enum ActionError {
     Endless,
     /// The engine failed, for example because of a disk or connection error.
     #[error("the engine failed: {0}")]
-    Broken(String),
+    EngineFailed(String),
 }
 
 /// Error: a schedule could not be followed. `E` is the error type of the engine.
@@ -122,25 +122,25 @@ pub enum FollowError<E = Infallible> {
     Engine(#[from] E),
 }
 
-/// Returns the timer with this name in a script. If no name matches exactly, returns the only timer
-/// whose name contains it.
+/// Returns the timer that a script calls `name`. If no timer has exactly this name, returns the
+/// only timer whose name contains `name`. Otherwise returns `None`.
 pub fn find_timer<'t, T: Debug>(
     timers: impl Iterator<Item = &'t T> + Clone,
     name: &str,
 ) -> Option<&'t T> {
-    let wanted = plain(name);
-    let is = |timer: &&T| plain(&format!("{timer:?}")) == wanted;
+    let wanted = normalized(name);
+    let is = |timer: &&T| normalized(&format!("{timer:?}")) == wanted;
     if let Some(timer) = timers.clone().find(is) {
         return Some(timer);
     }
-    let mut alike = timers.filter(|timer| plain(&format!("{timer:?}")).contains(&wanted));
+    let mut alike = timers.filter(|timer| normalized(&format!("{timer:?}")).contains(&wanted));
     let first = alike.next();
     if alike.next().is_some() { None } else { first }
 }
 
-/// Normalizes a name: removes dashes, underscores and spaces, and ignores case. So `answer-timeout`
-/// matches `AnswerTimeout`.
-fn plain(name: &str) -> String {
+/// Converts a name to the form in which names are compared: without dashes, underscores and spaces,
+/// in lower case. So `answer-timeout` matches `AnswerTimeout`.
+fn normalized(name: &str) -> String {
     let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_' | ' '));
     letters.flat_map(char::to_lowercase).collect()
 }

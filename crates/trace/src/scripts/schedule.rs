@@ -16,8 +16,8 @@ use crate::scripts::users::ClusterWithUsers;
 
 /// The decisions of a run, step by step, without their effects.
 ///
-/// Each engine that follows a schedule reproduces the run: the simulator, the checker, and real
-/// nodes whose deliveries are controlled.
+/// Each engine that follows a schedule reproduces the run. Engines are the simulator, the checker,
+/// and real nodes whose deliveries are controlled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Number of processes.
@@ -26,7 +26,7 @@ pub struct Schedule {
     pub down: Vec<ProcessId>,
     /// Actions of the run. The actions `group`, `channel`, `stabilize` and `look` do not occur.
     pub actions: Vec<Action>,
-    /// Number of actions at the end that repeat forever. 0 if the run ends.
+    /// Number of actions at the end of `actions` that repeat forever. 0 if the run ends.
     pub cycle: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct ScheduleError {
 }
 
 impl Schedule {
-    /// Returns the schedules of a script, one per group.
+    /// Performs a script, and returns the schedules of its groups, in order.
     ///
     /// # Errors
     ///
@@ -61,12 +61,12 @@ impl Schedule {
         Ok(stages.iter().map(schedule).collect())
     }
 
-    /// Checks that this schedule is for a group of this size.
+    /// Checks that this schedule is for a group of `group` processes.
     ///
     /// # Errors
     ///
     /// Returns [`FollowError::Size`] if the sizes differ.
-    pub fn fits<E>(&self, group: u32) -> Result<(), FollowError<E>> {
+    pub fn check_group_size<E>(&self, group: u32) -> Result<(), FollowError<E>> {
         let schedule = self.size;
         if schedule == group { Ok(()) } else { Err(FollowError::Size { schedule, group }) }
     }
@@ -81,7 +81,7 @@ impl Schedule {
         let (mut tracks, mut process_states) = (Tracks::default(), ProcessStates::default());
         for (place, record) in trace.records.iter().enumerate() {
             let refused = |description| ScheduleError { record: place + 1, description };
-            may_ask(&process_states, record).map_err(refused)?;
+            check_command_permitted(&process_states, record).map_err(refused)?;
             process_states.read(record);
             let followed = match (record.process, &record.kind) {
                 // The checker records the boot and crash of a process that is down from the start.
@@ -109,8 +109,8 @@ impl Schedule {
         Ok(Schedule { size, down, actions: tracks.actions, cycle })
     }
 
-    /// Returns the number of steps in this schedule. Some actions are no steps, but modify the next
-    /// one.
+    /// Returns the number of steps in this schedule. An action that only modifies the next step is
+    /// not a step.
     pub fn steps(&self) -> usize {
         self.steps_of(self.actions.len())
     }
@@ -120,14 +120,14 @@ impl Schedule {
         self.actions[..actions].iter().filter(|action| action.is_step()).count()
     }
 
-    /// Returns the number of steps that these records complete. The records are the first ones of a
+    /// Returns the number of steps that `records` complete. `records` are the first records of a
     /// run of this schedule.
     pub fn steps_completed(&self, records: &[Record]) -> usize {
-        self.steps_of(self.places_in(records).len())
+        self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// For each block of the script that has actions, returns how many of `records` precede the
-    /// first action after it. The records are those of a run of the script's last group.
+    /// Returns, for each block of the script that has actions, how many of `records` precede the
+    /// first action after the block. `records` are those of a run of the script's last group.
     ///
     /// # Errors
     ///
@@ -147,14 +147,14 @@ impl Schedule {
         }
         let courses = Schedule::from_script::<P>(script, &config)?;
         let Some(schedule) = courses.last() else { return Ok(Vec::new()) };
-        let started = schedule.places_in(records);
+        let started = schedule.first_records_of_actions(records);
         let behind = |done: usize| started.get(done).copied().unwrap_or(records.len()) as u64;
         Ok(done.into_iter().map(behind).collect())
     }
 
-    /// Returns the index of the first record of each completed action. The records are those of a
-    /// run of this schedule.
-    fn places_in(&self, records: &[Record]) -> Vec<usize> {
+    /// Returns, for each completed action, the index of the record that completes it. `records` are
+    /// those of a run of this schedule.
+    fn first_records_of_actions(&self, records: &[Record]) -> Vec<usize> {
         let mut places = Vec::new();
         for (place, record) in records.iter().enumerate() {
             let mut left = self.actions[places.len()..].iter();
@@ -169,8 +169,8 @@ impl Schedule {
     /// faults.
     ///
     /// If the schedule ends with a cycle, the cycle is repeated. Otherwise pending messages are
-    /// delivered, the oldest first, and timers fire. When nothing else is left, a process that is
-    /// inside exits.
+    /// delivered, the oldest first, and timers fire. When no message is in flight and no timer is
+    /// armed, a process that is inside exits.
     ///
     /// # Errors
     ///
@@ -194,17 +194,17 @@ impl Schedule {
             }
             let Some(at) = staged.inside() else { break };
             let step = staged.cluster.done.len() + 1;
-            let exit = staged.perform(&Action::Ask(mutex::Command::Exit.to_script(at)));
+            let exit = staged.perform(&Action::Command(mutex::Command::Exit.to_script(at)));
             exit.map_err(|why| FollowError::Impossible { step, why })?;
         }
         Ok(Schedule { actions: staged.cluster.done, ..self.clone() })
     }
 
-    /// Repeats the cycle as often as `most` steps permit. Returns false at the first step that is
-    /// not possible.
+    /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
+    /// is not possible.
     ///
     /// If processes are symmetric, another process may take the corresponding step in the next
-    /// round.
+    /// repetition.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);
@@ -213,8 +213,8 @@ impl Schedule {
     }
 }
 
-/// Returns the number of actions that belong to the last `steps` steps, including drawn random
-/// values.
+/// Returns the number of actions at the end of `actions` that belong to the last `steps` steps.
+/// Drawn random values belong to their step.
 fn last_steps(actions: &[Action], steps: usize) -> usize {
     let mut left = steps;
     let is_of_them = |action: &&Action| {
@@ -239,7 +239,7 @@ fn begins(action: &Action, record: &Record) -> bool {
     };
     let link = |pick: &MessageSelector, from, to| (pick.from, pick.to) == (from, to);
     match (action, &record.kind) {
-        (Action::Ask(script_command), Kind::Command(_)) => script_command.at == me,
+        (Action::Command(script_command), Kind::Command(_)) => script_command.at == me,
         (Action::Deliver(pick) | Action::Hear(pick), Kind::Receive(message_record)) => {
             link(pick, message_record.peer, me)
         }
@@ -248,7 +248,7 @@ fn begins(action: &Action, record: &Record) -> bool {
             link(pick, me, message_record.peer)
         }
         (Action::Tell { from, to }, Kind::Send(message_record)) => {
-            message_record.is_of_users() && (*from, *to) == (me, message_record.peer)
+            message_record.is_user_message() && (*from, *to) == (me, message_record.peer)
         }
         (Action::Fire { at, .. }, Kind::Timer(_))
         | (Action::Mute(at), Kind::Mute)
@@ -259,9 +259,9 @@ fn begins(action: &Action, record: &Record) -> bool {
     }
 }
 
-/// Returns an error if the user may not issue the command now: it may enter only outside, and exit
-/// only inside.
-fn may_ask(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
+/// Returns an error if the user may not issue the command now. The user may request to enter only
+/// while outside, and to exit only while inside.
+fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
     let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
         return Ok(());
     };
@@ -271,17 +271,18 @@ fn may_ask(process_states: &ProcessStates, record: &Record) -> Result<(), String
         Some(mutex::Command::Enter) if holds(Condition::Waiting) || holds(Condition::Inside) => {
             Err(format!("{at} asks to enter while it waits or is inside"))
         }
-        Some(mutex::Command::Exit) if process_state.leaving || !holds(Condition::Inside) => {
+        Some(mutex::Command::Exit) if process_state.is_exiting || !holds(Condition::Inside) => {
             Err(format!("{at} asks to exit and is not inside"))
         }
         _ => Ok(()),
     }
 }
 
-/// Session in which a message was sent, and its number.
+/// Identity of a message on its link: the session of the sender when it sent the message, and the
+/// number of the message.
 type SentAs = (u64, u64);
 
-/// Messages in flight and live processes, while the records of a trace are read.
+/// Messages in flight and states of processes, while the records of a trace are read.
 #[derive(Default)]
 struct Tracks {
     actions: Vec<Action>,
@@ -301,13 +302,13 @@ impl Tracks {
                 let script_command = command.to_script(at);
                 let script_command = script_command
                     .ok_or_else(|| "a command that scripts cannot express".to_owned())?;
-                self.actions.push(Action::Ask(script_command));
+                self.actions.push(Action::Command(script_command));
             }
             Kind::Send(message_record) => self.send(at, session, message_record),
             Kind::Receive(message_record) => {
                 let pick =
                     self.take((message_record.peer, message_record.session), at, message_record)?;
-                let is_application = message_record.is_of_users();
+                let is_application = message_record.is_user_message();
                 self.actions.push(if is_application {
                     Action::Hear(pick)
                 } else {
@@ -356,7 +357,7 @@ impl Tracks {
         self.down_at_first.push(at);
     }
 
-    /// Inserts an action that modifies the last step of a process, before that step.
+    /// Inserts an action that modifies the last step of the process `at`, before that step.
     fn of_last_step(&mut self, description: Action, at: ProcessId) {
         let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
         if let Some(step) = step {
@@ -365,7 +366,7 @@ impl Tracks {
     }
 
     fn send(&mut self, from: ProcessId, session: u64, message_record: &MessageRecord) {
-        let applications = message_record.is_of_users();
+        let applications = message_record.is_user_message();
         if applications {
             self.actions.push(Action::Tell { from, to: message_record.peer });
         }
@@ -373,14 +374,14 @@ impl Tracks {
         link.push((session, message_record.number));
     }
 
-    /// Returns the position of a message among those on its link.
+    /// Returns the position of a message among the messages in flight on its link.
     fn find(
         &mut self,
         (from, session): (ProcessId, u64),
         to: ProcessId,
         message_record: &MessageRecord,
     ) -> Result<(usize, &mut Vec<SentAs>), String> {
-        let applications = message_record.is_of_users();
+        let applications = message_record.is_user_message();
         let link = self.links.entry((from, to, applications)).or_default();
         let sent = link.iter().position(|sent| *sent == (session, message_record.number));
         match sent {
@@ -444,9 +445,9 @@ mod tests {
     fn application_commands_can_be_replayed() {
         let write = replication::Command::Write { value: 7 };
         let again = actions_of(led::Command::Application(write).into());
-        assert_eq!(again, Ok(vec![Action::Ask(write.to_script(ProcessId(0)))]));
+        assert_eq!(again, Ok(vec![Action::Command(write.to_script(ProcessId(0)))]));
         let veto = actions_of(commit::Command::Veto.into());
-        assert_eq!(veto, Ok(vec![Action::Ask(commit::Command::Veto.to_script(ProcessId(0)))]));
+        assert_eq!(veto, Ok(vec![Action::Command(commit::Command::Veto.to_script(ProcessId(0)))]));
         assert!(actions_of(CommandData::Other(json!("Dance"))).is_err(), "no script form");
     }
 }

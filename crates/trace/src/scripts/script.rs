@@ -20,8 +20,8 @@ use crate::format::{Kind, units};
 /// ```
 ///
 /// A block ends at an empty line. Parse a script with [`str::parse`]; [`Display`](fmt::Display)
-/// formats it again. The runner, such as [`TestCluster`](crate::TestCluster), defines the form of
-/// the outcome.
+/// formats it again. The engine that performs the script, such as
+/// [`TestCluster`](crate::TestCluster), defines the form of the outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     /// Blocks of the script, in order.
@@ -70,7 +70,7 @@ pub enum Action {
     /// `channel fifo` or `channel reordered`: sets which messages of a link may be delivered.
     Channel(Order),
     /// `enter p1`: the local user issues a command. A verb that has no other meaning is a command.
-    Ask(ScriptCommand),
+    Command(ScriptCommand),
     /// `deliver p2→p1`: delivers the oldest message of the link, or the selected one.
     Deliver(MessageSelector),
     /// `tell p1→p2`: the application of one process sends a message to that of another.
@@ -80,12 +80,13 @@ pub enum Action {
         /// Receiver.
         to: ProcessId,
     },
-    /// `hear p1→p2`, `hear p1→p2 2`: delivers the oldest message between the applications, or the
-    /// selected one.
+    /// `hear p1→p2`, `hear p1→p2 2`: delivers a message between the applications of two processes.
+    /// It is the oldest, or the one at this position.
     Hear(MessageSelector),
     /// `lose p2→p1`: drops the oldest message of the link, or the selected one.
     Lose(MessageSelector),
-    /// `duplicate p2→p1`: duplicates a message. The copy follows the message directly.
+    /// `duplicate p2→p1`: duplicates the oldest message of the link, or the selected one. On the
+    /// link, the copy follows the message directly.
     Duplicate(MessageSelector),
     /// `delay p2→p1 by 2.5`: delays a message by this number of units.
     Delay {
@@ -109,9 +110,10 @@ pub enum Action {
         value: u32,
     },
     /// `mute p1`: the later steps of the process are saved, but their effects are not released. The
-    /// process must crash later.
+    /// script must crash the process later.
     Mute(ProcessId),
-    /// `unsaved p1`: the next step of the process is not saved, and is lost in the crash after it.
+    /// `unsaved p1`: the next step of the process is not saved, so that the crash after it undoes
+    /// it.
     Unsaved(ProcessId),
     /// `crash p1`: the process loses everything except its saved state.
     Crash(ProcessId),
@@ -133,10 +135,10 @@ pub enum Action {
     },
     /// `stabilize`: delivers the oldest message until none is in flight.
     ///
-    /// `stabilize timers`: also fires the timer that is due first, whenever no message is in
-    /// flight. `stabilize 20`: takes at most this number of steps.
+    /// `stabilize timers` in addition fires the timer that is due first, whenever no message is in
+    /// flight. `stabilize 20` takes at most this number of steps.
     Stabilize {
-        /// True if timers fire.
+        /// True if `stabilize` fires timers.
         timers: bool,
         /// Maximum number of steps. `None` means that the group must come to rest.
         most: Option<u32>,
@@ -145,7 +147,8 @@ pub enum Action {
     Look(ProcessId),
 }
 
-/// Command of a local user in a script. It is not yet interpreted for a particular service.
+/// Command of a local user, as a script contains it. It is not yet converted to a command of a
+/// service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptCommand {
     /// First word of the command, such as `enter`.
@@ -158,7 +161,7 @@ pub struct ScriptCommand {
     pub words: Vec<String>,
 }
 
-/// Selects one message in flight on a link. The default is the oldest.
+/// Selects one message among those in flight on a link. The default is the oldest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSelector {
     /// Sender.
@@ -177,9 +180,9 @@ impl MessageSelector {
         MessageSelector { from, to, kind: None, ordinal: 1 }
     }
 
-    /// Returns the index of the selected message among `messages`, which are in order from the
-    /// oldest. Each has its sender, receiver and name.
-    pub fn among<'m>(
+    /// Returns the index of the selected message among `messages`. Each message is given by its
+    /// sender, receiver and name, from the oldest to the newest. `None` if no message matches.
+    pub fn index_in<'m>(
         &self,
         messages: impl IntoIterator<Item = (ProcessId, ProcessId, &'m str)>,
     ) -> Option<usize> {
@@ -236,7 +239,7 @@ impl Action {
     /// Returns the process that takes the step. `None` if the action is not a step of a process.
     pub(crate) fn actor(&self) -> Option<ProcessId> {
         match self {
-            Action::Ask(script_command) => Some(script_command.at),
+            Action::Command(script_command) => Some(script_command.at),
             Action::Deliver(pick) | Action::Hear(pick) => Some(pick.to),
             Action::Fire { at, .. }
             | Action::Choose { at, .. }
@@ -251,8 +254,9 @@ impl Action {
         !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
     }
 
-    /// Returns the trace record of the action, if the action concerns the whole network.
-    pub fn of_all(&self) -> Option<Kind> {
+    /// Returns the trace record of an action that concerns the whole network. `None` for other
+    /// actions.
+    pub fn network_record(&self) -> Option<Kind> {
         match self {
             Action::Split(sides) => Some(Kind::Partition(sides.clone())),
             Action::Heal => Some(Kind::Heal),
@@ -267,22 +271,27 @@ impl fmt::Display for Action {
             Action::Group(size) => write!(f, "group {size}"),
             Action::Channel(Order::Fifo) => f.write_str("channel fifo"),
             Action::Channel(Order::Reordered) => f.write_str("channel reordered"),
-            Action::Ask(script_command) => script_command.fmt(f),
+            Action::Command(script_command) => script_command.fmt(f),
             Action::Deliver(pick) => write!(f, "deliver {pick}"),
-            Action::Tell { from, to } => write!(f, "tell {}→{}", Small(*from), Small(*to)),
+            Action::Tell { from, to } => {
+                write!(f, "tell {}→{}", ScriptProcess(*from), ScriptProcess(*to))
+            }
             Action::Hear(pick) => write!(f, "hear {pick}"),
             Action::Lose(pick) => write!(f, "lose {pick}"),
             Action::Duplicate(pick) => write!(f, "duplicate {pick}"),
-            Action::Delay { pick, by } => write!(f, "delay {pick} by {}", units::exact(*by)),
-            Action::Fire { at, timer } => write!(f, "fire {} {timer}", Small(*at)),
-            Action::Choose { at, value } => write!(f, "choose {} {value}", Small(*at)),
-            Action::Mute(at) => write!(f, "mute {}", Small(*at)),
-            Action::Unsaved(at) => write!(f, "unsaved {}", Small(*at)),
-            Action::Crash(at) => write!(f, "crash {}", Small(*at)),
-            Action::Recover(at) => write!(f, "recover {}", Small(*at)),
+            Action::Delay { pick, by } => write!(f, "delay {pick} by {}", units::format_ticks(*by)),
+            Action::Fire { at, timer } => write!(f, "fire {} {timer}", ScriptProcess(*at)),
+            Action::Choose { at, value } => write!(f, "choose {} {value}", ScriptProcess(*at)),
+            Action::Mute(at) => write!(f, "mute {}", ScriptProcess(*at)),
+            Action::Unsaved(at) => write!(f, "unsaved {}", ScriptProcess(*at)),
+            Action::Crash(at) => write!(f, "crash {}", ScriptProcess(*at)),
+            Action::Recover(at) => write!(f, "recover {}", ScriptProcess(*at)),
             Action::Split(sides) => {
                 let side = |side: &Vec<ProcessId>| {
-                    side.iter().map(|at| Small(*at).to_string()).collect::<Vec<_>>().join(" ")
+                    side.iter()
+                        .map(|at| ScriptProcess(*at).to_string())
+                        .collect::<Vec<_>>()
+                        .join(" ")
                 };
                 let sides: Vec<String> = sides.iter().map(side).collect();
                 write!(f, "split {}", sides.join(" | "))
@@ -290,22 +299,22 @@ impl fmt::Display for Action {
             Action::Heal => f.write_str("heal"),
             Action::Suspicion { at, peer, verdict } => {
                 let verb = if *verdict == Verdict::Suspect { "suspect" } else { "trust" };
-                write!(f, "{verb} {} {}", Small(*at), Small(*peer))
+                write!(f, "{verb} {} {}", ScriptProcess(*at), ScriptProcess(*peer))
             }
             Action::Stabilize { timers, most } => {
                 f.write_str(if *timers { "stabilize timers" } else { "stabilize" })?;
                 most.map_or(Ok(()), |most| write!(f, " {most}"))
             }
-            Action::Look(at) => write!(f, "look {}", Small(*at)),
+            Action::Look(at) => write!(f, "look {}", ScriptProcess(*at)),
         }
     }
 }
 
 impl fmt::Display for ScriptCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.verb, Small(self.at))?;
+        write!(f, "{} {}", self.verb, ScriptProcess(self.at))?;
         if let Some(peer) = self.peer {
-            write!(f, "→{}", Small(peer))?;
+            write!(f, "→{}", ScriptProcess(peer))?;
         }
         self.words.iter().try_for_each(|word| write!(f, " {word}"))
     }
@@ -313,7 +322,7 @@ impl fmt::Display for ScriptCommand {
 
 impl fmt::Display for MessageSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}→{}", Small(self.from), Small(self.to))?;
+        write!(f, "{}→{}", ScriptProcess(self.from), ScriptProcess(self.to))?;
         if let Some(kind) = &self.kind {
             write!(f, " {kind}")?;
         }
@@ -322,9 +331,9 @@ impl fmt::Display for MessageSelector {
 }
 
 /// A process in the form of scripts: `p1`.
-struct Small(ProcessId);
+struct ScriptProcess(ProcessId);
 
-impl fmt::Display for Small {
+impl fmt::Display for ScriptProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "p{}", self.0.number())
     }

@@ -29,12 +29,14 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     /// Commands that are one word in scripts, each with its word.
     const WORDS: &'static [(&'static str, Self)] = &[];
 
-    /// Converts a command of a script. Returns `None` if it is not a command of this service.
+    /// Converts a command in a script to a command of this service. Returns `None` if the service
+    /// has no such command.
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         one_word(script_command)
     }
 
-    /// Returns the command of the user at process `at` in the form of scripts.
+    /// Converts this command to the form in which scripts contain it. The user of process `at`
+    /// issues it.
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         let known = Self::WORDS.iter().find(|(_, command)| command == self);
         match known {
@@ -55,8 +57,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Converts the command of an agreement service. Returns `None` if it belongs to another
-    /// service.
+    /// Converts a command of an agreement service to a command of this service. Returns `None` if
+    /// it belongs to another service.
     fn from_agreement(command: agreement::Command) -> Option<Self> {
         let _ = command;
         None
@@ -67,7 +69,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Returns the command in the form of traces.
+    /// Converts this command to the form in which traces contain it.
     fn to_record(&self) -> CommandData {
         CommandData::Other(format!("{self:?}").into())
     }
@@ -78,7 +80,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
 /// The events of all services of Tenure implement this trait. For your own events, an empty `impl`
 /// of this trait and of [`EventViews`] is sufficient.
 pub trait ServiceEvent: EventViews + Debug {
-    /// Returns the event in the form of traces.
+    /// Converts this event to the form in which traces contain it.
     fn to_record(&self) -> EventData {
         EventData::Other(format!("{self:?}").into())
     }
@@ -97,7 +99,8 @@ impl<E: ServiceEvent> From<E> for EventData {
 }
 
 impl CommandData {
-    /// Returns the command of the user at process `at` in the form of scripts, if it has one.
+    /// Converts this command to the form in which scripts contain it. The user of process `at`
+    /// issues it. Returns `None` if scripts have no such command.
     pub fn to_script(&self, at: ProcessId) -> Option<ScriptCommand> {
         Some(match self {
             CommandData::Mutex(command) => command.to_script(at),
@@ -116,15 +119,20 @@ pub(super) fn script_command(verb: impl Into<String>, at: ProcessId) -> ScriptCo
     ScriptCommand { verb: verb.into(), at, peer: None, words: Vec::new() }
 }
 
-/// Converts a command of a script that is one word.
+/// Converts a script command that consists of one word. Returns `None` if the word is not in
+/// `WORDS`.
 pub(super) fn one_word<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
     let alone = script_command.peer.is_none() && script_command.words.is_empty();
     let meant = C::WORDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;
     Some(meant.1.clone())
 }
 
-/// Converts a command of a script that has the verb `verb` and one number as its argument.
-pub(super) fn number<T: FromStr>(script_command: &ScriptCommand, verb: &str) -> Option<T> {
+/// Returns the number in a script command that consists of the verb `verb` and one number. Returns
+/// `None` for other script commands.
+pub(super) fn numeric_argument<T: FromStr>(
+    script_command: &ScriptCommand,
+    verb: &str,
+) -> Option<T> {
     match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
         (said, None, [number]) if said == verb => number.parse().ok(),
         _ => None,
@@ -234,7 +242,7 @@ impl ServiceCommand for clock::Command {
         &[("synchronise", clock::Command::Synchronise), ("read", clock::Command::Read)];
 
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        let set = number(script_command, "set").map(|to| clock::Command::Set { to });
+        let set = numeric_argument(script_command, "set").map(|to| clock::Command::Set { to });
         set.or_else(|| one_word(script_command))
     }
 
@@ -253,7 +261,7 @@ impl ServiceCommand for clock::Command {
 
 impl ServiceCommand for replication::Command {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
-        number(script_command, "write").map(|value| replication::Command::Write { value })
+        numeric_argument(script_command, "write").map(|value| replication::Command::Write { value })
     }
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
@@ -337,7 +345,7 @@ impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
 
     fn to_record(&self) -> CommandData {
         match self {
-            led::Command::Application(command) => command.to_record().under_a_leader(),
+            led::Command::Application(command) => command.to_record().into_led(),
             led::Command::Election(command) => {
                 CommandData::Office(office::Command::Election(*command))
             }
@@ -348,7 +356,7 @@ impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
 /// A failure detector has no commands.
 impl ServiceCommand for detector::Command {}
 
-/// Protocols without commands accept none.
+/// The command type of protocols without commands. It accepts no command.
 impl ServiceCommand for () {
     fn to_record(&self) -> CommandData {
         CommandData::Other(Value::Null)
@@ -415,7 +423,7 @@ impl ServiceEvent for () {
 impl<E: ServiceEvent> ServiceEvent for led::Event<E> {
     fn to_record(&self) -> EventData {
         match self {
-            led::Event::Application(event) => event.to_record().under_a_leader(),
+            led::Event::Application(event) => event.to_record().into_led(),
             led::Event::Election(event) => EventData::Office(office::Event::Election(*event)),
         }
     }
@@ -446,7 +454,7 @@ mod tests {
     fn understood<C: ServiceCommand>(command: &C) -> ScriptCommand {
         let said = command.to_script(ProcessId(2));
         let parsed: Action = said.to_string().parse().unwrap();
-        assert_eq!(parsed, Action::Ask(said.clone()));
+        assert_eq!(parsed, Action::Command(said.clone()));
         assert_eq!(C::from_script(&said).as_ref(), Some(command));
         said
     }
@@ -460,7 +468,7 @@ mod tests {
         understood_as_said(&locks.map(office::Command::Mutex));
         let named =
             |inner| Tagged { key: "printer".parse::<tenure_core::LockName>().unwrap(), inner };
-        // Traces keep these as opaque data.
+        // Traces record these commands as data that they do not interpret.
         locks.map(named).iter().for_each(|command| drop(understood(command)));
         understood_as_said(&elections.map(office::Command::Election));
         understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);

@@ -10,7 +10,7 @@ use crate::scripts::runner::{ActionError, ScriptRunner};
 use crate::scripts::script::Action;
 use crate::scripts::service_command::{Recorded, ServiceCommand};
 
-/// Phase of a user that is not outside.
+/// Phase of a user that waits, is inside, or is about to be outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Waiting,
@@ -18,8 +18,8 @@ enum Phase {
     Leaving,
 }
 
-/// Test cluster whose users issue only commands that the service permits. A protocol need not check
-/// this.
+/// Test cluster whose users issue only commands that the service permits. So protocols in it need
+/// not check their commands.
 pub(super) struct ClusterWithUsers<P: Recorded> {
     pub(super) cluster: TestCluster<P>,
     phases: BTreeMap<ProcessId, Phase>,
@@ -46,7 +46,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
     }
 
     fn is_allowed(&self, action: &Action) -> bool {
-        let Action::Ask(script_command) = action else { return true };
+        let Action::Command(script_command) = action else { return true };
         let phase = self.phases.get(&script_command.at);
         match script_command.verb.as_str() {
             "enter" | "arrive" => phase.is_none(),
@@ -55,7 +55,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
         }
     }
 
-    /// Updates the phases of the users by the events since the last call.
+    /// Updates the phases of the users by the events since the last call of this method.
     fn update_phases(&mut self) {
         for (at, seen) in self.cluster.take_events() {
             let phase = match (&seen, seen.observed()) {
@@ -64,7 +64,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
                     "exit" => Some(Phase::Leaving),
                     _ => continue,
                 },
-                (_, Observation::Event(event)) => match (event.of_mutex(), event.of_agreement()) {
+                (_, Observation::Event(event)) => match (event.as_mutex(), event.to_agreement()) {
                     (Some(mutex::Event::Entered { .. }), _) => Some(Phase::Inside),
                     (Some(mutex::Event::Exited), _) => None,
                     (None, Some(agreement::Event::Barrier(_))) => None,
@@ -83,7 +83,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
 impl<P: Recorded> ScriptRunner for ClusterWithUsers<P> {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if !self.is_allowed(action) {
-            return Err(ActionError::Now(action.clone()));
+            return Err(ActionError::NotPossible(action.clone()));
         }
         let done = self.cluster.perform(action);
         self.update_phases();

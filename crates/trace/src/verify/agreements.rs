@@ -3,7 +3,7 @@
 use tenure_core::service::agreement::{Command, Event, Users};
 use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, ProcessId, Service};
 
-/// Verifies the trace of an agreement service. Ignores the traces of other services.
+/// Verifies the trace of an agreement service. For other services, does nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Agreements {
     monitors: AgreementMonitorSet,
@@ -47,7 +47,8 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// Handles the end of the run. `calm` is true if the group has had time to agree.
+    /// Handles the end of the run. `calm` is true if the group has had enough time without
+    /// disturbances to agree.
     pub(super) fn end(&mut self, time: u64, calm: bool) {
         self.monitors.end(time, calm);
     }

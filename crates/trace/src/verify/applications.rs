@@ -6,18 +6,18 @@ use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
 use crate::format::ApplicationEvent;
 
-/// Verifies the applications of a leader that occur in a trace.
+/// Verifies the applications of a leader whose events occur in a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Applications {
     durability: MonitorRun<Durability>,
     atomicity: MonitorRun<Atomicity>,
     one_tree: MonitorRun<OneTree>,
-    /// For each application, true if it has had an event.
+    /// For each application, true if the trace contains an event of it.
     has_events: [bool; 3],
 }
 
 impl Applications {
-    /// Creates the monitors.
+    /// Creates the monitors of all applications in their initial states.
     pub(super) fn new() -> Self {
         Applications {
             durability: MonitorRun::new(Durability::new()),

@@ -1,3 +1,5 @@
+//! Quantiles of any number of durations in bounded memory.
+
 use std::collections::BTreeMap;
 
 use super::Quantiles;
@@ -5,7 +7,8 @@ use super::Quantiles;
 /// Maximum number of distinct durations stored exactly.
 const MAX_EXACT: usize = 1 << 16;
 
-/// Number of leading bits that are kept of further durations. The error is at most 0.05 %.
+/// Number of leading bits that are kept of each duration after [`MAX_EXACT`] distinct ones. The
+/// error is at most 0.05 %.
 const LEADING_BITS: u32 = 11;
 
 /// Multiset of durations, from which quantiles can be computed. Its memory is bounded.
@@ -13,7 +16,7 @@ const LEADING_BITS: u32 = 11;
 pub(super) struct Durations {
     /// Number of occurrences of each duration, in ticks.
     seen: BTreeMap<u64, u64>,
-    /// True if only the leading bits of durations are kept.
+    /// True if only the leading bits of durations are stored.
     rounded: bool,
     count: u64,
     sum: u128,
@@ -39,8 +42,8 @@ impl Durations {
         self.seen.len()
     }
 
-    /// Returns mean and quantiles, in milliseconds of real time or units of virtual time. All are 0
-    /// if there are no durations.
+    /// Returns the mean and the quantiles, in milliseconds of real time or units of virtual time.
+    /// All are 0 if there are no durations.
     pub(super) fn quantiles(&self) -> Quantiles {
         if self.count == 0 {
             return Quantiles::default();

@@ -1,3 +1,5 @@
+//! Elections in a trace: their causes, durations and leaders.
+
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -5,13 +7,13 @@ use tenure_core::{ProcessId, Term};
 
 use crate::fold::process_state::{Condition, StateChange};
 
-/// An election, from its cause to the moment at which all live processes know the leader.
+/// An election: the time from its cause to the moment at which all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Election {
     /// Time at which the election became necessary, in milliseconds (or virtual units) since the
     /// start of the trace.
     pub at: f64,
-    /// Duration of the election, in the same unit.
+    /// Duration of the election, in milliseconds (or virtual units).
     pub ms: f64,
     /// Number of the elected process, from 1.
     pub leader: u32,
@@ -29,9 +31,9 @@ pub enum Cause {
     Start,
     /// The leader crashed.
     Crash,
-    /// The leader was stopped, and no process followed it any more when it continued.
+    /// The leader was stopped and then continued, and in between the processes ceased to follow it.
     Stop,
-    /// The network was partitioned, and the leader is not on the largest side. Until the partition
+    /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, processes on other sides count as stopped.
     Partition,
     /// Another process became the leader. The election is measured from the first disagreement, or
@@ -48,17 +50,18 @@ pub(super) struct MeasuredElection {
     pub(super) cause: Cause,
 }
 
-/// Maximum number of elections in the list of a verification, which contains the first ones.
+/// Maximum number of elections in the list of a verification. The list contains the first ones.
 const MAX_LISTED: usize = 10_000;
 
-/// Leaders in which the processes believe, and the elections that follow from them. A process
-/// counts as live until a record shows otherwise.
+/// Leaders in which the processes believe, and the elections that follow from these beliefs. A
+/// process counts as live until a record shows otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, ProcessBelief>,
     size: u32,
     live: u32,
-    /// Number of live processes that believe in each term.
+    /// For each term, the number of live processes that believe in it. Terms without believers are
+    /// missing.
     counts: HashMap<Term, u32>,
     settled: Option<Term>,
     /// Start and cause of the election that has not ended, if any.
@@ -70,7 +73,7 @@ pub(super) struct Elections {
 struct ProcessBelief {
     down: bool,
     stopped: bool,
-    /// True if the process is not on the largest side of a partition.
+    /// True if the process is not on the largest side of the current partition.
     apart: bool,
     belief: Option<Term>,
 }
@@ -148,8 +151,8 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Forgets all beliefs in a leader that crashed. A process that still believes in it will
-    /// report it again.
+    /// Forgets all beliefs in a leader that crashed. A process that still believes in this leader
+    /// will report it again.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {
@@ -181,8 +184,8 @@ impl Elections {
         }
     }
 
-    /// Returns the term in which all live processes believe. `None` if there is none, or if its
-    /// leader is not live.
+    /// Returns the term in which all live processes believe. `None` if they do not all believe in
+    /// the same term, or if its leader is not live.
     fn agreed(&self) -> Option<Term> {
         let (term, believers) = self.counts.iter().next()?;
         let leader = self.believers.get(&term.leader).copied().unwrap_or_default();

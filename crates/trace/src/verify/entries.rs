@@ -1,3 +1,5 @@
+//! Entries to the critical section: their number, latency, overlaps and fences.
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use tenure_core::service::mutex::Event;
@@ -17,23 +19,28 @@ pub(super) struct Entries {
     pub(super) total: u64,
     /// Times from request to entry, in ticks.
     pub(super) latency: Durations,
-    /// Number of overlapping pairs of entries.
+    /// Number of pairs of entries that overlap while more processes are inside than permitted.
     pub(super) overlaps: u64,
     highest: Option<Fence>,
     /// Number of entries whose fence was lower than that of an earlier entry.
     pub(super) late: u64,
-    known: Known,
+    known: KnownFences,
 }
 
 impl Entries {
-    /// Creates the statistics. At most `most_inside` processes may be inside. `fenced` is true if
-    /// entries have fences, which are then checked.
+    /// Creates the statistics of a trace without entries. At most `most_inside` processes may be
+    /// inside. `fenced` is true if entries have fences, which are then checked.
     pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
         let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
-        Entries { most_inside, known: Known { fenced, ..Known::default() }, ..Entries::default() }
+        Entries {
+            most_inside,
+            known: KnownFences { fenced, ..KnownFences::default() },
+            ..Entries::default()
+        }
     }
 
-    /// Handles an event of a lock. Returns the pairs of entries that overlap because of it.
+    /// Handles an event of a lock. If more processes are then inside than permitted, returns the
+    /// pairs of entries that overlap because of this event.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
@@ -44,18 +51,18 @@ impl Entries {
         }
     }
 
-    /// Propagates the knowledge of fences with a message.
+    /// Handles a message: its receiver learns of the highest fence that the sender knew.
     pub(super) fn message_record(&mut self, at: ProcessId, record: &Record) {
         self.known.message_record(at, record);
     }
 
     pub(super) fn held(&self) -> usize {
-        let Known { carried, sent, used, .. } = &self.known;
+        let KnownFences { carried, sent, used, .. } = &self.known;
         self.latency.held() + carried.len() + sent.len() + used.len()
     }
 
-    /// Returns the first entry whose fence is not higher than all fences in its causal past, if
-    /// any.
+    /// Returns the first entry whose fence is lower than one in its causal past, or equal to that
+    /// of another entry. `None` if there is none.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()
     }
@@ -82,29 +89,29 @@ impl Entries {
     }
 }
 
-/// Maximum number of messages in flight and of fences that are remembered.
+/// Maximum number of messages in flight that are remembered, and maximum number of fences.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Highest fence in the causal past of each process.
 ///
-/// After a false suspicion, an old grant may arrive late. Its fence is then lower than others that
-/// are already in use, which the process does not know. The lock is not at fault, because the
-/// resource rejects the access. A fence that decreases within one causal past is a fault of the
-/// lock.
+/// After a false suspicion, an old grant may arrive late. Its fence may then be lower than fences
+/// that are already in use, but that the process does not know. The lock is not at fault, because
+/// the resource rejects the access. But if a fence is lower than one in its own causal past, the
+/// lock is at fault.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct KnownFences {
     fenced: bool,
     by_process: HashMap<ProcessId, Fence>,
     /// For each message in flight, the highest fence that its sender knew.
     carried: HashMap<MessageKey, Fence>,
-    /// Messages in the order of their sending. Some of them have arrived.
+    /// Messages in the order of their sending. Some of them may have arrived.
     sent: VecDeque<MessageKey>,
-    /// The highest fences that entries have used.
+    /// The highest fences with which processes have entered.
     used: BTreeSet<Fence>,
     found: Option<Found>,
 }
 
-impl Known {
+impl KnownFences {
     fn message_record(&mut self, at: ProcessId, record: &Record) {
         if !self.fenced {
             return;

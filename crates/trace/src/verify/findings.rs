@@ -1,10 +1,12 @@
+//! Verdicts of a verification by property, and the overall verdict.
+
 use std::collections::BTreeMap;
 
 use tenure_core::{Finding, Judgement, Property, ReportCondition};
 
 use super::Election;
 use super::elections::MeasuredElection;
-use super::verification::Violated;
+use super::verification::TraceViolation;
 use crate::format::Header;
 
 /// A violation, with its time in ticks and a description.
@@ -14,12 +16,12 @@ pub(super) struct Found {
     pub(super) description: String,
 }
 
-/// Findings of the verification, by property.
+/// Findings of the verification, one for each judged property.
 pub(super) struct Findings {
     header: Header,
     start: u64,
     pub(super) properties: BTreeMap<Property, Judgement>,
-    pub(super) violations: Vec<Violated>,
+    pub(super) violations: Vec<TraceViolation>,
 }
 
 impl Findings {
@@ -32,18 +34,18 @@ impl Findings {
         }
     }
 
-    /// Adds the finding for a safety property: violated if `found` is a violation, and otherwise
-    /// not.
+    /// Adds the finding for a safety property. The property is violated if `found` is a violation,
+    /// and holds otherwise.
     pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
         if let Some(Found { time, description }) = found {
-            let (at, counts) = (self.since_start(*time), self.counts(property));
-            self.violations.push(Violated {
+            let (at, is_failure) = (self.since_start(*time), self.is_required(property));
+            self.violations.push(TraceViolation {
                 property,
                 at,
                 description: description.clone(),
-                counts,
+                is_failure,
             });
         }
     }
@@ -59,7 +61,7 @@ impl Findings {
         }
     }
 
-    /// Returns true if the header names a property, as promised or as violated.
+    /// Returns true if the header names this property as promised or as violated.
     pub(super) fn is_named(&self, property: Property) -> bool {
         self.header.names(property)
     }
@@ -79,11 +81,11 @@ impl Findings {
         }
     }
 
-    /// Returns the overall verdict.
+    /// Returns the overall verdict on the trace.
     pub(super) fn verdict(&self) -> Judgement {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);
-            same.any(|(property, _)| self.counts(*property))
+            same.any(|(property, _)| self.is_required(*property))
         };
         if counting(Judgement::Violated) {
             Judgement::Violated
@@ -94,7 +96,7 @@ impl Findings {
         }
     }
 
-    fn counts(&self, property: Property) -> bool {
+    fn is_required(&self, property: Property) -> bool {
         let condition = property.report_condition();
         self.header.promises.is_empty() && condition > ReportCondition::OnViolation
             || self.is_named(property)

@@ -17,7 +17,7 @@ pub use elections::{Cause, Election};
 pub use resource::{Accesses, Counter};
 pub use tenure_core::Judgement;
 pub use traffic::Traffic;
-pub use verification::{Quantiles, Verification, Violated};
+pub use verification::{Quantiles, TraceViolation, Verification};
 pub use verifier::TraceVerifier;
 
 use crate::format::Reader;
@@ -36,7 +36,7 @@ pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeEr
         for record in reader.by_ref() {
             verifier.read(&record?);
         }
-        let torn = reader.torn().then(|| path.as_ref().to_path_buf());
+        let torn = reader.is_torn().then(|| path.as_ref().to_path_buf());
         return Ok(verifier.finish_with(MergeReport {
             torn: torn.into_iter().collect(),
             ..MergeReport::default()

@@ -1,3 +1,5 @@
+//! Accesses to the resource: stale accesses that it accepted, and lost updates of its counter.
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::Serialize;
@@ -41,8 +43,8 @@ impl Pair {
     }
 }
 
-/// Maximum number of fences, and of pairs, that are remembered. If a forgotten, older fence is
-/// accepted, it is stale in any case.
+/// Maximum number of fences that are remembered, and maximum number of pairs. An access with a
+/// forgotten fence is stale in any case, because the lowest fences are forgotten.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Accesses to the resource in the order in which it handled them.
@@ -51,16 +53,16 @@ pub(super) struct Resource {
     pub(super) accesses: Accesses,
     puts: u64,
     value: u64,
-    /// For each fence, the positions of the first and of the last access that the resource accepted
-    /// with it.
+    /// For each fence, the positions of the first and of the last access with this fence among the
+    /// accesses that the resource accepted.
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
     /// First access that the resource accepted although its fence was lower than that of an earlier
     /// access.
     pub(super) stale: Option<Found>,
-    /// Pairs of entries for which no stale access was accepted so far.
+    /// Pairs of overlapping entries for which the resource has accepted no stale access so far.
     pairs: VecDeque<Pair>,
-    /// Fences of pairs in which both entries have the same fence.
+    /// The fences that both entries of a pair have.
     twins: BTreeSet<Fence>,
     /// First pair for which the resource accepted an access with the lower fence after one with the
     /// higher fence.
@@ -102,7 +104,7 @@ impl Resource {
     }
 
     /// Handles two entries that overlap. The overlap is a violation if the resource has already
-    /// accepted a stale access; otherwise the pair is remembered.
+    /// accepted a stale access; otherwise, remembers the pair.
     pub(super) fn overlap(&mut self, pair: Pair) {
         if self.is_stale(&pair) {
             // All undecided pairs came before this one.
@@ -122,9 +124,9 @@ impl Resource {
         }
     }
 
-    /// Handles an access that was accepted with this fence. Finds the first pair in which this is
-    /// the lower fence, and whose higher fence was accepted before. Drops later pairs, because only
-    /// the first violation is reported.
+    /// Handles an access that the resource accepted with this fence. Finds the first pair whose
+    /// lower fence is this one, and whose higher fence was accepted before. Drops later pairs,
+    /// because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));
@@ -134,7 +136,8 @@ impl Resource {
         }
     }
 
-    /// Returns true if an access with the lower fence was accepted after one with the higher fence.
+    /// Returns true if the resource accepted an access with the lower fence of the pair after one
+    /// with the higher fence.
     fn is_stale(&self, pair: &Pair) -> bool {
         match (self.accepted.get(&pair.lower), self.accepted.get(&pair.higher)) {
             (Some((_, last)), Some((first, _))) => last > first,
@@ -142,7 +145,8 @@ impl Resource {
         }
     }
 
-    /// Returns the first overlap of entries that the resource did not prevent, if any.
+    /// Returns the first overlap of entries during which the resource accepted a stale access, if
+    /// any.
     pub(super) fn stale_pair(&self) -> Option<Found> {
         self.stale_pair.map(|Pair { lower, higher, time }| Found {
             time,
@@ -157,7 +161,7 @@ impl Resource {
         self.accepted.len() + self.pairs.len() + self.twins.len()
     }
 
-    /// Returns true if there was any access.
+    /// Returns true if there was an access to the resource.
     pub(super) fn seen(&self) -> bool {
         self.accesses != Accesses::default()
     }

@@ -1,3 +1,5 @@
+//! Message counts of a trace.
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -10,7 +12,7 @@ use crate::format::{Kind, MessageRecord};
 pub struct Traffic {
     /// Number of messages sent, by layer and kind.
     pub sent: BTreeMap<Layer, BTreeMap<String, u64>>,
-    /// Number of messages received, including duplicates.
+    /// Number of messages received. Each copy of a duplicated message counts.
     pub received: u64,
     /// Number of messages lost.
     pub dropped: u64,
@@ -19,12 +21,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Returns the number of messages of one layer sent.
+    /// Returns the number of messages that processes have sent in one layer.
     pub fn sent_in(&self, layer: Layer) -> u64 {
         self.sent.get(&layer).map_or(0, |kinds| kinds.values().sum())
     }
 
-    /// Returns the number of messages sent in all layers.
+    /// Returns the number of messages that processes have sent in all layers.
     pub fn total(&self) -> u64 {
         self.sent.values().flat_map(BTreeMap::values).sum()
     }

@@ -1,3 +1,5 @@
+//! Result of a verification: verdicts and figures.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -25,18 +27,18 @@ pub struct Verification {
     /// Verdict of each property.
     pub properties: BTreeMap<Property, Judgement>,
     /// First violation of each violated property.
-    pub violations: Vec<Violated>,
-    /// Number of records.
+    pub violations: Vec<TraceViolation>,
+    /// Number of records in the trace.
     pub records: u64,
     /// Time from the first record to the last.
     pub duration: f64,
     /// Number of critical-section entries.
     pub entries: u64,
-    /// Times from request to entry.
+    /// Mean and quantiles of the times from request to entry.
     pub latency: Quantiles,
     /// Numbers of the processes that requested entry and neither entered nor crashed.
     pub waiting: Vec<u32>,
-    /// Numbers of the processes inside at the end.
+    /// Numbers of the processes that are inside at the end of the trace.
     #[serde(skip)]
     pub inside: Vec<u32>,
     /// The first 10,000 elections, in the order in which they ended.
@@ -51,15 +53,15 @@ pub struct Verification {
     pub overlaps: u64,
     /// Number of entries whose fence was lower than that of an earlier entry.
     pub late: u64,
-    /// Maximum number of entries of one process while another waited.
+    /// Greatest number of entries of one process while another waited.
     pub bypass_max: u32,
-    /// Number of crashes.
+    /// Number of crashes of processes.
     pub crashes: u64,
     /// Files with an incomplete last line.
     pub torn: Vec<PathBuf>,
-    /// Files whose header is missing or incomplete.
+    /// Files whose header is missing or incomplete, so that they have no records.
     pub empty: Vec<PathBuf>,
-    /// Number of received messages whose sending is not recorded, as in
+    /// Number of received messages without a record of their sending, as in
     /// [`Merged::unmatched`](crate::Merged::unmatched).
     pub unmatched: u64,
     /// Number of causal contradictions between traces, as in
@@ -69,7 +71,7 @@ pub struct Verification {
 
 /// First violation of a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Violated {
+pub struct TraceViolation {
     /// Violated property.
     pub property: Property,
     /// Time of the violation in milliseconds (or virtual units) since the start of the trace.
@@ -77,7 +79,8 @@ pub struct Violated {
     /// Description of the violation.
     pub description: String,
     /// True if the algorithm promises the property, so that the violation is a failure.
-    pub counts: bool,
+    #[serde(rename = "counts")]
+    pub is_failure: bool,
 }
 
 /// Mean and quantiles of a set of durations.
@@ -105,8 +108,8 @@ impl fmt::Display for Verification {
             let description = if mended { "holds at the resource" } else { judgement.name() };
             row(f, property.name(), description)?;
         }
-        for Violated { property, at, description, counts } in &self.violations {
-            let promised = if *counts { "" } else { " (not promised)" };
+        for TraceViolation { property, at, description, is_failure } in &self.violations {
+            let promised = if *is_failure { "" } else { " (not promised)" };
             row(f, "violation", format_args!("{property} at {at:.3} ms: {description}{promised}"))?;
         }
         self.figures(f)?;
@@ -115,14 +118,19 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// Adds the finding for a property that the caller judged. Times count from `start`, the time
-    /// of the first record in ticks.
+    /// Adds the finding for a property that the caller has judged. The times in the finding count
+    /// from `start`, the time of the first record in ticks.
     pub fn add(&mut self, finding: Finding, start: u64) {
         let Finding { property, judgement, violation } = finding;
         self.properties.insert(property, judgement);
         if let Some(FirstViolation { time, message, .. }) = violation {
             let at = time.saturating_sub(start) as f64 / 1e6;
-            self.violations.push(Violated { property, at, description: message, counts: true });
+            self.violations.push(TraceViolation {
+                property,
+                at,
+                description: message,
+                is_failure: true,
+            });
         }
         self.verdict = match (self.verdict, judgement) {
             (Judgement::Violated, _) | (_, Judgement::Violated) => Judgement::Violated,
@@ -131,17 +139,17 @@ impl Verification {
         };
     }
 
-    /// Sets the verdict for traces that contradict each other.
+    /// Sets the verdict to that of traces that contradict each other.
     pub(super) fn contradicts_itself(&mut self) {
         let description =
             "messages were received before they were sent: the traces are inconsistent";
         self.verdict = Judgement::Violated;
         self.properties.insert(Property::Trace, Judgement::Violated);
-        self.violations.push(Violated {
+        self.violations.push(TraceViolation {
             property: Property::Trace,
             at: self.duration,
             description: description.to_string(),
-            counts: true,
+            is_failure: true,
         });
     }
 

@@ -1,11 +1,13 @@
+//! Verification of a trace, record by record: passes each record to the monitors and statistics.
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tenure_core::monitors::{MessageBudget, NeighboursOnly, NoLoss};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    ElectionMonitorSet, ElectionObservation, Finding, Judgement, Layer, MonitorConfig, MonitorRun,
-    MutexMonitorSet, MutexObservation, Observation, Per, ProcessId, Property, VectorClock,
+    CostUnit, ElectionMonitorSet, ElectionObservation, Finding, Judgement, Layer, MonitorConfig,
+    MonitorRun, MutexMonitorSet, MutexObservation, Observation, ProcessId, Property, VectorClock,
 };
 
 use super::agreements::Agreements;
@@ -20,7 +22,7 @@ use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateC
 use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
 use crate::merge::MergeReport;
 
-/// Time without disturbances after which a real group must have agreed, in nanoseconds.
+/// Time without disturbances after which a group of real nodes must have agreed, in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
 
 /// Verifies a trace, one record at a time.
@@ -49,10 +51,11 @@ pub struct TraceVerifier {
     neighbours: Option<MonitorRun<NeighboursOnly>>,
     applications: Applications,
     agreements: Agreements,
-    /// True if any request has a vector clock.
+    /// True if any command so far had a vector clock.
     clocks: bool,
     crashes: u64,
-    /// Time of the last disturbance, in ticks. After it, the group needs time to agree again.
+    /// Time of the last disturbance, such as a crash, in ticks. After a disturbance, the group
+    /// needs time to agree again.
     disturbed: u64,
     ended: bool,
 }
@@ -265,8 +268,8 @@ impl TraceVerifier {
         self.agreements.end(self.now, calm);
     }
 
-    /// Returns the number of items held. Each kind is bounded, so memory does not grow with the
-    /// duration of the run.
+    /// Returns the number of items that the verifier remembers. Each kind of item is bounded, so
+    /// memory does not grow with the duration of the run.
     pub fn held(&self) -> usize {
         self.entries.held() + self.resource.held() + self.elections.held.len()
     }
@@ -351,8 +354,8 @@ impl TraceVerifier {
         findings
     }
 
-    /// Verifies mutual exclusion. If a resource checks fences, an overlap counts only if the
-    /// resource accepted a stale access. Otherwise every overlap counts.
+    /// Verifies mutual exclusion. If a resource checks fences, an overlap of entries violates it
+    /// only if the resource accepted a stale access. Otherwise every overlap violates it.
     fn verify_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.seen();
         if checked {
@@ -374,7 +377,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Verifies that no process waits at the end, if the run came to rest.
+    /// Verifies that no process waits forever, if the trace contains the final state of the run.
     fn verify_waits(&self, findings: &mut Findings) {
         let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
         let description = |number| format!("P{number} waits for ever");
@@ -401,10 +404,10 @@ impl TraceVerifier {
         }
     }
 
-    /// Returns the number of the first live process that has not received the event for which it
-    /// waits, if any.
+    /// Returns the number of the first live process whose user waits for an event that it has not
+    /// received, if any.
     fn uninformed(&self) -> Option<u32> {
-        let is_up = |at: ProcessId| self.process_states.of(at).life == ProcessStatus::Up;
+        let is_up = |at: ProcessId| self.process_states.of(at).status == ProcessStatus::Up;
         let first = match self.header.service.is_agreement() {
             true => self.agreements.waiting(is_up).first().copied(),
             false => self.awaiting.iter().find(|at| is_up(**at)).copied(),
@@ -427,6 +430,6 @@ impl TraceVerifier {
 
 /// Creates the monitor of the maximum number of messages per entry or election.
 fn spending(service: Service, most: u64) -> MonitorRun<MessageBudget> {
-    let per = if service == Service::Election { Per::Election } else { Per::Entry };
+    let per = if service == Service::Election { CostUnit::Election } else { CostUnit::Entry };
     MonitorRun::new(MessageBudget::at_most(per, most))
 }

@@ -1,5 +1,5 @@
-//! Tests of the page of a run in a real browser. They are skipped with a message if no browser is
-//! installed.
+//! Tests, in a real browser, of the page that shows a run. If no browser is installed, they print a
+//! message and are skipped.
 //!
 //! Run them with `cargo test -p tenure-trace --test browser -- --nocapture`.
 
@@ -31,7 +31,8 @@ const READY: &str = "window.viewer";
 /// messages.
 const LAMPORT: &str = include_str!("lamport.ndjson");
 
-/// Opens the page of a run in a browser. Returns `None` if no browser is installed.
+/// Opens the page of a run in a browser, and returns its tab. Returns `None` if no browser is
+/// installed.
 fn showing((header, records): &(Header, Vec<Record>), window: Window) -> Option<(Tab, TempDir)> {
     let mut tab = Tab::open()?;
     let folder = tempfile::tempdir().unwrap();
@@ -66,8 +67,8 @@ fn elected(leader: u32, number: u64) -> Kind {
     Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
 }
 
-/// Returns a run in which P3 leads and crashes. P2 suspects P3 and loses a message to it, and then
-/// leads. P3 recovers during a partition.
+/// Returns a run with two leaders in succession. P3 leads and crashes. P2 suspects P3, loses a
+/// message to it, and then leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
     let suspects = Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];
@@ -136,7 +137,7 @@ fn overview_marks_violations() {
     let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
-        tab.until(&format!("innerWidth === {wide}"));
+        tab.wait_until(&format!("innerWidth === {wide}"));
         // Changes are drawn with the next frame.
         let marked =
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
@@ -152,7 +153,7 @@ fn overview_marks_violations() {
             }
             done(count);
         })))";
-        let marked = tab.value(marked).as_u64().unwrap();
+        let marked = tab.evaluate(marked).as_u64().unwrap();
         assert!(marked >= 2 * 26, "{marked} pixels at {wide}");
     }
     assert_eq!(tab.complaints, [""; 0]);
@@ -161,7 +162,7 @@ fn overview_marks_violations() {
 #[test]
 fn selects_event_and_process_by_click() {
     let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
-    let place = tab.value(
+    let place = tab.evaluate(
         "(() => { const box = document.getElementById('picture').getBoundingClientRect(); \
          const picture = viewer.picture; const at = viewer.trace.at[3]; \
          return [box.x + picture.x(3), box.y + picture.y(at), picture.x(2) - picture.x(3)]; })()",
@@ -176,7 +177,7 @@ fn selects_event_and_process_by_click() {
     assert!(clocks.contains("Lamport clock\n3"), "{clocks}");
     assert!(clocks.contains("vector clock\n[2, 2]"), "{clocks}");
     let cone = "Array.from(viewer.cone)";
-    assert_eq!(tab.value(cone), json!([1, 1, 1, 3, 2, 2]));
+    assert_eq!(tab.evaluate(cone), json!([1, 1, 1, 3, 2, 2]));
     tab.click_at(x + back / 2.0, y);
     assert_eq!(tab.text("#event"), "Nothing is selected.");
     let state = tab.text("#process");
@@ -189,7 +190,7 @@ fn selects_event_and_process_by_click() {
 #[test]
 fn keyboard_reaches_every_event_and_violation() {
     let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
-    tab.value("document.getElementById('picture').focus()");
+    tab.evaluate("document.getElementById('picture').focus()");
     tab.press("End");
     assert_eq!(tab.text("#where"), "6 of 6");
     tab.press("[");
@@ -204,12 +205,12 @@ fn keyboard_reaches_every_event_and_violation() {
     let announcement = tab.text("#announcement");
     assert!(announcement.ends_with("P1 enters (fence 1.1)"), "{announcement}");
     tab.press("Enter");
-    assert_eq!(tab.value("document.activeElement.id"), "selected");
-    tab.value("document.getElementById('events').focus()");
+    assert_eq!(tab.evaluate("document.activeElement.id"), "selected");
+    tab.evaluate("document.getElementById('events').focus()");
     tab.press("ArrowUp");
     assert_eq!(tab.text("#events [aria-selected=true] span"), "5");
     assert_eq!(
-        tab.value("document.activeElement.getAttribute('aria-activedescendant')"),
+        tab.evaluate("document.activeElement.getAttribute('aria-activedescendant')"),
         "event-4"
     );
     assert_eq!(tab.complaints, [""; 0]);
@@ -232,10 +233,10 @@ fn filters_hide_and_restore_processes_and_kinds() {
 #[test]
 fn plays_run_to_its_end() {
     let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };
-    tab.value("document.getElementById('speed').value = '60'");
+    tab.evaluate("document.getElementById('speed').value = '60'");
     tab.click("#play");
-    tab.until("viewer.now === viewer.trace.size - 1 && viewer.playing === null");
-    assert_eq!(tab.value("document.getElementById('play').getAttribute('aria-label')"), "Play");
+    tab.wait_until("viewer.now === viewer.trace.size - 1 && viewer.playing === null");
+    assert_eq!(tab.evaluate("document.getElementById('play').getAttribute('aria-label')"), "Play");
     assert_eq!(tab.text("#where"), "6 of 6");
     assert_eq!(tab.complaints, [""; 0]);
 }
@@ -244,7 +245,7 @@ fn plays_run_to_its_end() {
 fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
     let Some((mut tab, _folder)) = showing(&takeover(), Window::default()) else { return };
     let mut state_at = |process: u32, step: &str| {
-        tab.value(&format!("viewer.watched = {process}; viewer.now = {step}; viewer.update()"));
+        tab.evaluate(&format!("viewer.watched = {process}; viewer.now = {step}; viewer.update()"));
         tab.text("#process")
     };
     assert!(state_at(2, "0").contains("leads (term 1)"));
@@ -262,7 +263,7 @@ fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
         assert!(legend.contains(word), "{word} in {legend}");
     }
     assert!(!legend.contains("waits"), "{legend}");
-    let no_logs = tab.value("document.getElementById('logs').hidden");
+    let no_logs = tab.evaluate("document.getElementById('logs').hidden");
     assert_eq!(no_logs, json!(true), "an elected leader has no log");
     assert_eq!(tab.complaints, [""; 0]);
 }
@@ -273,13 +274,13 @@ fn nothing_exceeds_window_in_light_and_dark() {
     let mut papers = Vec::new();
     for (wide, look) in [(1280, "light"), (400, "dark")] {
         tab.resize(wide, 800, look);
-        tab.until(&format!("innerWidth === {wide}"));
-        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
-        papers.push(tab.value("getComputedStyle(document.body).backgroundColor"));
+        tab.wait_until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
+        papers.push(tab.evaluate("getComputedStyle(document.body).backgroundColor"));
     }
     assert_ne!(papers[0], papers[1]);
     tab.click("#theme");
-    assert_eq!(tab.value("getComputedStyle(document.body).backgroundColor"), papers[0]);
+    assert_eq!(tab.evaluate("getComputedStyle(document.body).backgroundColor"), papers[0]);
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -311,18 +312,18 @@ fn draws_logs_at_selected_event() {
     let boxes = "Array.from(document.querySelectorAll('#rows td'), (each) => each.textContent)";
     let solid = "document.querySelectorAll('#rows td.safe').length";
     tab.click("#last");
-    assert_eq!(tab.value(boxes), json!(["1", "1", "2"]));
-    assert_eq!(tab.value(solid), json!(2));
-    assert_eq!(tab.value("document.querySelectorAll('#rows .crown').length"), json!(1));
+    assert_eq!(tab.evaluate(boxes), json!(["1", "1", "2"]));
+    assert_eq!(tab.evaluate(solid), json!(2));
+    assert_eq!(tab.evaluate("document.querySelectorAll('#rows .crown').length"), json!(1));
     tab.click("#first");
     tab.click("#forth");
-    assert_eq!((tab.value(boxes), tab.value(solid)), (json!(["1"]), json!(0)));
+    assert_eq!((tab.evaluate(boxes), tab.evaluate(solid)), (json!(["1"]), json!(0)));
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 800, look);
-        tab.until(&format!("innerWidth === {wide}"));
-        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+        tab.wait_until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.evaluate(CUT), json!([]), "at {wide} pixels");
     }
-    assert_eq!(tab.value("viewer.trace.cuts.length"), json!(1), "a pause is cut");
+    assert_eq!(tab.evaluate("viewer.trace.cuts.length"), json!(1), "a pause is cut");
     let phase = tab.text("#process");
     assert!(
         phase.contains("leads") && !phase.contains("inside"),
@@ -341,17 +342,17 @@ fn hides_idle_processes_of_large_group_until_requested() {
     let rows = "viewer.picture.processes.length";
     for (n, first) in [(40, 3), (10, 10)] {
         let Some((mut tab, _folder)) = showing(&story(n), Window::default()) else { return };
-        assert_eq!(tab.value(rows), json!(first), "of {n}");
+        assert_eq!(tab.evaluate(rows), json!(first), "of {n}");
         let description = format!("Hide {} that do nothing", n - 3);
         assert_eq!(tab.text("#folding").trim(), description);
         tab.click("#idle");
-        assert_eq!(tab.value(rows), json!(if first == 3 { n } else { 3 }), "of {n}");
+        assert_eq!(tab.evaluate(rows), json!(if first == 3 { n } else { 3 }), "of {n}");
         let boxes = "document.querySelectorAll('[data-process]:checked').length";
-        assert_eq!(tab.value(boxes), tab.value(rows));
+        assert_eq!(tab.evaluate(boxes), tab.evaluate(rows));
         assert_eq!(tab.complaints, [""; 0]);
     }
     let Some((mut tab, _folder)) = showing(&story(3), Window::default()) else { return };
-    assert_eq!(tab.value("document.getElementById('folding').hidden"), json!(true));
+    assert_eq!(tab.evaluate("document.getElementById('folding').hidden"), json!(true));
 }
 
 #[test]
@@ -364,7 +365,7 @@ fn shows_hostile_text_without_executing_it() {
     tab.click("#last");
     assert!(tab.text("#event").contains("</script><img src=x"), "{}", tab.text("#event"));
     assert_starts(&mut tab, "h1", "</script><img");
-    assert_eq!(tab.value("document.images.length"), json!(0));
+    assert_eq!(tab.evaluate("document.images.length"), json!(0));
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -396,22 +397,22 @@ fn draws_only_visible_part_of_long_run() {
     let run = (header, (0..2_000).flat_map(echo).collect());
     let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
     let seen = "(viewer.picture.draw(viewer), viewer.picture.seen.length)";
-    let first = tab.value(seen).as_u64().unwrap();
+    let first = tab.evaluate(seen).as_u64().unwrap();
     assert!((1..200).contains(&first), "{first}");
     let strip = "(() => { const box = document.getElementById('overview').getBoundingClientRect(); \
                  return [box.x + box.width / 2, box.y + box.height / 2]; })()";
-    let middle = tab.value(strip);
+    let middle = tab.evaluate(strip);
     tab.click_at(middle[0].as_f64().unwrap(), middle[1].as_f64().unwrap());
     let part = "(({ left, index: { first, last } }) => (left - first) / (last - first))\
                 (viewer.picture)";
-    let part = tab.value(part).as_f64().unwrap();
+    let part = tab.evaluate(part).as_f64().unwrap();
     assert!((0.45..0.55).contains(&part), "{part}");
     tab.click("#last");
     assert_eq!(tab.text("#page"), "5951 to 6000 of 6000");
-    let last = tab.value(seen).as_u64().unwrap();
+    let last = tab.evaluate(seen).as_u64().unwrap();
     assert!((1..200).contains(&last), "{last}");
-    assert_eq!(tab.value("viewer.picture.x(viewer.now) < viewer.picture.wide"), json!(true));
+    assert_eq!(tab.evaluate("viewer.picture.x(viewer.now) < viewer.picture.wide"), json!(true));
     tab.click("#fit");
-    assert_eq!(tab.value(seen), json!(4_000));
+    assert_eq!(tab.evaluate(seen), json!(4_000));
     assert_eq!(tab.complaints, [""; 0]);
 }

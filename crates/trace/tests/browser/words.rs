@@ -1,4 +1,4 @@
-//! Texts in the diagram of a page: they are correct, and do not overlap.
+//! Texts in the diagram of a page: they are not cut, and do not overlap.
 
 use serde_json::json;
 use tenure_core::service::election;
@@ -59,14 +59,14 @@ fn diagram_texts_are_neither_cut_nor_overlapping() {
     let Some((mut tab, _folder)) = showing(&ring(), Window::default()) else { return };
     for wide in [1280, 900] {
         tab.resize(wide, 800, "light");
-        tab.until(&format!("innerWidth === {wide}"));
-        assert_eq!(tab.value(OVER), json!([]), "at {wide} pixels");
+        tab.wait_until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.evaluate(OVER), json!([]), "at {wide} pixels");
     }
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Simultaneous steps are drawn beside each other. So the last of many is far from the place of its
-/// time.
+/// Simultaneous steps are drawn side by side. So the last of many simultaneous steps is far from
+/// the position that its time has on the axis.
 #[test]
 fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();
@@ -83,8 +83,8 @@ fn axis_shows_times_of_simultaneous_steps() {
             .filter((step) => Math.abs(trace.time[step] - label) > 0.5)
             .map((step) => `${trace.time[step]} at ${label}`));
     })()";
-    assert_eq!(tab.value(overlaps), json!([]));
-    assert!(tab.value("viewer.picture.ticks().length").as_u64() > Some(1));
+    assert_eq!(tab.evaluate(overlaps), json!([]));
+    assert!(tab.evaluate("viewer.picture.ticks().length").as_u64() > Some(1));
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -97,6 +97,6 @@ fn page_distinguishes_message_kinds_like_svg() {
     let Some((mut tab, _folder)) = showing(&run, Window::default()) else { return };
     let looks = "new Set(Array.from(document.querySelectorAll('.swatch'), (each) =>
         getComputedStyle(each).background)).size";
-    assert_eq!(tab.value(looks), json!(8));
+    assert_eq!(tab.evaluate(looks), json!(8));
     assert_eq!(tab.complaints, [""; 0]);
 }

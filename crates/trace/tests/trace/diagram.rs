@@ -3,7 +3,8 @@
 use tenure_core::service::election;
 use tenure_core::{Fence, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::{
-    Clock, Condition, Direction, Layout, Margin, Mark, MessageOutcome, Scale, View, Window, lay_out,
+    Clock, Condition, DiagramOptions, Direction, Layout, Margin, Mark, MessageOutcome, Scale,
+    Window, lay_out,
 };
 use tenure_trace::{ClockUnit, Header, Kind, Record, Service, Source, Subject};
 
@@ -39,13 +40,13 @@ fn story() -> Vec<Record> {
     ]
 }
 
-fn drawn(view: View) -> Layout {
+fn drawn(view: DiagramOptions) -> Layout {
     lay_out(&header(3), &story(), view)
 }
 
 #[test]
 fn text_diagram_shows_conditions_and_lost_messages() {
-    let text = drawn(View::default()).to_text(Direction::Down, Margin::Place);
+    let text = drawn(DiagramOptions::default()).to_text(Direction::Down, Margin::Place);
     assert_eq!(
         text,
         "     P1                        P2                        P3
@@ -63,14 +64,14 @@ under way: release P2→P1
 
 #[test]
 fn draws_one_numbered_row_per_step() {
-    let text = drawn(View::default()).to_text(Direction::Down, Margin::Number);
+    let text = drawn(DiagramOptions::default()).to_text(Direction::Down, Margin::Number);
     let numbers: Vec<&str> = text.lines().skip(1).take(6).map(|line| line[..5].trim()).collect();
     assert_eq!(numbers, ["1", "2", "3", "4", "5", "6"]);
 }
 
 #[test]
 fn horizontal_time_draws_one_line_per_process() {
-    let text = drawn(View::default()).to_text(Direction::Right, Margin::Place);
+    let text = drawn(DiagramOptions::default()).to_text(Direction::Right, Margin::Place);
     let lines: Vec<&str> = text.lines().take(6).map(str::trim_end).collect();
     assert_eq!(
         lines,
@@ -98,7 +99,7 @@ fn text_lines_fit_a_terminal() {
             records.push(at(time + 1, to, Kind::Receive(message(P1, name, u64::from(to.0)))));
         }
         for clock in [Clock::None, Clock::Lamport, Clock::Vector] {
-            let view = View { clock, ..View::default() };
+            let view = DiagramOptions { clock, ..DiagramOptions::default() };
             let layout = lay_out(&header(size), &records, view);
             for direction in [Direction::Down, Direction::Right] {
                 let text = layout.to_text(direction, Margin::Place);
@@ -111,7 +112,7 @@ fn text_lines_fit_a_terminal() {
 
 #[test]
 fn causal_scale_uses_longest_chain() {
-    let layout = drawn(View { scale: Scale::Causal, ..View::default() });
+    let layout = drawn(DiagramOptions { scale: Scale::Causal, ..DiagramOptions::default() });
     let ranks: Vec<u64> = layout.steps.iter().map(|step| step.moment.1).collect();
     assert_eq!(ranks, [0, 0, 1, 1, 2, 3], "two requests, a loss, a receipt, the grant, the exit");
     let places: Vec<u32> = (0..6).map(|step| layout.place(step)).collect();
@@ -122,7 +123,7 @@ fn causal_scale_uses_longest_chain() {
 fn time_scale_is_monotonic_with_minimum_distance() {
     let mut records = story();
     records.push(at(900, P3, Kind::Timer("Again".into())));
-    let layout = lay_out(&header(3), &records, View::default());
+    let layout = lay_out(&header(3), &records, DiagramOptions::default());
     let places: Vec<u32> = (0..7).map(|step| layout.place(step)).collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(places[6] - places[5] <= 300, "a long pause is cut short: {places:?}");
@@ -132,7 +133,9 @@ fn time_scale_is_monotonic_with_minimum_distance() {
 
 #[test]
 fn clocks_count_steps() {
-    let clock = |clock, step: usize| drawn(View { clock, ..View::default() }).clock(step);
+    let clock = |clock, step: usize| {
+        drawn(DiagramOptions { clock, ..DiagramOptions::default() }).clock(step)
+    };
     assert_eq!(clock(Clock::None, 4), "");
     assert_eq!(clock(Clock::Lamport, 3), "2", "P1 knows of P2's first step");
     assert_eq!(clock(Clock::Lamport, 4), "3");
@@ -143,11 +146,12 @@ fn clocks_count_steps() {
 #[test]
 fn window_includes_earlier_conditions_and_messages() {
     let window = Window { events: Some(9..=12), ..Window::default() };
-    let layout = drawn(View { window, clock: Clock::Lamport, ..View::default() });
+    let layout =
+        drawn(DiagramOptions { window, clock: Clock::Lamport, ..DiagramOptions::default() });
     assert_eq!((layout.records, layout.shown, layout.is_cut_off), (15, Some((9, 12)), true));
-    let request = &layout.crossings[0];
+    let request = &layout.arrows[0];
     assert_eq!(
-        (request.sent, request.ended, request.fate),
+        (request.sent, request.ended, request.outcome),
         (None, Some(0), MessageOutcome::Arrives)
     );
     let waits = layout.spans.iter().find(|span| span.at == P3).unwrap();
@@ -156,7 +160,7 @@ fn window_includes_earlier_conditions_and_messages() {
     assert_eq!(layout.steps[0].number, Some(4), "and so do numbers");
     assert_eq!(layout.caption(), "tiny, 3 processes, events 9 to 12 of 15");
     let window = Window { from: Some(4_000_000), to: Some(5_000_000), ..Window::default() };
-    let layout = drawn(View { window, ..View::default() });
+    let layout = drawn(DiagramOptions { window, ..DiagramOptions::default() });
     assert_eq!(layout.shown, Some((11, 12)));
 }
 
@@ -170,12 +174,12 @@ fn first_token_sender_had_it_from_start() {
         at(2, P2, Kind::Receive(message(P1, "token", 1))),
         at(3, P2, Kind::Crash),
     ];
-    let layout = lay_out(&header(2), &records, View::default());
+    let layout = lay_out(&header(2), &records, DiagramOptions::default());
     let held: Vec<_> =
         layout.spans.iter().filter(|span| span.condition == Condition::Token).collect();
     let spans: Vec<_> = held.iter().map(|span| (span.at, span.from, span.until)).collect();
     assert_eq!(spans, [(P1, None, Some(0)), (P2, Some(1), Some(2))]);
-    assert!(layout.crossings[0].token);
+    assert!(layout.arrows[0].carries_token);
     assert!(layout.spans.iter().any(|span| span.at == P2 && span.condition == Condition::Down));
 }
 
@@ -188,7 +192,7 @@ fn leader_keeps_crown_until_it_learns_of_another() {
         at(3, P1, Kind::Timer("Late".into())),
         at(3, P1, elected(P2, 2)),
     ];
-    let layout = lay_out(&header(2), &records, View::default());
+    let layout = lay_out(&header(2), &records, DiagramOptions::default());
     let led = layout.spans.iter().find(|span| span.condition == Condition::Leading(1)).unwrap();
     assert_eq!((led.from, led.until), (Some(0), Some(1)));
     let text = layout.to_text(Direction::Down, Margin::Place);
@@ -208,7 +212,8 @@ fn partition_is_shaded_until_it_heals() {
         at(4, P3, enter()),
     ];
     for scale in [Scale::Time, Scale::Causal] {
-        let layout = lay_out(&header(3), &records, View { scale, ..View::default() });
+        let layout =
+            lay_out(&header(3), &records, DiagramOptions { scale, ..DiagramOptions::default() });
         let region = &layout.regions[0];
         assert_eq!((region.from, region.until), (Some(1), Some(3)));
         let along: Vec<u32> = (0..5).map(|step| layout.place(step)).collect();
@@ -224,10 +229,10 @@ fn duplicate_message_is_drawn_twice() {
     let mut records = story();
     records.insert(5, at(0, P2, Kind::Duplicate(message(P1, "request", 1))));
     records.push(at(8, P1, Kind::Receive(message(P2, "request", 1))));
-    let layout = lay_out(&header(3), &records, View::default());
-    let is_it = |from, fate| {
-        let requests = layout.crossings.iter().filter(|it| it.message == "request");
-        requests.filter(|it| it.from == from && it.fate == fate).count()
+    let layout = lay_out(&header(3), &records, DiagramOptions::default());
+    let is_it = |from, outcome| {
+        let requests = layout.arrows.iter().filter(|it| it.message == "request");
+        requests.filter(|it| it.from == from && it.outcome == outcome).count()
     };
     assert_eq!((is_it(P2, MessageOutcome::Arrives), is_it(P3, MessageOutcome::Lost)), (2, 1));
     assert!(layout.steps.iter().any(|step| matches!(step.mark, Mark::Duplicates(_))));
@@ -236,7 +241,7 @@ fn duplicate_message_is_drawn_twice() {
 #[test]
 fn svg_is_deterministic_with_integers_and_description() {
     for direction in [Direction::Down, Direction::Right] {
-        let [svg, again] = [0, 1].map(|_| drawn(View::default()).to_svg(direction));
+        let [svg, again] = [0, 1].map(|_| drawn(DiagramOptions::default()).to_svg(direction));
         assert_eq!(svg, again);
         assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\""));
         let (title, description) = ("tiny, 3 processes", "P2 enters. P2 exits.");
@@ -254,12 +259,12 @@ fn svg_is_deterministic_with_integers_and_description() {
     }
 }
 
-/// If there are several kinds of messages, the legend distinguishes them. The window does not
-/// change their colors.
+/// If there are several kinds of messages, the legend distinguishes them. Their colors do not
+/// depend on the window.
 #[test]
 fn message_kind_looks_the_same_in_every_window() {
     for direction in [Direction::Down, Direction::Right] {
-        let svg = drawn(View::default()).to_svg(direction);
+        let svg = drawn(DiagramOptions::default()).to_svg(direction);
         let explained = |kind: &str| {
             let (suffix, mut lines) = (format!(">{kind}</text>"), svg.lines());
             lines.any(|it| it.contains("\"small\"") && it.ends_with(&suffix))
@@ -268,7 +273,7 @@ fn message_kind_looks_the_same_in_every_window() {
         assert_eq!(svg.matches("class=\"arrow kind1\"").count(), 2, "in the picture and below it");
         assert!(svg.contains("url(#head1)") && svg.contains("id=\"head1\""), "{svg}");
         let window = Window { events: Some(10..=12), ..Window::default() };
-        let grant = drawn(View { window, ..View::default() }).to_svg(direction);
+        let grant = drawn(DiagramOptions { window, ..DiagramOptions::default() }).to_svg(direction);
         assert_eq!(grant.matches("class=\"arrow kind1\"").count(), 1, "no legend: {grant}");
     }
 }
@@ -276,7 +281,7 @@ fn message_kind_looks_the_same_in_every_window() {
 #[test]
 fn names_are_escaped_for_xml() {
     let records = [at(0, P1, Kind::Note("a < b & c > d".into()))];
-    let svg = lay_out(&header(1), &records, View::default()).to_svg(Direction::Right);
+    let svg = lay_out(&header(1), &records, DiagramOptions::default()).to_svg(Direction::Right);
     assert!(svg.contains(">a &lt; b &amp; c &gt; d</text>"), "{svg}");
 }
 
@@ -296,7 +301,7 @@ fn every_picture_marks_mutual_exclusion_violation() {
     let laid_out = |second| {
         let mut records = records(second);
         records.sort_by_key(|record| record.time);
-        lay_out(&header(2), &records, View::default())
+        lay_out(&header(2), &records, DiagramOptions::default())
     };
     let layout = laid_out(4);
     let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
@@ -333,7 +338,7 @@ fn marks_violating_step_of_real_node() {
         at(5, P1, exit()),
         at(5, P1, exited()),
     ];
-    let layout = lay_out(&header, &records, View::default());
+    let layout = lay_out(&header, &records, DiagramOptions::default());
     let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
     assert_eq!((mark.processes.as_slice(), layout.steps[mark.step].at), (&[P1, P2][..], Some(P2)));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use tenure_core::TICKS_PER_UNIT;
-use tenure_trace::diagram::{Direction, View, lay_out};
+use tenure_trace::diagram::{DiagramOptions, Direction, lay_out};
 use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
 use crate::kinds::{P1, P3, message};
@@ -30,10 +30,11 @@ fn number(of: &str, attribute: &str) -> i64 {
     of[start..].split('"').next().and_then(|it| it.parse().ok()).expect("a whole number")
 }
 
-/// The halo follows the letters, so it leaves a gap between two words. The box closes this gap.
+/// The halo of a text follows its letters, so there is a gap between two words. The box behind the
+/// text closes this gap.
 #[test]
 fn message_labels_have_opaque_background() {
-    let view = View { fields: vec!["stamp".to_owned()], ..View::default() };
+    let view = DiagramOptions { fields: vec!["stamp".to_owned()], ..DiagramOptions::default() };
     for direction in [Direction::Down, Direction::Right] {
         let svg = lay_out(&header(), &stamped(), view.clone()).to_svg(direction);
         let place = |wanted: &str| svg.lines().position(|line| line.contains(wanted));
@@ -57,7 +58,7 @@ fn notes_use_free_room_beside_messages() {
         "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
     let mut records = stamped();
     records.insert(1, at(1, Subject::Parent, Kind::Note(description.to_owned())));
-    let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Down);
+    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(Direction::Down);
     let rule = svg.lines().find(|it| it.contains("class=\"cut\"")).expect("a rule");
     let end = rule.split(['L', ' ', '"']).filter_map(|it| it.parse::<i64>().ok()).nth(2);
     let begins = svg.lines().find(|it| it.contains(">Step 7: ")).expect("a remark");
@@ -79,7 +80,7 @@ fn distinguishes_thirty_six_message_kinds() {
     let receive =
         |kind: u64| at(kind, P3, Kind::Receive(message(P1, &format!("m{kind}"), kind + 1)));
     let records: Vec<Record> = (0..36).flat_map(|kind| [send(kind), receive(kind)]).collect();
-    let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
+    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(Direction::Right);
     let looks: BTreeSet<&str> = svg
         .lines()
         .filter_map(|line| line.strip_prefix("<path class=\"arrow"))
@@ -96,7 +97,7 @@ fn distinguishes_thirty_six_message_kinds() {
 #[test]
 fn short_run_draws_nothing_left_of_names() {
     let records = [at(0, P1, Kind::Boot)];
-    let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
+    let svg = lay_out(&header(), &records, DiagramOptions::default()).to_svg(Direction::Right);
     let unit = svg.lines().find(|it| it.contains(">time in units")).expect("a name of the axis");
     assert!(number(unit, "x") >= 80, "its middle, with room for half of it: {unit}");
     let left = svg.split("viewBox=\"").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());

@@ -12,7 +12,7 @@ use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
 use tenure_core::service::{office, stream};
 use tenure_core::{ProcessId, Rank, Term, Verdict};
-use tenure_trace::diagram::{Page, View, Window, lay_out_files};
+use tenure_trace::diagram::{DiagramOptions, Page, Window, lay_out_files};
 use tenure_trace::{
     AppendError, Header, Kind, MAX_PROCESSES, MessageRecord, ReadError, Reader, Record, Service,
     Source, Writer,
@@ -43,14 +43,15 @@ fn trace(path: &Path, records: u64, tail: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Returns the times of all records, and true if the last line was incomplete.
+/// Returns the times of all records in the file, and true if its last line is incomplete.
 fn times(path: &Path) -> (Vec<u64>, bool) {
     let mut reader = Reader::open(path).unwrap();
     let times = reader.by_ref().map(|record| record.unwrap().time).collect();
-    (times, reader.torn())
+    (times, reader.is_torn())
 }
 
-/// Writes a trace with one record and this line. Returns the error of its reader.
+/// Writes a trace that consists of one record and this line. Returns the error with which reading
+/// it fails.
 #[track_caller]
 fn error_of_line(line: &str) -> String {
     let (_folder, path) = folder();
@@ -155,7 +156,7 @@ fn rejects_groups_too_large_for_memory_or_drawing() {
         assert!(error.contains(&description) && error.ends_with("--most-processes"), "{error}");
     }
     write_header(&path, &Header { n: MAX_PROCESSES, ..header() });
-    let wide = lay_out_files(&[&path], View::default()).unwrap_err().to_string();
+    let wide = lay_out_files(&[&path], DiagramOptions::default()).unwrap_err().to_string();
     assert_eq!(wide, "cannot draw a group of 1048576 processes; the maximum is 1024");
     let wide = Page::of_files(&[&path], Window::default()).unwrap_err().to_string();
     assert!(wide.ends_with("the maximum is 1024"), "{wide}");
@@ -261,7 +262,7 @@ fn appending_keeps_foreign_file_unchanged() {
     }
 }
 
-/// A disk that accepts a limited number of bytes. The test sets this number.
+/// A disk that accepts a limited number of bytes. The test sets this limit.
 #[derive(Clone, Default)]
 struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
 

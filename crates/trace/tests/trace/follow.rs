@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
 use tenure_core::{ProcessId, Service};
-use tenure_trace::live::{Follow, Next};
+use tenure_trace::live::{Next, TraceFollower};
 use tenure_trace::{
-    ClockUnit, Header, Kind, MessageRecord, Record, Segments, Source, Writer, merge_files, segment,
+    ClockUnit, Header, Kind, MessageRecord, Record, Segments, Source, Writer, merge_files,
+    segment_path,
 };
 
 use crate::kinds::{P1, P2, enter, message};
@@ -39,8 +40,8 @@ impl Run {
         Run { _folder: folder, paths: paths.to_vec(), nodes, parent, over: Arc::default() }
     }
 
-    fn follow(&self) -> Follow {
-        Follow::open(&self.paths, &self.over).unwrap()
+    fn follow(&self) -> TraceFollower {
+        TraceFollower::open(&self.paths, &self.over).unwrap()
     }
 
     fn wrote(&mut self, at: ProcessId, time: u64, kind: Kind) {
@@ -59,8 +60,9 @@ fn release(peer: ProcessId, session: u64) -> MessageRecord {
     MessageRecord { session, ..message(peer, "release", 1) }
 }
 
-/// Returns the times of all records that are available, and true if the end was reached.
-fn available(follow: &mut Follow) -> (Vec<u64>, bool) {
+/// Returns the times of all records that are available now, and true if the end of the run was
+/// reached.
+fn available(follow: &mut TraceFollower) -> (Vec<u64>, bool) {
     let mut times = Vec::new();
     loop {
         match follow.read_next().unwrap() {
@@ -130,17 +132,21 @@ fn follows_parts_as_one_trace_and_reports_finished_ones() {
     let mut times = Vec::new();
     for time in 1..=40 {
         run.wrote(P1, time, enter());
-        segments.turn(&mut run.nodes[0]).unwrap();
+        segments.rotate_if_full(&mut run.nodes[0]).unwrap();
         times.extend(available(&mut follow).0);
     }
     assert!(times.iter().copied().eq(1..=40), "{times:?}");
-    let finished = follow.finished();
+    let finished = follow.take_completed_files();
     assert!(finished.len() > 2, "{finished:?}");
-    let expected = (1..).map(|number| (0, segment(&run.paths[0], number)));
+    let expected = (1..).map(|number| (0, segment_path(&run.paths[0], number)));
     assert!(finished.iter().cloned().eq(expected.take(finished.len())), "{finished:?}");
     let again = Segments::new(&run.paths[0], header(Source::Node), 1_000).unwrap();
-    assert_eq!(again.current(), segments.current(), "a recovered node continues the last part");
-    let each = (1..=finished.len() as u64 + 1).map(|number| segment(&run.paths[0], number));
+    assert_eq!(
+        again.current_path(),
+        segments.current_path(),
+        "a recovered node continues the last part"
+    );
+    let each = (1..=finished.len() as u64 + 1).map(|number| segment_path(&run.paths[0], number));
     assert_eq!(merge_files(each).unwrap().records.len(), 40, "each part is a trace");
 }
 

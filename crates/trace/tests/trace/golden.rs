@@ -98,7 +98,7 @@ fn rearming_timers_does_not_delay_others() {
 fn cluster_runs_without_script() {
     let mut cluster = TestCluster::<Tiny>::with_transcript(2, Order::Fifo, |_| 0);
     cluster.perform(&"enter p2".parse().unwrap()).unwrap();
-    assert_eq!(cluster.under_way().count(), 1);
+    assert_eq!(cluster.in_flight().count(), 1);
     cluster.perform(&Action::Stabilize { timers: false, most: None }).unwrap();
     assert_eq!(cluster.take_events().len(), 2, "a command and an event");
     assert_eq!(cluster.take_transcript().len(), 6);

@@ -30,7 +30,7 @@ pub(crate) fn exited() -> Kind {
     Kind::Event(mutex::Event::Exited.into())
 }
 
-/// Returns the event that a process learns of the leader of a term.
+/// Returns the event by which a process learns of the leader of a term.
 pub(crate) fn elected(leader: ProcessId, number: u64) -> Kind {
     Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
 }

@@ -80,13 +80,13 @@ fn colors_change_no_letter() {
 
 #[test]
 fn moments_are_drawn_in_run_order() {
-    let moments = [Moment::At(2_000_000), Moment::At(1_000_000)];
+    let moments = [Moment::AtTime(2_000_000), Moment::AtTime(1_000_000)];
     let text = LogPicture::of(&header(), &story(3), &moments).to_text(80, false);
     let captions: Vec<&str> = text.lines().filter(|line| line.starts_with("at ")).collect();
     assert_eq!(captions, ["at 1 units", "at 2 units"]);
-    let first = LogPicture::of(&header(), &story(3), &[Moment::Behind(2)]);
+    let first = LogPicture::of(&header(), &story(3), &[Moment::AfterRecord(2)]);
     assert!(first.to_text(80, false).contains("P1 leads │ 1 │\n"));
-    assert!(LogPicture::of(&header(), &story(3), &[Moment::Behind(1)]).is_empty());
+    assert!(LogPicture::of(&header(), &story(3), &[Moment::AfterRecord(1)]).is_empty());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Merging of files into one causally consistent order.
+//! Merging of the traces of one run into one causally consistent order.
 
 use tenure_core::ProcessId;
 use tenure_trace::{
@@ -132,7 +132,7 @@ fn rejects_traces_of_different_runs() {
     assert!(other(|header| header.n = 5).ends_with("groups of 3 and of 5"));
     assert!(other(|header| header.algorithm = "lamport".into()).ends_with("central and lamport"));
     assert!(other(|header| header.clock = ClockUnit::Tick).ends_with("virtual and real time"));
-    assert!(matches!(merge(vec![]), Err(MergeError::Nothing)));
+    assert!(matches!(merge(vec![]), Err(MergeError::NoTrace)));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn rejects_duplicate_file_and_reads_single_one_fully() {
     }
     writer.flush().unwrap();
     assert_eq!(times(&merge_files([&path]).unwrap().records), [1, 2]);
-    assert!(matches!(merge_files([&path, &path]), Err(MergeError::Twice { .. })));
+    assert!(matches!(merge_files([&path, &path]), Err(MergeError::DuplicateTrace { .. })));
 }
 
 #[test]

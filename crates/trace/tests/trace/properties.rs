@@ -1,4 +1,4 @@
-//! Properties written as expressions: which are accepted, and errors with carets.
+//! Properties written as expressions: expressions that are accepted, and errors with carets.
 
 use serde_json::json;
 use tenure_core::{Layer, ProcessId, Service};
@@ -36,8 +36,8 @@ fn parse(form: Form, text: &str) -> Result<OwnProperty, PropertyError> {
     OwnProperty::parse(form, text, &vocabulary())
 }
 
-/// Wrong expressions: the form and the problem, the expression with carets below the wrong place,
-/// and the remedy. Carets count letters and not bytes.
+/// Wrong expressions. Each consists of the form, and of the lines of the error: the problem, the
+/// expression, the carets below the wrong part, and the remedy. Carets count letters, not bytes.
 const ERRORS: [(Form, &str, &str, &str, &str); 12] = [
     (
         Form::Never,

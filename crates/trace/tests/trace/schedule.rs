@@ -30,8 +30,8 @@ fn actions(words: &[&str]) -> Vec<Action> {
     words.iter().map(|word| word.parse().expect("an action")).collect()
 }
 
-/// The checker records a boot and a crash before the first step. It does not count this crash as a
-/// step.
+/// The checker records a process that is down from the start as a boot and a crash before the first
+/// step. This crash does not count as a step.
 #[test]
 fn initial_crash_in_counterexample_means_down_from_start() {
     let records = [of(P1, Kind::Boot), of(P2, Kind::Boot), of(P2, Kind::Crash), of(P1, enter())];
@@ -46,7 +46,8 @@ fn initial_crash_in_counterexample_means_down_from_start() {
     assert_eq!((schedule(&run).down, schedule(&run).actions), (down, requested));
 }
 
-/// A message that was sent at boot is in flight. So the process was up, and its crash was a step.
+/// A message that the process sent as it booted is in flight. So the process was up, and its crash
+/// was a step.
 #[test]
 fn process_that_sends_at_boot_was_up() {
     let records = [
@@ -67,8 +68,8 @@ fn process_that_sends_at_boot_was_up() {
     assert_eq!([4, 5, 6, 7].map(done), [0, 1, 2, 3]);
 }
 
-/// If the same steps have other random values, the run is another one. Values drawn at boot come
-/// before the first action.
+/// The same steps with other random values are another run. Values drawn at boot come before the
+/// first action.
 #[test]
 fn drawn_values_precede_their_step() {
     let drew = |value| of(P1, Kind::Choice(Choice { value, bound: 9 }));
@@ -107,7 +108,7 @@ fn partition_holds_messages_until_it_heals() {
     ScriptRunner::follow::<std::convert::Infallible>(&mut cluster, &schedule)
         .expect("it is possible");
     let deliver = &actions(&["deliver p2→p1"])[0];
-    assert_eq!(cluster.perform(deliver), Err(ActionError::Now(deliver.clone())));
+    assert_eq!(cluster.perform(deliver), Err(ActionError::NotPossible(deliver.clone())));
     cluster.perform(&Action::Heal).expect("it heals");
     assert_eq!(cluster.perform(deliver), Ok(()));
 }

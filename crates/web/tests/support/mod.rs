@@ -27,7 +27,7 @@ pub(crate) fn send_raw(to: SocketAddr, line: &str, headers: &[String], body: &st
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let (headers, length) = (headers + "Connection: close", body.len());
-    // In one write, so that the server can read the body as soon as the head.
+    // Head and body are sent in one write, so that the server can read them at the same time.
     let request = format!("{line} HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\n\r\n{body}");
     stream.write_all(request.as_bytes()).unwrap();
     let mut text = Vec::new();

@@ -33,7 +33,8 @@ enum Phase {
         votes: ProcessSet,
         /// Voters that vote for another request first.
         failed: ProcessSet,
-        /// Voters that asked for their votes, which this process has not returned.
+        /// Voters that asked for the return of their votes, which this process has not returned
+        /// yet.
         inquired: ProcessSet,
     },
     Inside,
@@ -55,7 +56,7 @@ labelled!(
     Inquire => "inquire", Relinquish => "relinquish", Release => "release",
 );
 
-/// Messages to this process itself.
+/// Messages of this process to itself.
 type Local = VecDeque<Message>;
 
 impl Protocol for Maekawa {
@@ -185,7 +186,8 @@ impl Maekawa {
         }
     }
 
-    /// Gives the vote to the first waiting request, after it was returned.
+    /// Gives the vote to the first waiting request, after the previous holder has returned the
+    /// vote.
     fn vote(&mut self, local: &mut Local, fx: &mut impl Effects<Self>) {
         self.has_inquired = false;
         self.holder = self.waiting.pop_first();

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use tenure_core::service::log::{Command, Content, Event, Payload};
 use tenure_core::{Batch, ConstantEnvironment, Group as Members, Input, ProcessId, Protocol};
 
-use super::schedule::{Act, Network};
+use super::schedule::{Action, Network};
 
-/// A protocol whose timeouts can be forced.
+/// A protocol whose timeouts a schedule can force.
 pub trait Forced: Protocol<Command = Command, Event = Event> {
-    /// The election timeout.
+    /// Timer of the election timeout.
     const ELECTION: Self::Timer;
-    /// The heartbeat of a leader.
+    /// Timer of a leader's heartbeat.
     const HEARTBEAT: Self::Timer;
 
     /// Returns the current term.
     fn term(&self) -> u64;
 
-    /// Lets enough time pass that recent messages of a leader do not suppress an election.
+    /// Makes the last contact with a leader so old that it does not suppress an election.
     fn age_leader_contact(&mut self) {}
 
     /// Returns a message that makes a candidate withdraw, if two candidates cannot both continue.
@@ -77,17 +77,17 @@ impl<P: Forced> Group<P> {
     /// # Errors
     ///
     /// A description, if the group contradicts itself.
-    pub fn act(&mut self, act: &Act, network: &Network) -> Result<(), String> {
+    pub fn act(&mut self, act: &Action, network: &Network) -> Result<(), String> {
         match *act {
-            Act::Elect { at } => self.elect(at, network)?,
-            Act::Propose { at } => {
+            Action::Elect { at } => self.elect(at, network)?,
+            Action::Propose { at } => {
                 self.tickets += 1;
                 let (ticket, payload) = (self.tickets, Payload::from(self.tickets));
                 self.input(at, Input::Command(Command::Append { ticket, payload }))?;
                 self.isolate_deposed_leader(at, network);
             }
-            Act::Beat { at } => self.heartbeat(at, network)?,
-            Act::CheckQuorum { at } => {
+            Action::Beat { at } => self.heartbeat(at, network)?,
+            Action::CheckQuorum { at } => {
                 // Neither implementation counts messages before the first check.
                 for _ in 0..2 {
                     self.heartbeat(at, network)?;
@@ -97,18 +97,18 @@ impl<P: Forced> Group<P> {
                     }
                 }
             }
-            Act::Transfer { at, to } => {
+            Action::Transfer { at, to } => {
                 self.tickets += 1;
                 let command = Command::Transfer { ticket: self.tickets, to: ProcessId::at(to) };
                 if self.views[at].is_leader {
                     self.input(at, Input::Command(command))?;
                 }
             }
-            Act::Crash { at } => {
+            Action::Crash { at } => {
                 self.saved[at] = self.processes[at].take().map(|process| process.stable());
                 self.views[at] = UserView::default();
             }
-            Act::Recover { at } => self.boot(at)?,
+            Action::Recover { at } => self.boot(at)?,
         }
         self.deliver_all(network)
     }
@@ -151,7 +151,7 @@ impl<P: Forced> Group<P> {
         self.processes[at].as_ref().map_or(u64::MAX, P::term)
     }
 
-    /// Makes a candidate withdraw; its messages are lost.
+    /// Makes a candidate withdraw. The messages that it then sends are lost.
     fn withdraw_candidate(&mut self, one: usize, at: usize) -> Result<(), String> {
         let vote_request =
             self.processes[one].as_ref().filter(|_| one != at).and_then(P::withdrawal_message);
@@ -176,7 +176,8 @@ impl<P: Forced> Group<P> {
         Ok(())
     }
 
-    /// If a process knows a later term, only that process receives the leader's messages.
+    /// Makes a leader's messages reach only a process that knows a later term, if there is such a
+    /// process.
     fn isolate_deposed_leader(&mut self, at: usize, network: &Network) {
         let own = self.term(at);
         let is_later = |to: &usize| {

@@ -31,12 +31,12 @@ impl Network {
         network
     }
 
-    /// True if messages from one process reach another.
+    /// Returns true if messages from one process reach another process.
     pub fn carries(&self, from: usize, to: usize) -> bool {
         self.sides[from] == self.sides[to] && !self.mute[from]
     }
 
-    /// True if two processes are on the same side.
+    /// Returns true if two processes are on the same side.
     pub fn joins(&self, one: usize, other: usize) -> bool {
         self.sides[one] == self.sides[other]
     }
@@ -62,7 +62,7 @@ impl fmt::Display for Network {
 
 /// An action, after which messages are delivered until there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// The election timeout of a process fires until it is the leader or cannot be.
     Elect { at: usize },
     /// The user of a process proposes the next entry.
@@ -79,27 +79,27 @@ pub enum Act {
     Recover { at: usize },
 }
 
-impl fmt::Display for Act {
+impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Act::Elect { at } => write!(f, "p{} stands", at + 1),
-            Act::Propose { at } => write!(f, "p{} proposes", at + 1),
-            Act::Beat { at } => write!(f, "p{} beats", at + 1),
-            Act::CheckQuorum { at } => write!(f, "p{} checks its quorum", at + 1),
-            Act::Transfer { at, to } => write!(f, "p{} hands over to p{}", at + 1, to + 1),
-            Act::Crash { at } => write!(f, "p{} crashes", at + 1),
-            Act::Recover { at } => write!(f, "p{} recovers", at + 1),
+            Action::Elect { at } => write!(f, "p{} stands", at + 1),
+            Action::Propose { at } => write!(f, "p{} proposes", at + 1),
+            Action::Beat { at } => write!(f, "p{} beats", at + 1),
+            Action::CheckQuorum { at } => write!(f, "p{} checks its quorum", at + 1),
+            Action::Transfer { at, to } => write!(f, "p{} hands over to p{}", at + 1, to + 1),
+            Action::Crash { at } => write!(f, "p{} crashes", at + 1),
+            Action::Recover { at } => write!(f, "p{} recovers", at + 1),
         }
     }
 }
 
 /// Draws a schedule.
-pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Act, Network)> {
+pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Action, Network)> {
     let mut up = vec![true; size];
     let mut steps = Vec::new();
-    // Presumably the last candidate is the leader.
+    // The schedule assumes that the last candidate is the leader.
     let mut last = random.usize(..size);
-    steps.push((Act::Elect { at: last }, Network::whole(size)));
+    steps.push((Action::Elect { at: last }, Network::whole(size)));
     for _ in 0..random.usize(10..40) {
         let anybody = random.usize(..size);
         let at = if random.u8(..5) == 0 { anybody } else { last };
@@ -109,46 +109,46 @@ pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Act, Netw
                 last = anybody;
                 let own = network.sides[anybody];
                 network.sides.iter_mut().for_each(|side| *side ^= own);
-                Act::Elect { at: anybody }
+                Action::Elect { at: anybody }
             }
             5..12 => {
                 let mutes = random.u8(..4) == 0;
                 let mut mute = || mutes && random.u8(..3) == 0;
                 (0..size).filter(|other| *other != at).for_each(|it| network.mute[it] = mute());
-                Act::Propose { at }
+                Action::Propose { at }
             }
-            12..15 => Act::Beat { at },
-            15 if pre_vote => Act::CheckQuorum { at },
+            12..15 => Action::Beat { at },
+            15 if pre_vote => Action::CheckQuorum { at },
             15 | 16 => {
                 let to = (at + random.usize(1..size)) % size;
                 network = Network::whole(size);
                 // The new leader announces itself.
-                steps.push((Act::Beat { at }, network.clone()));
+                steps.push((Action::Beat { at }, network.clone()));
                 last = to;
-                Act::Transfer { at, to }
+                Action::Transfer { at, to }
             }
-            17 | 18 if up[anybody] => Act::Crash { at: anybody },
+            17 | 18 if up[anybody] => Action::Crash { at: anybody },
             _ => match (0..size).find(|place| !up[*place]) {
-                Some(at) => Act::Recover { at },
-                None => Act::Beat { at },
+                Some(at) => Action::Recover { at },
+                None => Action::Beat { at },
             },
         };
         match act {
-            Act::Crash { at } => up[at] = false,
-            Act::Recover { at } => up[at] = true,
-            Act::Transfer { to, .. } if !up[to] => continue,
+            Action::Crash { at } => up[at] = false,
+            Action::Recover { at } => up[at] = true,
+            Action::Transfer { to, .. } if !up[to] => continue,
             _ => {}
         }
         steps.push((act, network));
     }
     let whole = || Network::whole(size);
     let down = (0..size).filter(|place| !up[*place]);
-    steps.extend(down.map(|at| (Act::Recover { at }, whole())));
+    steps.extend(down.map(|at| (Action::Recover { at }, whole())));
     let at = random.usize(..size);
     // The first candidate may lack committed entries, so all stand in turn.
-    let stand = (0..size).map(|place| Act::Elect { at: (at + place) % size });
-    let rest = stand.chain((0..size).map(|at| Act::Propose { at }));
-    let rest = rest.chain((0..2 * size).map(|place| Act::Beat { at: place % size }));
+    let stand = (0..size).map(|place| Action::Elect { at: (at + place) % size });
+    let rest = stand.chain((0..size).map(|at| Action::Propose { at }));
+    let rest = rest.chain((0..2 * size).map(|place| Action::Beat { at: place % size }));
     steps.extend(rest.map(|act| (act, whole())));
     steps
 }

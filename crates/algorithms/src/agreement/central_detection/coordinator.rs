@@ -16,9 +16,10 @@ pub(super) struct Detector {
     collections: u64,
     /// Processes whose tables have not arrived. Empty if no collection is in progress.
     pub(super) lacking: ProcessSet,
-    /// Tables of the current collection. With `reports`, the last report of each process.
+    /// Tables of the current collection. With the variant `reports`, the tables in the last report
+    /// of each process.
     tables: BTreeMap<ProcessId, Tables>,
-    /// Number of the last report of each process, with `reports`.
+    /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
     /// Wait-for graph of the first phase, during the second.
     first_phase: Option<WaitForGraph>,

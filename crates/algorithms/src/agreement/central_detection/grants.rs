@@ -1,4 +1,5 @@
-//! Resources that one process manages: the granted request of each, and those that wait.
+//! Resources that one process manages: the granted request and the waiting requests of each
+//! resource.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -13,7 +14,7 @@ use super::message::{Claim, ResourceStatus};
 pub(super) struct Grants {
     /// Queues of the granted resources. A free resource has no entry.
     queues: BTreeMap<Resource, Queue>,
-    /// Number of the last request of each process that has arrived or ended.
+    /// For each process: number of its last request that has arrived or ended.
     last: BTreeMap<ProcessId, u64>,
 }
 
@@ -27,8 +28,9 @@ impl Grants {
     /// Grants a free resource, or queues the claim. Returns the claim to which the resource is
     /// newly granted.
     ///
-    /// A newer claim of a process shows that its older one has ended, though the release is late. A
-    /// claim that is not newer is a duplicate, or was withdrawn, and is ignored.
+    /// A newer claim of a process shows that its older claim has ended, even if the release of the
+    /// older claim arrives later. A claim that is not newer is a duplicate, or was withdrawn, and
+    /// is ignored.
     pub(super) fn request(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;
@@ -43,7 +45,8 @@ impl Grants {
         if holder.process == claim.process { self.release(resource, holder) } else { None }
     }
 
-    /// Records the number of a claim. Returns true if it is higher than those before.
+    /// Records the number of a claim. Returns true if it is higher than all earlier numbers of the
+    /// process.
     fn record(&mut self, claim: Claim) -> bool {
         let last = self.last.entry(claim.process).or_default();
         let is_newer = *last < claim.number;
@@ -69,7 +72,7 @@ impl Grants {
         next
     }
 
-    /// Returns the granted claim of a process for a resource.
+    /// Returns the granted claim for `resource` if it belongs to the process of `claim`.
     pub(super) fn granted_to(&self, resource: Resource, claim: Claim) -> Option<Claim> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)
@@ -80,7 +83,7 @@ impl Grants {
         self.queues.get(&resource).into_iter().flat_map(|queue| queue.waiting.iter().copied())
     }
 
-    /// Returns the resource status table.
+    /// Returns the status of each granted resource, for the resource status table.
     pub(super) fn status(&self) -> Vec<ResourceStatus> {
         let status = |(resource, queue): (&Resource, &Queue)| ResourceStatus {
             resource: *resource,

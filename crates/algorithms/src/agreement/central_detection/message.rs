@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use tenure_core::service::resources::Resource;
 use tenure_core::{ProcessId, labelled};
 
-/// A request of a process. The grant of a request has its name, too.
+/// Identifier of a request of a process. The grant of the request has the same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
@@ -15,7 +15,7 @@ pub struct Claim {
     pub number: u64,
 }
 
-/// A resource of a process, with the number of the request for it.
+/// A resource that a process holds or awaits, with the number of its request for the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Use {
@@ -34,7 +34,7 @@ pub struct ProcessStatus {
     pub held: Vec<Use>,
     /// Resource for which the process waits.
     pub awaited: Option<Use>,
-    /// Number of times that the process has released its last resource.
+    /// Number of rounds that the process has completed: it has released all its resources so often.
     pub completed: u64,
 }
 

@@ -10,7 +10,7 @@ use tenure_core::service::resources::Resource;
 use super::message::{Claim, ResourceStatus, Tables};
 
 /// Edges of the wait-for graph. A process waits for one resource at a time. Tables of different
-/// moments may show several holders of it.
+/// moments may show several holders of that resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);
 
@@ -46,7 +46,7 @@ impl WaitForGraph {
         graph
     }
 
-    /// Returns the edges of this graph that the other graph has, too.
+    /// Returns the edges that are in both graphs.
     pub(super) fn common(&self, other: &Self) -> Self {
         WaitForGraph(self.0.intersection(&other.0).copied().collect())
     }
@@ -59,7 +59,8 @@ impl WaitForGraph {
         WaitForGraph(self.0.iter().filter(is_in_both).copied().collect())
     }
 
-    /// Returns cycles as the waiting claims of their processes, without a process that is in two.
+    /// Returns cycles that have no process in common. Each cycle is the list of the waiting claims
+    /// of its processes.
     pub(super) fn cycles(&self) -> Vec<Vec<Claim>> {
         let mut found = Vec::new();
         let mut members = BTreeSet::new();

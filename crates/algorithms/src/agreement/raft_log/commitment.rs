@@ -4,7 +4,7 @@
 //! term 2 while another process has a log that ends in term 3, created by a leader that reached no
 //! follower. That process could be elected and overwrite the entry (Figure 3.7). Once a majority
 //! also stores a later entry of the leader's *own* term, such a log is no longer as up to date as
-//! theirs.
+//! the logs of that majority.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
 //! the variant `announcing`, the leader sends it immediately in a separate message. That message
@@ -22,7 +22,7 @@ use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
     /// Advances the commit index to the highest entry that a majority stores, and acknowledges the
-    /// proposals up to there.
+    /// proposals up to this index.
     pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let match_index = |peer: ProcessId| peers[peer.index()].match_index;
@@ -54,7 +54,7 @@ impl RaftLog {
                 return;
             };
             *has_unannounced_commit = true;
-            return fx.set_timer(Timer::Send, Delay::NONE);
+            return fx.set_timer(Timer::Send, Delay::ZERO);
         }
         for follower in &followers {
             self.announce_commit_to(follower, fx);

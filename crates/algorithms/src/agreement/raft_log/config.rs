@@ -28,11 +28,12 @@ pub struct Config {
     /// Number of committed entries after which this process asks its user for a snapshot. `None` if
     /// it never asks.
     pub snapshot_interval: Option<NonZeroU64>,
-    /// Number of entries by which the requests for a snapshot come earlier. Give each process a
-    /// different value, so that not all of them take a snapshot at the same entry.
+    /// Number of entries by which each request for a snapshot precedes a multiple of
+    /// `snapshot_interval`. Give each process a different value, so that not all of them take a
+    /// snapshot at the same entry.
     pub snapshot_offset: u64,
-    /// Upper bound on entries retained before the end of a snapshot for slow followers; their
-    /// payload is also bounded by 16 MiB.
+    /// Upper bound on entries that a snapshot covers and that the log still retains for slow
+    /// followers; their payload is also bounded by 16 MiB.
     pub trailing_entries: u64,
     /// Upper bound on snapshot bytes in one message; at least 1.
     pub snapshot_piece_bytes: usize,

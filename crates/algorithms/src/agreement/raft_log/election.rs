@@ -16,10 +16,10 @@
 //! and asks for them itself after the random rest of its timeout. So if all had the same leader,
 //! the first to ask is elected. If two ask each other, the one with the better log continues, or
 //! with equal logs the one with the lower id: it denies the pre-vote, and asks again any process
-//! that had not yet missed the leader. A pre-candidate that granted it and asks later has waited in
-//! vain, and is not denied: it may reach a majority that the other cannot. With check-quorum a
-//! leader steps down if no majority responds within an election timeout, so that its users do not
-//! wait forever. Safety depends on neither.
+//! that had not yet missed the leader. A pre-candidate that granted a pre-vote and asks later has
+//! waited in vain, and its request is not denied: it may reach a majority that the other cannot.
+//! With check-quorum a leader steps down if no majority responds within an election timeout, so
+//! that its users do not wait forever. Safety depends on neither.
 //!
 //! **Ahead**: with this variant a candidate requests votes before its own vote is saved, so that
 //! all disks write in parallel. An elected candidate saves its vote in the same step at the latest,
@@ -98,7 +98,7 @@ impl RaftLog {
         let saved = (self.has(Switch::Ahead) && !other_voters.is_empty())
             .then_some((self.term, self.voted_for));
         if saved.is_some() {
-            fx.set_timer(Timer::Store, Delay::NONE);
+            fx.set_timer(Timer::Store, Delay::ZERO);
         }
         self.term += 1;
         self.voted_for = Some(self.group.me());

@@ -9,14 +9,15 @@
 //!
 //! **Lost entries.** A process may lose entries that it has acknowledged: its disk dropped a flush,
 //! or its directory was replaced by an older copy. A leader of the same term would wait for it
-//! forever. The leader does not send those entries again, since a late rejection looks the same,
-//! and it counts the responses for its quorum. With `noticing`, each message of the leader to a
-//! process contains the index which that process has acknowledged. The report follows the
-//! acknowledgement, and within a term a process never removes entries that it has acknowledged to
-//! its leader. So a process whose log ends earlier has lost entries, regardless of delayed,
-//! repeated or lost messages. It takes no further part: it may have lost its vote, and its copies
-//! were counted. As it no longer responds, no leader counts it. A loss is not detected if the
-//! leader has changed since, as a new leader knows nothing of the others.
+//! forever. The leader does not send those entries again, since it cannot tell the process's
+//! rejection from a late one, and it counts the process's responses for its quorum. With
+//! `noticing`, each message of the leader to a process contains the index which that process has
+//! acknowledged. The leader reports an index only after the process has acknowledged it, and within
+//! a term a process never removes entries that it has acknowledged to its leader. So a process
+//! whose log ends earlier has lost entries, regardless of delayed, repeated or lost messages. It
+//! takes no further part: it may have lost its vote, and its copies were counted. As it no longer
+//! responds, no leader counts it. A loss is not detected if the leader has changed since, as a new
+//! leader knows nothing of the others.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};
@@ -103,8 +104,8 @@ impl RaftLog {
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 
-    /// Asks the voters whether this process is still a member. It has no vote; a process that was
-    /// never a member does not ask.
+    /// Asks the voters whether this process, which has no vote, is still a member. A process that
+    /// was never a member does not ask.
     pub(super) fn ask_membership(&self, fx: &mut impl Effects<Self>) {
         let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(Switch::Noticing) && was_member {

@@ -55,7 +55,7 @@ impl RaftLog {
     /// Sends `TimeoutNow` to `other`, if that process has the whole log and may become the leader
     /// by this transfer.
     pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
-        let (last, is_voter) = (self.log.last().index, self.members().count(other));
+        let (last, is_voter) = (self.log.last().index, self.members().is_voter(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };
         if let Some(Handover { to, is_notified, .. }) = handover
             && !*is_notified

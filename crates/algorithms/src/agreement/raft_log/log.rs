@@ -7,7 +7,7 @@ use tenure_core::service::log::Entry;
 
 /// Number of entries per chunk. Clones of a log share their chunks, and a change copies at most one
 /// chunk.
-const CHUNK: u64 = 64;
+const CHUNK_ENTRIES: u64 = 64;
 
 /// Index and term of an entry. Two logs that contain an entry with this ID are equal up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,8 +21,9 @@ pub struct EntryId {
 }
 
 impl EntryId {
-    /// Returns true if a log that ends here is at least as up to date as one that ends at `other`
-    /// (3.6.1): its last term is later, or equal with no lower index.
+    /// Returns true if a log with this last entry is at least as up to date as a log with the last
+    /// entry `other` (3.6.1): its last term is later, or the same while its last index is not
+    /// lower.
     pub fn is_as_up_to_date_as(self, other: EntryId) -> bool {
         (self.term, self.index) >= (other.term, other.index)
     }
@@ -33,10 +34,11 @@ impl EntryId {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "SerializedLog", into = "SerializedLog"))]
 pub struct Log {
-    /// Position before the first retained entry.
+    /// Index and term of the last removed entry, which precedes the first retained one. Zeros if no
+    /// entry was removed.
     base: EntryId,
     /// Chunk boundaries do not depend on the base: each chunk but the last ends at a multiple of
-    /// `CHUNK`.
+    /// `CHUNK_ENTRIES`.
     chunks: Vec<Arc<Vec<Entry>>>,
 }
 
@@ -46,7 +48,8 @@ impl Log {
         Log { base, chunks: Vec::new() }
     }
 
-    /// Returns the position before the first retained entry.
+    /// Returns index and term of the last removed entry, which precedes the first retained one.
+    /// Returns zeros if no entry was removed.
     pub fn base(&self) -> EntryId {
         self.base
     }
@@ -56,7 +59,7 @@ impl Log {
         let Some(chunk) = self.chunks.last() else { return self.base };
         let before = match self.chunks.len() as u64 - 1 {
             0 => self.base.index,
-            chunks => (self.base.index / CHUNK + chunks) * CHUNK,
+            chunks => (self.base.index / CHUNK_ENTRIES + chunks) * CHUNK_ENTRIES,
         };
         let term = chunk.last().map_or(self.base.term, |entry| entry.term);
         EntryId { index: before + chunk.len() as u64, term }
@@ -66,9 +69,9 @@ impl Log {
     /// chunk. Returns `None` if the entry is not after the base.
     fn position(&self, index: u64) -> Option<(usize, usize)> {
         let before = index.checked_sub(1).filter(|before| *before >= self.base.index)?;
-        let chunk = before / CHUNK - self.base.index / CHUNK;
-        let missing = if chunk == 0 { self.base.index % CHUNK } else { 0 };
-        let position = before % CHUNK - missing;
+        let chunk = before / CHUNK_ENTRIES - self.base.index / CHUNK_ENTRIES;
+        let missing = if chunk == 0 { self.base.index % CHUNK_ENTRIES } else { 0 };
+        let position = before % CHUNK_ENTRIES - missing;
         Some((usize::try_from(chunk).ok()?, usize::try_from(position).ok()?))
     }
 
@@ -94,7 +97,7 @@ impl Log {
 
     /// Appends an entry.
     pub fn push(&mut self, entry: Entry) {
-        let is_full = self.last().index.is_multiple_of(CHUNK);
+        let is_full = self.last().index.is_multiple_of(CHUNK_ENTRIES);
         match self.chunks.last_mut() {
             Some(chunk) if !is_full => Arc::make_mut(chunk).push(entry),
             _ => self.chunks.push(Arc::new([entry].into())),
@@ -181,20 +184,20 @@ impl Log {
         let there = (index..=end).filter_map(|index| self.entry(index));
         let mut room = bytes;
         let fits = |(place, entry): &(usize, &Entry)| {
-            let left = room.checked_sub(entry.content.weight());
+            let left = room.checked_sub(entry.content.payload_len());
             room = left.unwrap_or(0);
             left.is_some() || *place == 0
         };
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Returns the position before the longest suffix that ends at `index` and has at most `most`
-    /// entries and `bytes` payload bytes.
+    /// Returns the index before the longest sequence of entries that ends at `index` and has at
+    /// most `most` entries and `bytes` payload bytes.
     pub fn trailing_start(&self, index: u64, most: u64, bytes: usize) -> u64 {
         let first = index.saturating_sub(most).max(self.base.index);
         let mut room = bytes;
         let fits = |place: &u64| {
-            let left = self.entry(*place).and_then(|it| room.checked_sub(it.content.weight()));
+            let left = self.entry(*place).and_then(|it| room.checked_sub(it.content.payload_len()));
             room = left.unwrap_or(0);
             left.is_some()
         };
@@ -217,7 +220,7 @@ impl Log {
     }
 }
 
-/// Form of a log when it is serialized.
+/// Serialized form of a log.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Log")]

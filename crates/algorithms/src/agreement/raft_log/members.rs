@@ -5,10 +5,11 @@
 //! membership applies again.
 //!
 //! **Why a change preserves one leader per term and committed entries** (4.3). Between the old and
-//! the new membership lies a joint phase that needs a majority of each. A process that uses the old
-//! membership and one in the joint phase share an old voter. A process in the joint phase and one
-//! that uses the new membership share a new voter. The new membership takes effect only after the
-//! joint entry is committed. From then on no old majority elects a process that lacks it.
+//! the new membership lies a joint phase that needs a majority of each. A majority of the old
+//! membership and one of the joint phase share an old voter. A majority of the joint phase and one
+//! of the new membership share a new voter. The new membership takes effect only after the joint
+//! entry is committed. From then on no majority of the old membership elects a process that lacks
+//! this entry.
 //!
 //! New voters catch up first (4.2.1): they receive the log without being counted. A round of
 //! catching up ends when they have every entry that existed when it began. After a round shorter
@@ -26,8 +27,8 @@ use super::message::Message;
 use super::replication::Progress;
 use super::{Leadership, RaftLog, Role};
 
-/// Election timeouts after which a membership change is abandoned because a new voter has not
-/// caught up.
+/// Number of election timeouts after which a membership change is abandoned because a new voter has
+/// not caught up.
 const MAX_CHANGE_TIMEOUTS: u32 = 10;
 
 /// A membership and the entry that established it.
@@ -55,7 +56,7 @@ enum Stage {
         round_end: u64,
         /// True if an election timeout has passed during this round.
         is_slow: bool,
-        /// Remaining election timeouts before the change is abandoned.
+        /// Number of election timeouts that remain before the change is abandoned.
         timeouts_left: u32,
     },
     /// The joint entry, which needs a majority of the former and of the new voters, is in the log.
@@ -86,7 +87,7 @@ impl RaftLog {
         self.membership = self.membership_at(self.log.last().index);
     }
 
-    /// Returns the membership in effect at an index.
+    /// Returns the membership in effect at `index`.
     pub(super) fn membership_at(&self, index: u64) -> Membership {
         let membership_in = |at: u64| match &self.log.entry(at)?.content {
             Content::Members(members) => Some(Membership { at, members: Members::clone(members) }),
@@ -286,12 +287,13 @@ impl RaftLog {
 
     /// Returns true if this process votes and counts for a majority in the latest membership.
     pub(super) fn is_voter(&self) -> bool {
-        self.membership.members.count(self.group.me())
+        self.membership.members.is_voter(self.group.me())
     }
 
-    /// Returns the highest number that a majority of the voters has reached. `own` is the number of
-    /// this process, and `of` returns those of the others. During a joint phase, the majority of
-    /// both the former and the new voters must have reached it.
+    /// Returns the highest number that a majority of the voters has reached. `own` is the number
+    /// that this process has reached, and `of` returns the number that another process has reached.
+    /// During a joint phase, the returned number is one that a majority of the former voters and a
+    /// majority of the new voters have reached.
     pub(super) fn reached_by_quorum(&self, own: u64, of: impl Fn(ProcessId) -> u64) -> u64 {
         let besides = self.counted_non_voters();
         let number = |process| if process == self.group.me() { own } else { of(process) };

@@ -8,8 +8,8 @@ use tenure_core::service::log::{Entry, Members, Payload};
 
 use super::log::EntryId;
 
-/// Messages between processes. All but the first two and the last two carry the term of their
-/// sender.
+/// Messages between processes. All carry the term of their sender, except `RequestPreVote`,
+/// `PreVote`, `AskMembership` and `Removed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -171,9 +171,9 @@ pub enum Message {
 pub struct Piece {
     /// Last entry that the snapshot covers: `lastIndex`, `lastTerm`.
     pub last: EntryId,
-    /// Membership at that entry: `lastConfig`.
+    /// Membership at the last entry that the snapshot covers: `lastConfig`.
     pub members: Members,
-    /// Offset of these bytes in the snapshot.
+    /// Offset of `bytes` in the snapshot.
     pub offset: u64,
     /// Bytes of the piece: `data[]`.
     pub bytes: Payload,

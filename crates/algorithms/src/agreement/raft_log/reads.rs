@@ -4,9 +4,9 @@
 //! started after the read, and an entry of the leader's own term is committed. Every entry
 //! acknowledged before the read was committed by this leader or by a leader of an earlier term. No
 //! leader of a later term existed yet: one process of that majority, which still followed this
-//! leader, would have had to vote for it. So the entry is in this log (leader completeness). As it
-//! precedes a committed entry of the own term, it is known to be committed and was reported to the
-//! user.
+//! leader, would have had to vote for the later one. So the entry is in this log (leader
+//! completeness). As it precedes a committed entry of the own term, it is known to be committed and
+//! was reported to the user.
 //!
 //! Reads share rounds: reads that arrive during a round wait for the next one.
 

@@ -123,7 +123,7 @@ impl RaftLog {
             }
         }
         if stores {
-            fx.set_timer(Timer::Store, Delay::NONE);
+            fx.set_timer(Timer::Store, Delay::ZERO);
         }
     }
 
@@ -138,7 +138,7 @@ impl RaftLog {
     pub(super) fn append_as_leader(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
         if has_others && self.has(Switch::Together) {
-            fx.set_timer(Timer::Send, Delay::NONE);
+            fx.set_timer(Timer::Send, Delay::ZERO);
         }
         match has_others && self.has(Switch::Ahead) {
             true => self.append_unpersisted(entry, fx),
@@ -151,7 +151,7 @@ impl RaftLog {
         let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
         *ahead += 1;
         if *ahead == 1 && !self.config.variants.has(Switch::Together) {
-            fx.set_timer(Timer::Store, Delay::NONE);
+            fx.set_timer(Timer::Store, Delay::ZERO);
         }
         self.log.push(entry);
     }

@@ -28,8 +28,8 @@ impl RaftLog {
     }
 
     /// Returns the index from which to truncate the log after an append whose last entry is at
-    /// `end`. `conflict` is the index of its first conflicting entry. The log is truncated only at
-    /// a conflict.
+    /// `end`. `conflict` is the index of the append's first conflicting entry. By the correct rule
+    /// the log is truncated only at a conflict; `None` means that it is not truncated.
     pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
         if self.has(Switch::EagerTruncation) {
             return conflict.or(Some(end + 1));
@@ -69,7 +69,7 @@ impl RaftLog {
         self.log.has(last) || last.index <= self.commit
     }
 
-    /// Returns the membership to record in a snapshot.
+    /// Returns the membership to record in a snapshot that ends at `index`.
     pub(super) fn snapshot_members(&self, index: u64) -> Members {
         if self.has(Switch::ForgottenMembers) {
             return self.first_members();

@@ -24,7 +24,7 @@ pub struct Stable {
     /// Position up to which the first entries of the log are removed, because a snapshot covers
     /// them.
     pub(super) head: EntryId,
-    /// All entries after the head. In a change: the entries after those that are unchanged.
+    /// All entries after the head. In a change: all entries after the unchanged ones.
     pub(super) log: Log,
 }
 

@@ -25,7 +25,8 @@ use super::message::{Message, Piece};
 use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role};
 
-/// Upper bound on payload bytes of the entries retained before the end of a snapshot.
+/// Upper bound on payload bytes of the entries that a snapshot covers and that the log still
+/// retains.
 const TRAILING_BYTES: usize = 16 << 20;
 
 /// A snapshot: the state of the user's state machine after all entries up to `last`.
@@ -34,7 +35,7 @@ const TRAILING_BYTES: usize = 16 << 20;
 pub struct Snapshot {
     /// Last entry that the snapshot covers: `lastIndex`, `lastTerm`.
     pub last: EntryId,
-    /// Membership at that entry: `lastConfig`.
+    /// Membership at the last entry that the snapshot covers: `lastConfig`.
     pub members: Members,
     /// Serialized state of the user's state machine.
     pub state: Payload,

@@ -14,15 +14,16 @@ use crate::variants::{UnknownVariant, Variants, switches};
 pub struct Config {
     /// Configuration of the log.
     pub log: raft_log::Config,
-    /// Incarnation of this process. The incarnation may be the same after each restart if no two
-    /// commands of a user ever have the same ticket.
+    /// Incarnation of this process: a number that distinguishes it from earlier starts of the
+    /// process. It may be the same after each restart if no two commands of a user ever have the
+    /// same ticket.
     pub incarnation: u64,
     /// Mistakes that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Returns a correct configuration around a log.
+    /// Returns a configuration around that of a log, with incarnation 0 and without mistakes.
     pub fn around(log: raft_log::Config) -> Self {
         Config { log, incarnation: 0, variants: Variants::none() }
     }
@@ -33,7 +34,7 @@ impl Config {
     }
 }
 
-/// Returns the variants of the relayed log: the sound ones of the log, and its own.
+/// Returns the variants that the relayed log accepts: the sound variants of the log, and its own.
 pub(super) fn declared() -> Vec<Variant> {
     let of_log = Variants::<raft_log::Switch>::declared().into_iter();
     of_log.filter(|variant| variant.sound).chain(Variants::<Switch>::declared()).collect()

@@ -43,7 +43,7 @@ pub enum Message {
     Propose {
         /// The sender's view.
         view: View,
-        /// Members and ballot.
+        /// The proposed members, and the ballot.
         proposal: Proposal,
     },
     /// Accepts a proposal.

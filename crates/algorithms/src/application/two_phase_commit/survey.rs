@@ -44,8 +44,8 @@ impl Survey {
     }
 
     /// Returns each process that has voted yes on a transaction of a term before `before` and knows
-    /// no outcome. The last element is true to commit and false to abort. It is `None` if the
-    /// reports do not tell.
+    /// no outcome. The last element is the decision that follows from the reports: true to commit,
+    /// false to abort. It is `None` if no decision follows.
     pub(super) fn uncertain(&self, before: Term) -> Vec<(ProcessId, Transaction, Option<bool>)> {
         let mut uncertain = Vec::new();
         for (process, log) in &self.reports {

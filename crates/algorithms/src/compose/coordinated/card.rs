@@ -7,10 +7,10 @@ use tenure_core::{
     Service, Strategy, Topology,
 };
 
-use super::config::is_clocked;
+use super::config::has_lease;
 use super::{Config, Coordinated, Switch};
 use crate::Variants;
-use crate::mutex::EntryTimes;
+use crate::mutex::EntryDurations;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// Returns the card of the lock.
@@ -32,12 +32,12 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         };
         let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
         let of_lock = [Property::MutualExclusion, Property::Fencing];
-        if is_clocked(&election.clocked) {
-            election.clocked.extend(of_lock);
+        if has_lease(&election.timed_promises) {
+            election.timed_promises.extend(of_lock);
             let times = config.times;
             let tolerated = times.map_or(election.drift_ppm, |times| times.drift_ppm());
             election.drift_ppm = election.drift_ppm.min(tolerated);
-            election.timeouts.extend(times.iter().flat_map(EntryTimes::timeouts));
+            election.timeouts.extend(times.iter().flat_map(EntryDurations::timeouts));
             election.detection = Detection::EventuallyPerfect;
             election.variants.extend(Variants::<Switch>::declared());
         } else {
@@ -46,7 +46,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         }
         election.promises.push(Property::StarvationFreedom);
         sort(&mut election.promises);
-        sort(&mut election.clocked);
+        sort(&mut election.timed_promises);
         Card {
             name: format!("coordinated:{}", election.name),
             title: format!("ask the leader elected by {}", election.name),
@@ -64,7 +64,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
                 ..election.faults
             },
             knows: Knowledge::NON_UNIFORM,
-            messages: Cost::per_entry(formula, 0, Some(3)).zero_if_alone(size).in_part(),
+            messages: Cost::per_entry(formula, 0, Some(3)).zero_if_alone(size).incomplete(),
             theory: None,
             ..election
         }

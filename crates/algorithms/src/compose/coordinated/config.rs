@@ -2,7 +2,7 @@
 
 use tenure_core::{Algorithm, Delay, Election, Property};
 
-use crate::mutex::EntryTimes;
+use crate::mutex::EntryDurations;
 use crate::parameters::Parameters;
 use crate::variants::{UnknownVariant, Variants, switches};
 
@@ -12,11 +12,11 @@ pub struct Config<C> {
     /// Configuration of the election.
     pub election: C,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
-    pub times: Option<EntryTimes>,
+    pub times: Option<EntryDurations>,
 }
 
 impl<C> Config<C> {
-    /// Applies a function to the configuration of the election.
+    /// Replaces the configuration of the election by the result of `election`.
     pub(crate) fn map<D>(self, election: impl FnOnce(C) -> D) -> Config<D> {
         Config { election: election(self.election), times: self.times }
     }
@@ -49,20 +49,21 @@ pub(crate) fn configured<E: Election + Algorithm>(
     parameters: &Parameters,
 ) -> Result<Config<E::Config>, UnknownVariant> {
     let card = E::card(&election, parameters.size);
-    if !is_clocked(&card.clocked) {
+    if !has_lease(&card.timed_promises) {
         variants.expect_none(card.variants.iter().map(|variant| variant.name))?;
         return Ok(Config { election, times: None });
     }
-    let plain = EntryTimes::of(parameters);
+    let plain = EntryDurations::of(parameters);
     let times = match variants.has(Switch::GivenAtOnce) {
-        true => EntryTimes { expiry: Delay::ticks(0), ..plain },
+        true => EntryDurations { expiry: Delay::ticks(0), ..plain },
         false => plain,
     };
     let never_expires = variants.has(Switch::HolderStays);
     Ok(Config { election, times: (!never_expires).then_some(times) })
 }
 
-/// Returns true if the leader of an election has a lease.
-pub(super) fn is_clocked(clocked: &[Property]) -> bool {
-    clocked.contains(&Property::OneLeaderAtATime)
+/// Returns true if an election with these timed promises gives its leader a lease: it promises one
+/// leader at a time.
+pub(super) fn has_lease(timed_promises: &[Property]) -> bool {
+    timed_promises.contains(&Property::OneLeaderAtATime)
 }

@@ -50,8 +50,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Handles the suspicion of a peer. Its claims to the lock are dropped immediately, or when it
-    /// must have left the critical section.
+    /// Handles the suspicion of a peer. Its claims to the lock are dropped immediately or, if
+    /// entries expire, when the peer must have left the critical section.
     pub(super) fn on_suspect(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {

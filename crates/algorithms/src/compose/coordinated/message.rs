@@ -49,7 +49,7 @@ pub enum Message<E> {
         term: Term,
         /// State of the sender's request.
         status: ClientStatus,
-        /// Number of the latest renewal request; 0 if there is none.
+        /// Number of the sender's latest renewal request; 0 if there is none.
         round: u64,
     },
 }

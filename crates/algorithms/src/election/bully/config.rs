@@ -12,11 +12,12 @@ use crate::parameters::{Configured, Parameters};
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Distinct ranks, by process.
+    /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
     /// *T*: at least two message delays and a step.
     pub answer: Delay,
-    /// *T1*: at least T for every higher process, on the slowest clock, and a message delay.
+    /// *T1*: at least the sum of a message delay and, for each higher process, T on the slowest
+    /// clock.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

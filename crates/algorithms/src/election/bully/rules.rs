@@ -59,17 +59,17 @@ impl Rules {
 
     /// Returns true if an election message makes its receiver start an election. `is_free` is true
     /// if the receiver has none in progress.
-    pub(super) fn starts(self, is_free: bool) -> bool {
+    pub(super) fn starts_election(self, is_free: bool) -> bool {
         is_free || self.0.has(Switch::LiteralRestart)
     }
 
-    /// Returns true if the announcement of a leader is accepted. Only a leader that outranks this
-    /// process is accepted.
-    pub(super) fn believes(self, outranks_me: bool) -> bool {
+    /// Returns true if the announcement of a leader is accepted. By the correct rule, this process
+    /// accepts only a leader that outranks it.
+    pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(Switch::AcceptLower)
     }
 
-    /// Returns true if the announcement of a lower process starts an election.
+    /// Returns true if the announcement of a lower process makes this process start an election.
     pub(super) fn challenges_lower(self) -> bool {
         !self.0.has(Switch::IgnoreLower)
     }
@@ -89,17 +89,17 @@ impl Rules {
 impl Rules {
     /// Returns the number of the term that follows the term `number`. Without terms the number
     /// stays the same.
-    pub(super) fn after(self, number: u64) -> u64 {
+    pub(super) fn next_number(self, number: u64) -> u64 {
         if self.has_terms() { number + 1 } else { number }
     }
 
     /// Returns the number to save. It is 0 with the variant that forgets the number across a crash.
-    pub(super) fn saved(self, number: u64) -> u64 {
+    pub(super) fn saved_number(self, number: u64) -> u64 {
         if self.0.has(Switch::ForgottenNumber) { 0 } else { number }
     }
 
     /// Returns the number that messages carry for `number`. It is 0 without terms.
-    pub(super) fn carried(self, number: u64) -> u64 {
+    pub(super) fn sent_number(self, number: u64) -> u64 {
         if self.has_terms() { number } else { 0 }
     }
 
@@ -109,8 +109,8 @@ impl Rules {
         term < announced && self.has_terms()
     }
 
-    /// Returns true if `number`, the highest known to a process, is not below the number of its own
-    /// announcement. Always false without terms.
+    /// Returns true if `number`, the highest number known to another process, is at least
+    /// `announced`, the number that this process has announced. Always false without terms.
     pub(super) fn overtakes(self, number: u64, announced: u64) -> bool {
         number >= announced && self.has_terms()
     }

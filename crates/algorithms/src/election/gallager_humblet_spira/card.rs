@@ -8,13 +8,14 @@ use tenure_core::{Algorithm, Card, Cost, Faults, Knowledge, Order, Property};
 use super::{Config, GallagerHumbletSpira, Switch};
 use crate::Variants;
 
-/// Returns the bounds of the paper on messages for the tree, and of the announcement.
+/// Returns the minimum and the maximum number of messages. They are the bounds for the tree,
+/// derived below, plus the N − 2 messages of the announcement.
 ///
-/// An edge is rejected at most once, by two messages, and the last core never. At each level a
-/// process receives at most one Initiate and one Accept, and sends at most one accepted Test, one
-/// Report, and one Change-root or Connect. At level 0 it sends at most one Connect, and at the last
-/// level it receives one Initiate and sends one Report. So there are at most
-/// 2(E − 1) + N + 5N(⌊log₂N⌋ − 1) + 2N messages.
+/// An edge is rejected at most once, by two messages, and the last core is never rejected. At each
+/// level a process receives at most one Initiate and one Accept, and sends at most one accepted
+/// Test, one Report, and one Change-root or Connect. At level 0 it sends at most one Connect, and
+/// at the last level it receives one Initiate and sends one Report. So there are at most 2(E − 1) +
+/// N + 5N(⌊log₂N⌋ − 1) + 2N messages.
 ///
 /// The N − 1 edges of the tree carry a Connect, the core two. Both ends reject every other edge.
 /// All processes take part in the last level. So there are at least N + 2(E − (N − 1)) + 2N.
@@ -49,7 +50,7 @@ impl Algorithm for GallagerHumbletSpira {
         .on_graph(Arc::clone(&config.graph))
     }
 
-    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+    fn predicted_messages(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let (edges, n) = (config.graph.edge_count() as u64, u64::from(size));
         Some(match size {
             1 => Prediction::new(Precision::Exact, 0),

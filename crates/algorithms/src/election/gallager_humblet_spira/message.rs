@@ -73,14 +73,14 @@ pub enum Message {
     Reject,
     /// Reports the lightest edge that leaves the fragment from the sender's side of the tree.
     Report {
-        /// Weight of that edge, if there is one.
+        /// Weight of the lightest leaving edge on the sender's side, if there is one.
         best: Best,
     },
     /// The best edge of the fragment lies in the receiver's subtree, so the root moves there.
     ChangeRoot,
     /// Announces the leader. This message is not part of the paper.
     Elected {
-        /// The end of the core with the larger identity.
+        /// The leader: the end of the core with the larger identity.
         leader: ProcessId,
     },
 }

@@ -33,12 +33,13 @@ impl Rules {
         Weight { value, ends: ends.filter(|_| !self.0.has(Switch::SameWeights)) }
     }
 
-    /// Returns true if a fragment of level `theirs` that connects is absorbed at level `ours`.
+    /// Returns true if a fragment of level `theirs` that connects is absorbed by a fragment of
+    /// level `ours`.
     pub(super) fn absorbs(self, theirs: u32, ours: u32) -> bool {
         theirs < ours || self.0.has(Switch::AbsorbAnyLevel) && theirs == ours && ours > 0
     }
 
-    /// Returns true if a Test of level `theirs` waits at level `ours`.
+    /// Returns true if a Test of level `theirs` waits at a process of level `ours`.
     pub(super) fn postpones_test(self, theirs: u32, ours: u32) -> bool {
         theirs > ours && !self.0.has(Switch::NoWait)
     }

@@ -64,15 +64,16 @@ impl Algorithm for Invitation {
         }
     }
 
-    /// Each other process is asked, answers, is invited, accepts, and is notified when the group
-    /// is ready. A later election in the same group needs only the last three.
-    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+    /// Returns 5(N − 1) for a first election: each other process is asked, answers, is invited,
+    /// accepts, and is notified when the group is ready. A later election in the same group needs
+    /// only the last three messages.
+    fn predicted_messages(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let is_first = matches!(scene, WorkloadKind::OneStarts(_));
         let least = Prediction::new(Precision::Least, 5 * (u64::from(size) - 1));
         is_first.then_some(least)
     }
 
-    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+    fn with_ranks(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
     }
 

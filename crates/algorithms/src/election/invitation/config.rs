@@ -18,19 +18,20 @@ pub(super) const READY: &str = "ready";
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Distinct ranks, by process. A higher rank invites sooner.
+    /// Ranks of the processes, by index. All are distinct. A process of higher rank invites sooner.
     pub ranks: Arc<[Rank]>,
     /// Interval at which a coordinator looks for other groups: longer than any process waits before
     /// it invites, so that one check ends before the next.
     pub check: Delay,
     /// Time between finding a group and inviting it, for the highest rank. Each lower rank waits
-    /// this much longer. Longer than two messages, so that all other groups are found, and that the
-    /// invitation of a higher rank arrives first.
+    /// this much longer than the next higher one. The time is longer than two messages take, so
+    /// that all other groups are found, and that the invitation of a higher rank arrives first.
     pub merge: Delay,
-    /// Time for which an inviting process waits for acceptances: an invitation, its forwarding, and
-    /// the answer.
+    /// Time for which an inviting process waits for acceptances. It is long enough for three
+    /// messages: the invitation, its forwarding to a member, and the member's acceptance.
     pub accept: Delay,
-    /// Time within which a group becomes ready for a process that has accepted.
+    /// Time for which a process that has accepted waits for the group to become ready. Then it
+    /// forms a group of its own.
     pub ready: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

@@ -12,7 +12,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// "I coordinate a group." The other answer is not sent.
+    /// "I coordinate a group." A process that coordinates no group does not answer.
     Coordinator {
         /// Highest number that the sender knows.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -38,7 +38,7 @@ pub enum Message {
         /// The group that the sender follows.
         group: Term,
     },
-    /// "I do not lead this group." The other answer is not sent.
+    /// "I do not lead this group." A process that leads the group does not answer.
     NotThere {
         /// The group that the receiver asked for.
         group: Term,

@@ -27,7 +27,7 @@ impl Algorithm for Raft {
             messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None)
                 .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
-            clocked: [Property::OneLeaderAtATime].into(),
+            timed_promises: [Property::OneLeaderAtATime].into(),
             drift_ppm: drift::tolerated(lease.max + heartbeat.max, election.min),
             timeouts: vec![
                 Timeout::new(ELECTION, ELECTION_DESCRIPTION, election),

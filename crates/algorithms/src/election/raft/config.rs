@@ -29,32 +29,33 @@ pub struct Config {
     /// heartbeat interval is shorter than the election timeout, by more than clocks drift.
     pub lease: Delay,
     /// Modulus of the heartbeat numbers. A response that is delayed by that many heartbeats would
-    /// be mistaken for a response to the current one.
-    pub rounds: u64,
+    /// be mistaken for a response to the current heartbeat.
+    pub heartbeat_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Returns timeouts for a group of `size` processes whose messages take at most `delay` ticks:
-    /// twelve delays, and four more per process so that two rarely time out together. A leader
-    /// survives one unanswered heartbeat. Heartbeat and lease last 11 delays, which tolerates a
-    /// clock drift of 4 %.
+    /// Returns timeouts for a group of `size` processes whose messages take at most `delay` ticks.
+    /// The election timeout is at least twelve delays. Its range is four delays per process, so
+    /// that two processes rarely time out together. A leader survives one unanswered heartbeat.
+    /// Heartbeat and lease last 11 delays, which tolerates a clock drift of 4 %.
     pub fn plain(size: u32, delay: u64) -> Self {
         let min = 12 * delay;
         Config {
             election: Delay { min, max: min + 4 * delay * u64::from(size) },
             heartbeat: Delay::ticks(3 * delay),
             lease: Delay::ticks(8 * delay),
-            rounds: Term::NUMBERS,
+            heartbeat_modulus: Term::NUMBER_LIMIT,
             variants: Variants::none(),
         }
     }
 }
 
 impl Config {
-    /// Returns the configuration for the parameters. The shortest election timeout, on the fastest
-    /// clock, is longer than lease and heartbeat interval together on the slowest clock.
+    /// Returns the configuration for the parameters, without variants. The shortest election
+    /// timeout, on the fastest clock, is longer than lease and heartbeat interval together on the
+    /// slowest clock.
     pub(crate) fn timed(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);
@@ -70,8 +71,8 @@ impl Config {
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let Config { election, heartbeat, lease, .. } = Config::timed(parameters);
-        let (rounds, variants) = (parameters.rounds, parameters.variants()?);
-        Ok(Config { election, heartbeat, lease, rounds, variants })
+        let (heartbeat_modulus, variants) = (parameters.number_modulus, parameters.variants()?);
+        Ok(Config { election, heartbeat, lease, heartbeat_modulus, variants })
     }
 }
 

@@ -45,7 +45,7 @@ pub enum Message {
         number: u64,
         /// Attempt that holds the lock.
         holder: Attempt,
-        /// Number of the grant by which that attempt holds the lock.
+        /// Number of the grant by which the attempt `holder` holds the lock.
         count: u64,
     },
     /// Releases the lock, or withdraws the request.

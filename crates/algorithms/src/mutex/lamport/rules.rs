@@ -80,7 +80,8 @@ impl Rules {
     /// Returns true if this process replies to the request `theirs`. `ours` is its own waiting
     /// request, if any.
     pub(super) fn replies(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
-        // A larger own request, which its process has or will receive, serves as a reply.
+        // If this process's own request is larger, it serves as a reply: the peer has received it,
+        // or will receive it.
         let is_implied =
             self.0.has(Switch::SuppressedReplies) && ours.is_some_and(|ours| ours > theirs);
         !is_implied

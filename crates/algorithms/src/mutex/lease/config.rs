@@ -5,7 +5,7 @@ use tenure_core::{Delay, ProcessId};
 use super::Switch::{Impatient, NoMargin};
 use crate::Variants;
 use crate::catalogue_error::CatalogueError;
-use crate::mutex::EntryTimes;
+use crate::mutex::EntryDurations;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
@@ -15,7 +15,7 @@ pub struct Config {
     /// The process that grants the leases.
     pub grantor: ProcessId,
     /// Durations of leases and grants, and the renewal interval.
-    pub times: EntryTimes,
+    pub times: EntryDurations,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
@@ -24,19 +24,19 @@ impl Config {
     /// Returns a configuration in which the first process grants and messages take at most `delay`
     /// ticks.
     pub fn plain(delay: u64) -> Self {
-        let (grantor, times) = (ProcessId(0), EntryTimes::plain(delay));
+        let (grantor, times) = (ProcessId(0), EntryDurations::plain(delay));
         Config { grantor, times, variants: Variants::none() }
     }
 
-    /// Returns the time for which a process considers itself inside, from its request.
+    /// Returns the time for which a process considers itself inside, measured from its request.
     pub(super) fn lease_duration(&self) -> Delay {
-        let EntryTimes { lease, expiry, .. } = self.times;
+        let EntryDurations { lease, expiry, .. } = self.times;
         if self.variants.has(NoMargin) { expiry } else { lease }
     }
 
-    /// Returns the time for which the grantor reserves the lock, from its grant.
+    /// Returns the time for which the grantor reserves the lock, measured from its grant.
     pub(super) fn grant_duration(&self) -> Delay {
-        let EntryTimes { expiry, renewal, .. } = self.times;
+        let EntryDurations { expiry, renewal, .. } = self.times;
         if self.variants.has(Impatient) { renewal } else { expiry }
     }
 }
@@ -48,9 +48,9 @@ const MAX_LATE_ROUNDS: u64 = 1;
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (grantor, variants) = (parameters.coordinator, parameters.variants()?);
-        let times = EntryTimes::of(parameters);
-        let rounds = times.rounds.max(MAX_LATE_ROUNDS + 1);
-        Ok(Config { grantor, times: EntryTimes { rounds, ..times }, variants })
+        let times = EntryDurations::of(parameters);
+        let request_modulus = times.request_modulus.max(MAX_LATE_ROUNDS + 1);
+        Ok(Config { grantor, times: EntryDurations { request_modulus, ..times }, variants })
     }
 }
 

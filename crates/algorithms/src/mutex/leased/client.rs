@@ -20,18 +20,18 @@ impl<L: LockKind> LockClient<L> {
     pub(super) fn start_session(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
         self.ticket = ticket;
         let base = self.config.base();
-        let mut session = Session::new(base.rounds);
+        let mut session = Session::new(base.renewal_modulus);
         let actions = session.renew(&base.times);
         self.claim = Some(Claim { session, waiter: Waiter::new(), counted: L::Counted::default() });
         self.execute_session(actions, fx);
     }
 
-    /// Returns the claim of this process if it has this ticket.
+    /// Returns the claim of this process if the claim has this ticket.
     pub(super) fn claim_of(&mut self, ticket: L::Ticket) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| ticket == self.ticket)
     }
 
-    /// Returns the claim of this process if it belongs to this session.
+    /// Returns the claim of this process if the claim belongs to this session.
     pub(super) fn claim_in(&mut self, session: Ticket) -> Option<&mut Claim<L>> {
         self.claim.as_mut().filter(|_| session == self.ticket.session())
     }

@@ -10,7 +10,7 @@ use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// Number of parts of a lease. After each part, the service commits the time that remains.
-pub(super) const PARTS: u64 = 2;
+pub(super) const LEASE_PARTS: u64 = 2;
 
 /// Names of the timeouts on the command line.
 const TTL: &str = "session-ttl";
@@ -29,11 +29,11 @@ pub struct Config {
     pub times: SessionTimes,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
-    /// Time until the service changes its leader, from its start and from the end of each part of a
-    /// lease.
+    /// Time until the service changes its leader, counted from the start of each leader's term and
+    /// again from the end of each part of a lease.
     pub change: Delay,
     /// Modulus of the renewal numbers.
-    pub rounds: u64,
+    pub renewal_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
@@ -52,7 +52,7 @@ impl Config {
             },
             commit: Delay { min: 0, max: delay },
             change: Delay { min: 4 * delay, max: 6 * delay },
-            rounds: tenure_core::Term::NUMBERS,
+            renewal_modulus: tenure_core::Term::NUMBER_LIMIT,
             variants: Variants::none(),
         }
     }
@@ -72,7 +72,7 @@ impl Config {
 
     /// Returns the duration of this many parts of a lease.
     pub(super) fn parts(&self, parts: u64) -> Delay {
-        Delay::ticks(parts * self.times.ttl / PARTS)
+        Delay::ticks(parts * self.times.ttl / LEASE_PARTS)
     }
 }
 
@@ -85,14 +85,14 @@ impl Configured for Config {
             times: times(parameters, plain.times)?,
             commit: parameters.timeout(COMMIT, plain.commit),
             change: parameters.timeout(CHANGE, plain.change),
-            rounds: parameters.rounds,
+            renewal_modulus: parameters.number_modulus,
             variants,
         })
     }
 }
 
-/// Returns durations for the parameters. The lease on the fastest clock lasts longer than a client
-/// on the slowest clock relies on it.
+/// Returns the durations that the user has set, and `plain` ones otherwise. The lease on the
+/// fastest clock lasts longer than a client on the slowest clock relies on it.
 fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
     let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
         Delay { min, max } if min == max => Ok(max),

@@ -30,7 +30,7 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Ticket: ClaimTicket;
     /// Keys for which a claim waits.
     type Blockers: Blockers;
-    /// Releases that a waiter has counted. Only a mistake needs this.
+    /// Number of releases that a waiter has counted. Only a variant with a mistake counts them.
     type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of sessions.
@@ -40,17 +40,18 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// the command that ends the session.
     fn first_claim(&self, command: &Self::Command, session: Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the claim that a process makes in the same session after `ticket` was granted.
-    /// `None` if the process needs no further claim.
+    /// Returns the claim that the process `at` makes in the same session after `ticket` was
+    /// granted. `None` if the process needs no further claim.
     fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the event after the last claim was granted, with the fencing token of that claim.
+    /// Returns the event that informs the user of the entry, after the last claim was granted.
+    /// `fence` is the fencing token of that claim.
     fn entered(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
 
-    /// Returns the event at the end of a session.
+    /// Returns the event that informs the user of the exit, at the end of a session.
     fn exited() -> Self::Event;
 
-    /// Returns the command that puts the key of a claim into its queue.
+    /// Returns the command that puts the key of a claim of process `at` into its queue.
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
     /// Returns the keys for which the claim of a process waits, among those created before
@@ -68,15 +69,16 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// count.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
-    /// Returns true if the claim of a process that waits for a released claim alone holds the lock
-    /// at once.
+    /// Returns true if `waiting`, a claim that waits only for the claim `released`, holds the lock
+    /// as soon as `released` ends.
     fn takes_over(
         &self,
         waiting: (ProcessId, &Self::Ticket),
         released: (ProcessId, &Self::Ticket),
     ) -> bool;
 
-    /// Handles the deletion of a key for which a claim waits.
+    /// Handles the deletion of a key for which a claim waits. Returns the next action of the
+    /// waiter, if any.
     fn on_deleted(
         &self,
         _ticket: &Self::Ticket,
@@ -96,17 +98,17 @@ pub trait ClaimTicket:
     /// Returns the ticket of the session.
     fn session(&self) -> Ticket;
 
-    /// Returns the first claim for the same request in another session.
+    /// Returns the ticket of the first claim for the same request in `session`.
     #[must_use]
     fn in_session(self, session: Ticket) -> Self;
 }
 
 /// Keys for which a claim waits, at least one. Each is identified by its lease.
 pub trait Blockers: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static {
-    /// Returns true if the key of a lease is among them.
+    /// Returns true if one of the keys has this lease.
     fn contains(&self, lease: u64) -> bool;
 
-    /// Returns the lease of the key if there is no other.
+    /// Returns the lease of the key if there is exactly one key.
     fn only(&self) -> Option<u64>;
 }
 
@@ -188,7 +190,7 @@ impl LockKind for Config {
 }
 
 /// Returns the range of the keys below a name that were created before `revision`, from the last
-/// one to the first one, in the state at the revision `at`. `None` if there can be none.
+/// one to the first one, in the state at the revision `at`. `None` if no such key can exist.
 pub(crate) fn older_keys(name: &[u8], revision: u64, at: u64) -> Option<Range> {
     Some(Range {
         revision: at,

@@ -15,41 +15,41 @@ use tenure_core::{Label, Labelled, Layer};
 pub enum Message<T, K> {
     /// Requests a lease for a new session.
     Open {
-        /// Ticket of the claim.
+        /// Ticket of the sender's claim.
         ticket: T,
         /// Number of the request. Renewals continue this numbering.
         round: u64,
     },
     /// Renews a lease.
     Renew {
-        /// Ticket of the claim.
+        /// Ticket of the sender's claim.
         ticket: T,
         /// Number of the renewal request.
         round: u64,
     },
     /// The lease is valid for its duration, measured from the request.
     Alive {
-        /// Ticket of the claim.
+        /// Ticket of the receiver's claim.
         ticket: T,
         /// Number of the request that this response answers.
         round: u64,
     },
     /// The service knows no lease for this session: it has expired or was released.
     Gone {
-        /// Ticket of the claim.
+        /// Ticket of the receiver's claim.
         ticket: T,
     },
     /// Queues the sender's key if it is missing, and asks for the next key ahead of it. If `at`
     /// names a past revision, the message queues nothing.
     Look {
-        /// Ticket of the claim.
+        /// Ticket of the sender's claim.
         ticket: T,
         /// The revision to read; 0 for the latest.
         at: u64,
     },
     /// Place of the receiver's key in the queue, in response to a `Look`.
     Place {
-        /// Ticket of the claim.
+        /// Ticket of the receiver's claim.
         ticket: T,
         /// Revision of the store that the response describes.
         revision: u64,
@@ -62,9 +62,9 @@ pub enum Message<T, K> {
     },
     /// Asks the service to report when one of the keys is deleted.
     Watch {
-        /// Ticket of the claim.
+        /// Ticket of the sender's claim.
         ticket: T,
-        /// The keys, each identified by its lease.
+        /// The keys to watch, each identified by its lease.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
         /// First revision at which a deletion is reported. If it is 0, only deletions after the
@@ -73,9 +73,9 @@ pub enum Message<T, K> {
     },
     /// Reports that a watched key was deleted.
     Deleted {
-        /// Ticket of the claim.
+        /// Ticket of the receiver's claim.
         ticket: T,
-        /// The keys, each identified by its lease.
+        /// The watched keys, each identified by its lease. At least one was deleted.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
         /// Revision of the deletion, or a later one.
@@ -83,7 +83,7 @@ pub enum Message<T, K> {
     },
     /// The sender no longer needs its lease, which the service ends.
     Release {
-        /// Ticket of the claim.
+        /// Ticket of the sender's claim.
         ticket: T,
         /// True if the sender was inside.
         was_inside: bool,
@@ -91,9 +91,9 @@ pub enum Message<T, K> {
     /// Grants the lock early: the owner of the next key ahead has left, and the end of its lease is
     /// not yet committed.
     Released {
-        /// Ticket of the claim.
+        /// Ticket of the receiver's claim.
         ticket: T,
-        /// The key of that owner, identified by its lease.
+        /// Key of the owner that has left, identified by its lease.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
     },

@@ -1,6 +1,6 @@
 //! Rules on which the proof relies, each with the variants that break it.
 
-use super::config::{PARTS, Switch};
+use super::config::{LEASE_PARTS, Switch};
 use super::{LockClient, LockKind};
 
 impl<L: LockKind> LockClient<L> {
@@ -40,7 +40,7 @@ impl<L: LockKind> LockClient<L> {
     /// Returns the number of lease parts that a new leader waits for, if `left` parts were recorded
     /// as remaining.
     pub(super) fn remaining_after_failover(&self, left: u64) -> u64 {
-        if self.has(Switch::TtlJumpsBack) { PARTS } else { left.clamp(1, PARTS) }
+        if self.has(Switch::TtlJumpsBack) { LEASE_PARTS } else { left.clamp(1, LEASE_PARTS) }
     }
 
     /// Returns the first revision that a watch covers. `from` is the correct one: the watcher has

@@ -14,7 +14,7 @@ use tenure_store::{
     Range, Span, Store, claim_key,
 };
 
-use super::config::PARTS;
+use super::config::LEASE_PARTS;
 use super::{Blockers, ClaimTicket, LockClient, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
@@ -38,7 +38,7 @@ pub(super) struct Service<L: LockKind> {
 }
 
 /// Returns an empty store. Stores count leases in seconds; in this model, one second is one of the
-/// [`PARTS`] of a lease.
+/// [`LEASE_PARTS`] of a lease.
 pub(super) fn empty() -> Store {
     Store::new(Limits {
         max_events: 1000,
@@ -106,20 +106,22 @@ impl<L: LockKind> LockClient<L> {
             service.store.leases().map(|(lease, value)| (lease, value.left)).collect();
         for (lease, left) in leases {
             let left = self.remaining_after_failover(left);
-            let part =
-                self.service.as_mut().and_then(|it| it.lessor.set_remaining(lease, left, PARTS));
+            let part = self
+                .service
+                .as_mut()
+                .and_then(|it| it.lessor.set_remaining(lease, left, LEASE_PARTS));
             self.set_part_timer(lease, part, fx);
         }
     }
 
     /// Changes the leader of the service.
     pub(super) fn change_leader(&mut self, fx: &mut impl Effects<Self>) {
-        let rounds = self.config.base().rounds;
+        let modulus = self.config.base().renewal_modulus;
         let Some(service) = &mut self.service else { return };
         let store = service.store.clone();
         let ends = core::mem::take(&mut service.ends);
         ends.into_keys().for_each(|lease| fx.cancel_timer(Timer::Commit(lease)));
-        let mut next = Service::of(store, (service.term + 1) % rounds.max(1));
+        let mut next = Service::of(store, (service.term + 1) % modulus.max(1));
         next.store.reset_index();
         next.has_former_leader = true;
         // Each change may delay the end of a lease by one part.
@@ -139,8 +141,8 @@ impl<L: LockKind> LockClient<L> {
             let lessor = &mut service.lessor;
             match change {
                 LeaseChange::Remaining { lease, seconds } => {
-                    let part = lessor.set_remaining(lease, seconds, PARTS);
-                    if seconds == PARTS {
+                    let part = lessor.set_remaining(lease, seconds, LEASE_PARTS);
+                    if seconds == LEASE_PARTS {
                         service.started.remove(&lease);
                     }
                     self.set_part_timer(lease, part, fx);
@@ -192,7 +194,7 @@ impl<L: LockKind> LockClient<L> {
         if known {
             return self.on_renew(from, ticket, round, fx);
         }
-        self.commit(Command::Grant { lease, ttl: PARTS }, fx);
+        self.commit(Command::Grant { lease, ttl: LEASE_PARTS }, fx);
         self.send(from, Message::Alive { ticket, round }, fx);
     }
 
@@ -291,8 +293,8 @@ impl<L: LockKind> LockClient<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Grants the lock to the processes that wait only for one that has left, and can take over
-    /// from it. The end of the previous lease is committed later.
+    /// Grants the lock to the processes that wait only for a process that has left, and can take
+    /// over from that process. The end of its lease is committed later.
     fn release_early(
         &mut self,
         from: ProcessId,
@@ -331,7 +333,7 @@ impl<L: LockKind> LockClient<L> {
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);
-        if service.started.get(&lease).is_some_and(|parts| *parts > PARTS) {
+        if service.started.get(&lease).is_some_and(|parts| *parts > LEASE_PARTS) {
             return;
         }
         let renewal_index = service.store.lease(lease).map_or(0, |lease| lease.renewal_index);

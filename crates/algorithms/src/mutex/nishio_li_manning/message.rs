@@ -14,7 +14,7 @@ pub struct Token {
     pub(super) generation: Term,
     /// Number of entries in this generation.
     pub(super) entries: u64,
-    /// `LN`: number of the last served request, by process.
+    /// `LN`: for each process, the number of its last served request.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub(super) served: Vec<u64>,
     /// `Q`: processes that receive the token next, in order.
@@ -36,7 +36,7 @@ pub enum Message {
         token: Box<Token>,
     },
     /// Informs the receiver, the process that makes tokens, that the token of this generation may
-    /// be lost. Also informs a process of a generation newer than that of its token.
+    /// be lost. Also informs a process that a generation newer than that of its token exists.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,

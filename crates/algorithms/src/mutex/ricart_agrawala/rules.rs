@@ -51,7 +51,7 @@ impl Rules {
         Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Advances the clock beyond that of a received request.
+    /// Advances the clock beyond the clock of a received request.
     #[inline]
     pub(super) fn observe(self, clock: &mut LamportClock, request: Timestamp) {
         if !self.0.has(Switch::NoClockOnRequest) {

@@ -30,8 +30,8 @@ fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// A process that compacts its log late is still notified at the next multiple. So the processes do
-/// not all take snapshots at the same time.
+/// Each process is asked for snapshots at its own multiples of the interval, even after it has
+/// compacted its log late. So the processes do not all take snapshots at the same time.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, Order::Reordered, |group| Config {
@@ -132,7 +132,7 @@ fn snapshot_keeps_matching_entries() {
         let log = cluster.process(p(3)).expect("it is up").log();
         assert_eq!(log.last().index, kept, "{switches:?}");
     }
-    // Another history is discarded.
+    // A log with another history is discarded.
     let mut cluster = cluster(3, &[]);
     give_log(&mut cluster, 3, &[1, 1, 2, 2, 2]);
     let members = Members::of(ProcessSet::first(3));

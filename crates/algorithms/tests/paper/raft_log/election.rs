@@ -132,7 +132,7 @@ fn leader_has_saved_its_vote() {
     cluster.fire(p(1), Timer::Election);
     let stands = cluster.process(p(1)).expect("it is up").highest_term();
     assert_eq!(stands, 2, "never again in the term in which it led");
-    // The others have its first entry, which it sent before persisting it.
+    // P2 and P3 have the first entry of P1, which P1 sent before persisting it.
     assert_eq!(next_leader_events(&mut cluster, 0), []);
     cluster.fire(p(2), Timer::Election);
     assert_eq!(next_leader_events(&mut cluster, 0), [(2, Event::Leading { term: 3 })]);

@@ -18,7 +18,7 @@ fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
         let Some(link) = links.into_iter().find(|link| !cluster.queue(*link).is_empty()) else {
             return;
         };
-        cluster.pass(link, 0);
+        cluster.deliver_at(link, 0);
     }
 }
 

@@ -48,7 +48,7 @@ fn newcomer_catches_up_before_joint_phase() {
 #[test]
 fn joint_phase_needs_both_majorities() {
     let mut cluster = newcomer(5, &[Switch::NoCatchUp]);
-    // P1 to P4 before, P1, P2 and P5 after it.
+    // The members are P1 to P4 before the change, and P1, P2 and P5 after it.
     change(&mut cluster, 1, "1,2,5");
     assert_eq!(members(&cluster, 1), "P1,P2,P5 instead of P1,P2,P3,P4");
     let commits_with = |cluster: &mut TestCluster<RaftLog>, voter| {
@@ -66,7 +66,7 @@ fn joint_phase_needs_both_majorities() {
 fn truncated_change_restores_previous_members() {
     let mut cluster = newcomer(4, &[Switch::NoPreVote, Switch::NoCatchUp]);
     change(&mut cluster, 1, "1,2,4");
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(members(&cluster, 2), "P1,P2,P4 instead of P1,P2,P3");
     let entries = of_terms(&[2]);
     let prev = EntryId { index: 1, term: 1 };

@@ -1,5 +1,5 @@
-//! When a leader sends, writes and announces: before its own write (10.2.1), several entries
-//! together, and immediately.
+//! The moments at which a leader sends entries, writes them, and announces commits: before its own
+//! write (10.2.1), several entries together, and immediately.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};
@@ -39,7 +39,7 @@ fn announcement_commits_only_matching_entries() {
     };
     assert_eq!(announce(&mut cluster, 1, 2, 1), 1, "it lacks that entry");
     append(&mut cluster, 1, 1);
-    cluster.pass((p(1), p(2)), 0);
+    cluster.deliver_at((p(1), p(2)), 0);
     assert_eq!(commit_index(&cluster, 2), 1, "the announcement covers one entry");
     assert_eq!(announce(&mut cluster, 2, 2, 2), 1, "its entry there is of another term");
     assert_eq!(announce(&mut cluster, 2, 2, 1), 2);
@@ -145,12 +145,12 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
     cluster.fire(p(1), Timer::Heartbeat);
     let heartbeats =
         cluster.queue(to).iter().position(|it| matches!(it, Message::Heartbeat { .. }));
-    cluster.pass(to, heartbeats.expect("it has not answered"));
+    cluster.deliver_at(to, heartbeats.expect("it has not answered"));
     let answers = cluster.queue(back);
     let answer = answers.last().expect("it responds at once");
     assert!(matches!(answer, Message::HeartbeatResponse { .. }), "{answer:?}");
     assert!(!RaftLog::requires_save(answer));
-    cluster.pass(back, 0);
+    cluster.deliver_at(back, 0);
     cluster.take_events();
     cluster.fire(p(1), Timer::Election);
     assert_eq!(events(&mut cluster), [], "a majority responds");
@@ -171,7 +171,7 @@ fn no_heartbeat_before_response_in_term() {
     while cluster.queue((p(1), p(2))).iter().all(|it| !matches!(it, Message::Append { .. })) {
         for link in [(p(1), p(2)), (p(2), p(1))] {
             if !cluster.queue(link).is_empty() {
-                cluster.pass(link, 0);
+                cluster.deliver_at(link, 0);
             }
         }
     }

@@ -10,16 +10,17 @@ use super::own_model::{properties, reject_unsupported};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
-/// The paper's IC1 and IC2.
+/// Properties that the search judges: IC1 and IC2 of Lamport, Shostak and Pease (1982).
 const PROPERTIES: [Property; 2] = [Property::Agreement, Property::Validity];
 
 /// Default number of liars.
 const DEFAULT_LIARS: u32 = 1;
 
-/// Largest group: the search has a branch for each combination of lies.
+/// Largest group that can be checked: the search has a branch for each combination of lies.
 const MAX_SIZE: u32 = 8;
 
-/// Returns the card of the algorithm, if the options name one among generals.
+/// Returns the card of the algorithm that the options name. `None` if this is not an algorithm for
+/// Byzantine generals.
 pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
     let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE);
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use tenure_check::{Ends, Entries, EntryLimits, Measure, MeasureConfig, MeasureReport};
-use tenure_core::{Card, Cost, Per, Service};
+use tenure_check::{Entries, EntryLimits, Measure, MeasureConfig, MeasureReport, RunEnd};
+use tenure_core::{Card, Cost, CostUnit, Service};
 
 use super::Plan;
 use super::perform::{check_config, progress_line};
@@ -13,7 +13,8 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{warn_no_effect, width, wrap_lines};
 use crate::nearest::nearest;
 
-/// Parses a measure: `messages`, or `messages=KIND` for the messages of one kind.
+/// Parses a measure: its name, or `NAME=KIND`, such as `messages=reply`, to measure only the
+/// messages of one kind.
 pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
     let (name, kind) = match text.split_once('=') {
         Some((name, kind)) => (name, Some(kind.to_owned())),
@@ -42,7 +43,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     if let (Some(path), Some((report, _))) = (&plan.options.trace, measured.first()) {
         save_maximum(plan, report, path)?;
     }
-    let all = measured.iter().map(|(report, bound)| of_json(report, bound.as_ref()));
+    let all = measured.iter().map(|(report, bound)| to_json(report, bound.as_ref()));
     let all = all.collect::<Result<Vec<_>, _>>()?;
     plan.options.format.print(&all, || {
         let texts = measured.iter().map(|(report, bound)| text(report, bound.as_ref()));
@@ -54,7 +55,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
 /// Measures all schedules, and returns the JSON output of the first measure.
 pub(super) fn data(plan: &Plan<'_>) -> Result<Json, Failure> {
     let measured = measured(plan)?;
-    let first = measured.first().map(|(report, bound)| of_json(report, bound.as_ref()));
+    let first = measured.first().map(|(report, bound)| to_json(report, bound.as_ref()));
     first.unwrap_or(Ok(Json::Null))
 }
 
@@ -94,7 +95,8 @@ fn save_maximum(plan: &Plan<'_>, report: &MeasureReport, path: &Path) -> Result<
     maximum.save(path).map_err(Failure::environment)
 }
 
-/// Violated if a measure exceeds the card, else incomplete if one is not exact.
+/// Returns the exit status: violated if a measure exceeds a bound of the card, else incomplete if a
+/// measure is not exact.
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
     if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {
@@ -112,34 +114,35 @@ fn text(report: &MeasureReport, bound: Option<&BoundComparison>) -> String {
     format!("{summary}{bound}{size}{}", report.schedules(width()))
 }
 
-fn of_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Json, Failure> {
+fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Json, Failure> {
     let mut value = serde_json::to_value(report).map_err(Failure::environment)?;
     if let (Json::Object(fields), Some(bound)) = (&mut value, bound) {
-        let BoundComparison { formula, times, least, most, .. } = bound;
-        let card = json!({ "formula": formula, "times": times, "least": least, "most": most });
+        let BoundComparison { formula, unit_count, least, most, .. } = bound;
+        let card = json!({ "formula": formula, "times": unit_count, "least": least, "most": most });
         fields.insert("card".to_owned(), card);
     }
     Ok(value)
 }
 
-/// Bounds of a card for the whole workload, compared with the extremes.
+/// Bounds on the card for the whole workload, compared with the extremes that the search found.
 struct BoundComparison {
     formula: &'static str,
-    /// Unit of the formula, in words.
+    /// Unit to which the formula applies, in words, such as `an entry`.
     unit: &'static str,
-    /// Number of units in a run.
-    times: u64,
+    /// Number of units in a run. The bound for a run is the bound for one unit times this number.
+    unit_count: u64,
     least: BoundVerdict,
     most: BoundVerdict,
     minimum: String,
     maximum: String,
 }
 
-/// A bound compared with an extreme.
+/// Result of comparing a bound on the card with an extreme that the search found. The number in a
+/// variant is the bound for a whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum BoundVerdict {
-    /// The card has no such bound.
+    /// The card has no bound to compare.
     None,
     /// A run attains the bound.
     Attained(u64),
@@ -156,8 +159,9 @@ impl BoundVerdict {
         matches!(self, BoundVerdict::Exceeded(_))
     }
 
-    /// Compares an upper bound with the greatest explored value; `None` if values have no bound.
-    fn of_most(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
+    /// Compares an upper bound with `seen`, the greatest explored value. `seen` is `None` if the
+    /// values have no bound.
+    fn of_upper_bound(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
         match seen {
             None => BoundVerdict::Exceeded(bound),
             Some(seen) if seen > bound => BoundVerdict::Exceeded(bound),
@@ -167,8 +171,9 @@ impl BoundVerdict {
         }
     }
 
-    /// Compares a lower bound with the least explored value.
-    fn of_least(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
+    /// Compares a lower bound with `seen`, the least explored value. `seen` is `None` if no value
+    /// was explored.
+    fn of_lower_bound(bound: u64, seen: Option<u64>, is_exact: bool) -> Self {
         match seen {
             Some(seen) if seen < bound => BoundVerdict::Exceeded(bound),
             Some(seen) if seen == bound => BoundVerdict::Attained(bound),
@@ -177,7 +182,8 @@ impl BoundVerdict {
         }
     }
 
-    /// Describes the bound. `side` is `at most` or `at least`, and `extreme` the attained value.
+    /// Describes the bound and whether it is attained. `side` is `at most` or `at least`. `extreme`
+    /// is a text such as `the maximum is 6`, for a bound that no run attains.
     fn in_words(self, side: &str, extreme: &str) -> String {
         match self {
             BoundVerdict::None => String::new(),
@@ -192,8 +198,8 @@ impl BoundVerdict {
 }
 
 impl BoundComparison {
-    /// Compares the card's cost with the extremes. Returns `None` if the card does not cover these
-    /// runs, or states nothing about this measure.
+    /// Compares the bounds on the card with the extremes of this measure. Returns `None` if the
+    /// card does not cover these runs, or states nothing about this measure.
     fn of(plan: &Plan<'_>, report: &MeasureReport) -> Option<Self> {
         let Plan { options, card, parameters } = plan;
         if options.has_faults() || report.kind.is_some() {
@@ -202,52 +208,61 @@ impl BoundComparison {
         match report.measure {
             Measure::Messages => {
                 let entries = options.entries(parameters.size);
-                Self::of_cost(card, times(&card.messages, &entries, parameters.size)?, report)
+                Self::of_cost(card, unit_count(&card.messages, &entries, parameters.size)?, report)
             }
             Measure::Bypass => {
                 let most = u64::from(card.most_bypass()?);
-                let most = BoundVerdict::of_most(most, greatest(report), is_exact_maximum(report));
+                let most =
+                    BoundVerdict::of_upper_bound(most, greatest(report), is_exact_maximum(report));
                 let formula = card.theory.map_or("", |theory| theory.bypass);
                 let least = BoundVerdict::None;
                 let (minimum, maximum) = (report.minimum_in_words(), report.maximum_in_words());
                 let unit = "a wait";
-                Some(BoundComparison { formula, unit, times: 1, least, most, minimum, maximum })
+                Some(BoundComparison {
+                    formula,
+                    unit,
+                    unit_count: 1,
+                    least,
+                    most,
+                    minimum,
+                    maximum,
+                })
             }
             Measure::Received | Measure::Time | Measure::Moves => None,
         }
     }
 
-    fn of_cost(card: &Card, times: u64, report: &MeasureReport) -> Option<Self> {
-        let Cost { per, formula, least, most, whole } = card.messages;
-        if !whole || least == 0 && most.is_none() {
+    fn of_cost(card: &Card, unit_count: u64, report: &MeasureReport) -> Option<Self> {
+        let Cost { per, formula, least, most, is_complete } = card.messages;
+        if !is_complete || least == 0 && most.is_none() {
             return None;
         }
-        let unit = if per == Per::Election { "an election" } else { "an entry" };
+        let unit = if per == CostUnit::Election { "an election" } else { "an entry" };
         let minimum = report.minimum.as_ref().map(|minimum| number(minimum.value));
         let minimum = minimum.flatten();
         let exact_minimum = report.exact_minimum().is_some();
-        let mut lower = BoundVerdict::of_least(least * times, minimum, exact_minimum);
+        let mut lower = BoundVerdict::of_lower_bound(least * unit_count, minimum, exact_minimum);
         // A run that continues after all users are served sends more messages.
-        if report.ends == Some(Ends::Served) && lower.is_exceeded() {
-            lower = BoundVerdict::Unknown(least * times);
+        if report.ends == Some(RunEnd::Served) && lower.is_exceeded() {
+            lower = BoundVerdict::Unknown(least * unit_count);
         }
-        let most = most.map(|most| most.saturating_mul(times));
+        let most = most.map(|most| most.saturating_mul(unit_count));
         Some(BoundComparison {
             formula,
             unit,
-            times,
+            unit_count,
             least: lower,
             minimum: report.minimum_in_words(),
             maximum: report.maximum_in_words(),
             most: most.map_or(BoundVerdict::None, |most| {
-                BoundVerdict::of_most(most, greatest(report), is_exact_maximum(report))
+                BoundVerdict::of_upper_bound(most, greatest(report), is_exact_maximum(report))
             }),
         })
     }
 
     fn text(&self) -> String {
-        let BoundComparison { formula, unit, times, least, most, minimum, maximum } = self;
-        let times = match times {
+        let BoundComparison { formula, unit, unit_count, least, most, minimum, maximum } = self;
+        let times = match unit_count {
             1 => String::new(),
             times => format!(", {times} times"),
         };
@@ -263,17 +278,18 @@ impl BoundComparison {
     }
 }
 
-/// Returns the greatest explored value, or `None` if values have no bound.
+/// Returns the greatest explored value, 0 if no value was explored, or `None` if the values have no
+/// bound.
 fn greatest(report: &MeasureReport) -> Option<u64> {
     report.maximum.as_ref().map_or(Some(0), |maximum| number(maximum.value))
 }
 
-fn number(value: tenure_check::Value) -> Option<u64> {
+fn number(value: tenure_check::MeasureValue) -> Option<u64> {
     match value {
-        tenure_check::Value::Exactly(value) | tenure_check::Value::AtLeast(value) => {
+        tenure_check::MeasureValue::Exactly(value) | tenure_check::MeasureValue::AtLeast(value) => {
             Some(value.into())
         }
-        tenure_check::Value::Unbounded => None,
+        tenure_check::MeasureValue::Unbounded => None,
     }
 }
 
@@ -281,18 +297,18 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
     report.exact_maximum().is_some()
 }
 
-/// Returns the number of units of a cost in a run in which all users are served; `None` if it has
-/// no bound or is not known.
-fn times(cost: &Cost, entries: &EntryLimits, size: u32) -> Option<u64> {
+/// Returns the number of units of `cost`, such as entries, in a run in which all users are served.
+/// `None` if this number has no bound or is not known.
+fn unit_count(cost: &Cost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),
         Entries::Unbounded => None,
     };
     match (cost.per, entries) {
-        (Per::Election, _) => Some(1),
-        (Per::Entry, EntryLimits::Same(each)) => Some(number(each)? * u64::from(size)),
-        (Per::Entry, EntryLimits::PerProcess(list)) => list.iter().map(number).sum(),
-        (Per::Agreement | Per::Message | Per::Period, _) => None,
+        (CostUnit::Election, _) => Some(1),
+        (CostUnit::Entry, EntryLimits::Same(each)) => Some(number(each)? * u64::from(size)),
+        (CostUnit::Entry, EntryLimits::PerProcess(list)) => list.iter().map(number).sum(),
+        (CostUnit::Agreement | CostUnit::Message | CostUnit::Period, _) => None,
     }
 }
 
@@ -313,12 +329,12 @@ mod tests {
     #[test]
     fn compares_bounds_with_extremes() {
         use BoundVerdict::{Attained, Exceeded, NotTight, Unknown};
-        let most = |seen, exact| BoundVerdict::of_most(6, seen, exact);
+        let most = |seen, exact| BoundVerdict::of_upper_bound(6, seen, exact);
         assert_eq!(most(Some(6), true), Attained(6));
         assert_eq!(most(Some(5), true), NotTight(6));
         assert_eq!(most(Some(5), false), Unknown(6));
         assert_eq!([most(Some(7), false), most(None, true)], [Exceeded(6); 2]);
-        let least = |seen| BoundVerdict::of_least(6, seen, true);
+        let least = |seen| BoundVerdict::of_lower_bound(6, seen, true);
         assert_eq!(
             [least(Some(6)), least(Some(7)), least(Some(5))],
             [Attained(6), NotTight(6), Exceeded(6)]

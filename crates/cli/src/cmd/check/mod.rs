@@ -19,18 +19,18 @@ use self::perform::{check_config, progress_line};
 use super::capture::print_error;
 use super::embedded::progress_observer;
 use super::failure::{Failure, Status};
-use super::group::selected;
+use super::group::names_where_true;
 use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
 use super::program;
 
 pub(crate) use options::Options;
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
-    let is_bare = options.is_bare()?;
+    let has_only_algorithm = options.has_only_algorithm()?;
     if stabilization::is_selected(&options) {
         return stabilization::run(&options);
     }
-    let options = options.limited();
+    let options = options.with_default_limits();
     if let Some(report) = own_model::search(&options) {
         return print_report(&options, &report?, || Ok(String::new()));
     }
@@ -44,12 +44,13 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         warn_no_effect(option, &options.algorithm);
     }
     print_report(&options, &report, || {
-        let more = if is_bare { larger_group_hint(&options, &report)? } else { String::new() };
+        let more =
+            if has_only_algorithm { larger_group_hint(&options, &report)? } else { String::new() };
         Ok(plan.clocked_hint()? + &more)
     })
 }
 
-/// Prints a report, with these hints in text. Returns the exit status.
+/// Prints a report, followed by `hints` if the format is text. Returns the exit status.
 fn print_report(
     options: &Options,
     report: &Report,
@@ -115,12 +116,14 @@ impl<'a> Plan<'a> {
                 "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
             ));
         }
-        // Timeouts are derived from the bounds; that on latency is at least one unit.
+        // Timeouts are derived from the bounds on latency, step and drift. Here the bound on
+        // latency is at least one unit.
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
         let [latency, step] =
             [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_UNIT);
-        // Messages are never so late that more than one heartbeat number must be distinguished.
-        let parameters = Parameters { rounds: 1, ..options.group.parameters()? };
+        // One heartbeat number is enough: in a check no message is so late that two must be
+        // distinguished.
+        let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
         let parameters = parameters.bounded(latency, step, options.drift);
         let card =
             tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
@@ -150,14 +153,15 @@ impl<'a> Plan<'a> {
         let network = card.graph.as_deref().or(parameters.graph.as_deref());
         header.options = options.group.option_words()?;
         header.most_inside = card.most_inside();
-        header.fenced = card.fenced();
+        header.fenced = card.is_fenced();
         header.ranks = Some(parameters.ranks.to_vec());
         header.graph = network.map(EdgeList::from);
         header.replay = Some(replay_command());
         Ok(())
     }
 
-    /// Writes the shortest counterexample to the file of `--trace`, if both exist.
+    /// Writes the shortest counterexample to the file of `--trace`. Does nothing if there is no
+    /// counterexample or no such option.
     fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
         let Plan { options, card, .. } = self;
         let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
@@ -183,11 +187,12 @@ impl<'a> Plan<'a> {
         let (has_crashes, recovers) = (options.crash > 0, options.recover > 0);
         let saves_apart = options.saving != Default::default();
         let timing = group.timing().unwrap_or(card.timing);
-        // Outside synchronous time a timer fires at any time. In rounds, a message takes one round.
+        // Without synchronous time, a timer may fire at any moment, whatever its timeout. In
+        // rounds, each message takes one round.
         let is_untimed = timing != Timing::Synchronous;
         let has_timeouts = !group.timeout.is_empty();
         let mut unused = group.unused_options(&options.algorithm, card.service);
-        unused.extend(selected([
+        unused.extend(names_where_true([
             ("--topology", group.topology.is_some() && card.topology != Topology::Graph),
             ("--app-messages", options.app_messages > 0 && elects),
             ("--saving", saves_apart && !(has_crashes && recovers)),
@@ -205,18 +210,18 @@ impl<'a> Plan<'a> {
         unused
     }
 
-    /// Returns a hint that names the promises that hold only while clocks keep time, which this
-    /// search does not check, and the command that checks them. Empty if the user selected
-    /// properties.
+    /// Returns a hint that names the promises that hold only while clocks keep time, and the
+    /// command that checks them, because this search does not. Empty if this search checks them, if
+    /// the card has none, or if the user selected properties.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
         let timing = group.timing().unwrap_or(card.timing);
         let is_selected = !options.property.is_empty() || !options.own.is_empty();
-        if timing >= Timing::Synchronous || card.clocked.is_empty() || is_selected {
+        if timing >= Timing::Synchronous || card.timed_promises.is_empty() || is_selected {
             return Ok(String::new());
         }
-        let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
+        let names: Vec<&str> = card.timed_promises.iter().map(|promise| promise.name()).collect();
         let (drift, promises) = (card.drift_ppm / 10_000, names.join(" and "));
         let mut command = format!("tenure check {name} -n {}", group.size()?);
         command.push_str(&group.algorithm_options());
@@ -241,27 +246,32 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Converts an error of a search.
+/// Converts an error of a search into a failure of the command.
 fn search_failure(error: CheckError) -> Failure {
     match error {
         // A panic is a defect of the algorithm, not of the command line.
         CheckError::Panicked { .. } => Failure::violated(error),
         CheckError::UnmetAssumption { algorithm, weakness } => {
-            Failure::weaker(&algorithm, &weakness)
+            Failure::unmet_assumption(&algorithm, &weakness)
         }
         error => Failure::usage(error),
     }
 }
 
-/// Returns a hint to check a larger group and its estimated cost, if all properties hold. Each
-/// additional process multiplies the number of states by more than the one before.
+/// Returns a hint with the command that checks a group with one more process, and a lower bound on
+/// its cost. Empty unless all properties hold. For this bound, the function also checks the group
+/// with one process less: each additional process multiplies the number of states by more than the
+/// previous process did.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());
     }
     let name = &options.algorithm;
-    let smaller =
-        Options::of(&format!("{name} -n {} --max-states {}", report.size - 1, report.states));
+    let smaller = Options::parse_line(&format!(
+        "{name} -n {} --max-states {}",
+        report.size - 1,
+        report.states
+    ));
     let before = report_without_progress(&smaller?)?.states;
     let times = report.states / before.max(1);
     let states = report.states.saturating_mul(times);

@@ -10,7 +10,7 @@ use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
 use tenure_check::{Entries, EntryLimits, Fairness, Limits, MeasureConfig, Saving};
 use tenure_core::{Card, Property, Requirement, Service, Timing};
-use tenure_sim::{Entries as Numbers, Processes, parse_drift};
+use tenure_sim::{Entries as Numbers, ProcessList, parse_drift};
 use tenure_trace::Action;
 
 use super::swarm::SwarmOptions;
@@ -24,7 +24,7 @@ use crate::cmd::output::Format;
 use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::parse_options;
 use crate::cmd::property::{check_requested, parser_with_bound};
-use crate::cmd::size::size;
+use crate::cmd::size::parse_byte_size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,7 +87,7 @@ pub(crate) struct Options {
     pub(crate) saving: SavingOption,
     /// Processes that may be cut off from the others, once, at any time and for ever: 1,2
     #[arg(long, value_name = "LIST", help_heading = "Faults")]
-    pub(crate) partition: Option<Processes>,
+    pub(crate) partition: Option<ProcessList>,
     /// Maximum number of false suspicions of a live process
     #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Faults")]
     pub(crate) false_suspicion: u32,
@@ -150,7 +150,7 @@ pub(crate) struct Options {
     pub(crate) max_states: Option<NonZeroU64>,
     /// Stop at this memory use, including the analysis of liveness: 500M, 2G [default: half of the
     /// available memory]
-    #[arg(long, value_name = "M", value_parser = size, help_heading = "Search")]
+    #[arg(long, value_name = "M", value_parser = parse_byte_size, help_heading = "Search")]
     pub(crate) max_memory: Option<u64>,
     /// Stop after this time, including the analysis of liveness: 30s, 5m, or none [default: 60s at
     /// a terminal, else 5m]
@@ -183,7 +183,7 @@ pub(crate) struct Options {
     pub(crate) format: Format,
 }
 
-/// Properties of all services that the checker supports.
+/// Returns the properties that the checker supports, of all services.
 fn supported_properties() -> impl Iterator<Item = Property> {
     let agreed = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
@@ -196,7 +196,7 @@ fn supported_properties() -> impl Iterator<Item = Property> {
     known.chain(tenure_instances::own_properties(Service::Office))
 }
 
-/// Properties of locks and elections that the checker supports.
+/// Properties that the checker supports, of locks and elections.
 const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
     Property::MutualExclusion,
     Property::AtMost(1),
@@ -220,7 +220,8 @@ const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
     Property::Topology,
 ];
 
-/// When a process saves the changes of a step, and when the effects of the step leave.
+/// Points at which a process may crash while it saves the changes of a step and releases its
+/// effects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SavingOption {
     /// No crash in between: a step, its save and the release of its effects are atomic
@@ -309,16 +310,17 @@ pub(crate) enum Reduce {
 
 impl Options {
     /// Parses the words of a line as options.
-    pub(crate) fn of(line: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse_line(line: &str) -> Result<Self, Failure> {
         parse_options(line.split_whitespace()).map_err(Failure::usage)
     }
 
-    /// True if only the algorithm is given.
-    pub(crate) fn is_bare(&self) -> Result<bool, Failure> {
-        Ok(format!("{self:?}") == format!("{:?}", Options::of(&self.algorithm)?))
+    /// Returns true if no option is given besides the algorithm.
+    pub(crate) fn has_only_algorithm(&self) -> Result<bool, Failure> {
+        Ok(format!("{self:?}") == format!("{:?}", Options::parse_line(&self.algorithm)?))
     }
 
-    /// Returns the name of the first option that differs from that of `other`.
+    /// Returns the name of the first option whose value differs from that in `other`. `None` if all
+    /// values are equal.
     pub(super) fn first_difference(&self, other: &Options) -> Option<String> {
         let [these, others] = [self, other].map(|options| format!("{options:#?}"));
         let (line, _) = these.lines().zip(others.lines()).find(|(one, other)| one != other)?;
@@ -327,7 +329,7 @@ impl Options {
     }
 
     /// Adds the default limits of memory and time, so that no search must be killed.
-    pub(crate) fn limited(mut self) -> Self {
+    pub(crate) fn with_default_limits(mut self) -> Self {
         self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
         let default = match std::io::stdout().is_terminal() {
@@ -338,7 +340,7 @@ impl Options {
         self
     }
 
-    /// Returns the limits of a search, without a measurement of the memory.
+    /// Returns the limits of a search, without a function that measures the memory in use.
     pub(super) fn limits(&self) -> Limits {
         Limits {
             states: self.max_states.map(NonZeroU64::get),
@@ -367,7 +369,7 @@ impl Options {
             };
             // Outside the synchronous model a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
-            let promised = card.promised((timing >= Timing::Synchronous).then_some(self.drift));
+            let promised = card.all_promises((timing >= Timing::Synchronous).then_some(self.drift));
             let own = tenure_instances::own_properties(card.service);
             return Ok(promised.filter(by_default).chain(own).collect());
         }
@@ -377,18 +379,18 @@ impl Options {
         Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
     }
 
-    /// True if faults are possible or the card's assumptions may be exceeded.
+    /// Returns true if faults are possible, or if the run may exceed the assumptions of the card.
     pub(super) fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
         fails || !self.group.down().is_empty() || self.group.beyond_assumptions
     }
 
-    /// Returns the reason why the card's cost does not apply to these searches, if any.
+    /// Returns the reason why the cost on the card cannot be checked with these options, if any.
     fn cost_obstacle(&self, card: &Card) -> Option<&'static str> {
         let unbounded = matches!(self.group.entries, Some(EntriesOption::Unbounded));
         let whys = [
-            (!card.messages.whole, "its card bounds only some of its messages"),
+            (!card.messages.is_complete, "its card bounds only some of its messages"),
             (card.messages.most.is_none(), "its card has no upper bound on messages"),
             (self.has_faults(), "its card covers only runs without faults"),
             (unbounded && card.messages.exactly().is_none(), "the total grows without bound"),
@@ -396,7 +398,8 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Returns the reason why the card's topology does not apply to these searches, if any.
+    /// Returns the reason why the topology on the card cannot be checked with these options, if
+    /// any.
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
             (!card.has_judged_links(), "its card names no ring and no graph"),
@@ -405,7 +408,7 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Returns the number of requests of each process.
+    /// Returns the number of entries or proposals of each process in a group of this size.
     pub(crate) fn entries(&self, size: u32) -> EntryLimits {
         match &self.group.entries {
             None => EntryLimits::Same(Entries::AtMost(1)),
@@ -425,7 +428,7 @@ impl Options {
 /// schedules for many of them.
 pub(super) const DEFAULT_CHECK_SIZE: u32 = 3;
 
-/// Sets the default size, unless an option may determine it.
+/// Gives `-n` a default value, unless another option may determine the number of processes.
 fn default_size(n: Arg) -> Arg {
     let sized = ["ids", "loads", "topology", "tree", "quorums"];
     let listed = sized.map(|list| (list, ArgPredicate::IsPresent, None));
@@ -450,7 +453,7 @@ mod tests {
     use super::*;
 
     fn options(line: &str) -> Options {
-        Options::of(&format!("lamport {line}")).expect("a check")
+        Options::parse_line(&format!("lamport {line}")).expect("a check")
     }
 
     #[test]
@@ -461,23 +464,23 @@ mod tests {
 
     #[test]
     fn search_is_limited_by_default() {
-        let plain = options("").limited();
+        let plain = options("").with_default_limits();
         assert_eq!(plain.max_memory, machine::memory().map(|bytes| bytes / 2));
         assert_eq!(plain.max_states, None);
-        let chosen = options("--max-memory 1G --max-time 5s").limited();
+        let chosen = options("--max-memory 1G --max-time 5s").with_default_limits();
         let limits = (chosen.max_memory, chosen.max_time);
         assert_eq!(limits, (Some(1 << 30), Some(TimeLimit(Some(Duration::from_secs(5))))));
         // Tests have no terminal.
         assert_eq!(plain.max_time, Some(TimeLimit(Some(Duration::from_mins(5)))));
-        let endless = options("--max-time none").limited();
+        let endless = options("--max-time none").with_default_limits();
         assert_eq!(endless.max_time, Some(TimeLimit(None)));
     }
 
     #[test]
     fn parses_sizes_and_latencies() {
-        assert_eq!(size("2G"), Ok(2 << 30));
-        assert_eq!(size("512"), Ok(512));
-        assert!(size("2T").is_err() && size("G").is_err());
+        assert_eq!(parse_byte_size("2G"), Ok(2 << 30));
+        assert_eq!(parse_byte_size("512"), Ok(512));
+        assert!(parse_byte_size("2T").is_err() && parse_byte_size("G").is_err());
         assert_eq!(whole_units("0..2"), Ok(0..=2));
         assert_eq!(whole_units("1"), Ok(1..=1));
         assert!(whole_units("2..1").is_err() && whole_units("0.5").is_err());

@@ -8,8 +8,8 @@ use super::{byzantine, replay_command, shared_memory};
 use crate::cmd::failure::Failure;
 use tenure_core::Property;
 
-/// Runs the search of such an algorithm and writes the counterexample of `--trace`. Returns `None`
-/// for any other algorithm.
+/// Runs the search of an algorithm with a model of its own, and writes the counterexample of
+/// `--trace`. Returns `None` for any other algorithm.
 pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
         (Some(card), _) => shared_memory::search(options, &card),
@@ -19,14 +19,15 @@ pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
     Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))
 }
 
-/// Rejects the first given option that has no meaning for the algorithm. `support` copies the
-/// options of its model; those that every model has are copied here.
+/// Returns an error with the reason `why` if an option is given that does not apply to the
+/// algorithm. An option applies if it applies to every such model, or if `support` copies it from
+/// `options` to the options that it receives.
 pub(super) fn reject_unsupported(
     options: &Options,
     support: impl FnOnce(&mut Options),
     why: &str,
 ) -> Result<(), Failure> {
-    let mut supported = Options::of(&options.algorithm)?;
+    let mut supported = Options::parse_line(&options.algorithm)?;
     supported.group.n = options.group.n;
     supported.group.variant.clone_from(&options.group.variant);
     supported.property.clone_from(&options.property);
@@ -64,7 +65,8 @@ pub(super) fn properties(
     }
 }
 
-/// Writes the shortest counterexample to the file of `--trace`, if both exist.
+/// Writes the shortest counterexample to the file of `--trace`. Does nothing if there is no
+/// counterexample or no such option.
 fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
     let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
     let mut found = found.clone();

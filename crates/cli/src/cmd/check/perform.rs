@@ -14,8 +14,8 @@ use crate::cmd::{interrupt, machine, progress_bar};
 /// Default bound on terms.
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Smallest group for which a check of a lock takes commuting deliveries alone. The plain search of
-/// a smaller one takes seconds.
+/// Smallest group of a lock for which the search explores commuting deliveries in one order only.
+/// The search of a smaller group takes seconds without this reduction.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The card determines the options that are not given.
@@ -33,7 +33,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
         initiators: group.initiators().map(<[_]>::to_vec),
         order: group.order().unwrap_or(card.order),
         latency,
-        rounds: timing == Timing::Rounds,
+        has_rounds: timing == Timing::Rounds,
         step: if timing == Timing::Rounds { 0..=0 } else { options.step.clone() },
         drift_ppm: if timing == Timing::Rounds { 0 } else { options.drift },
         has_detectors: card.detection != Detection::None,
@@ -59,9 +59,11 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
     config.bounds.term_max = Some(options.term_max.unwrap_or(DEFAULT_TERM_MAX));
     config.search = SearchConfig {
         shifts_timestamps: is_reduced,
-        ample: is_reduced && card.topology == Topology::UnidirectionalRing,
-        commuting: is_reduced && card.service == Service::Mutex && size >= LEAST_COMMUTING_SIZE,
-        exact: options.exact,
+        uses_ample_sets: is_reduced && card.topology == Topology::UnidirectionalRing,
+        uses_commuting_deliveries: is_reduced
+            && card.service == Service::Mutex
+            && size >= LEAST_COMMUTING_SIZE,
+        stores_whole_states: options.exact,
         swarm: None,
         threads: options.threads,
         limits: Limits { memory_reader: Some(machine::memory_growth), ..options.limits() },
@@ -71,8 +73,8 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
     config
 }
 
-/// Creates a progress line on standard error, which is removed at the end. Returns `None` if
-/// standard error is not a terminal.
+/// Creates a progress line on standard error, which is removed at the end of the search. Returns
+/// `None` if standard error is not a terminal.
 pub(super) fn progress_line() -> Option<OnProgress> {
     if !std::io::stderr().is_terminal() {
         return None;

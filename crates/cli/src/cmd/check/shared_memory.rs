@@ -22,10 +22,12 @@ const PROPERTIES: [Property; 5] = [
     Property::Bypass(None),
 ];
 
-/// Largest bound on bypass. The search counts each number of entries apart.
+/// Largest bound on bypass that can be checked. The search counts entries up to the bound, and
+/// states with different counts are different states.
 const MAX_BYPASS: u32 = 64;
 
-/// Largest group: a larger one has more states than fit into the memory of ordinary machines.
+/// Largest group that can be checked. A larger group has more states than fit into the memory of
+/// ordinary machines.
 const MAX_SIZE: u32 = 8;
 
 /// Returns the card of the lock, if the options name a lock in shared memory.

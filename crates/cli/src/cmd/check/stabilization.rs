@@ -15,10 +15,10 @@ use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::wrap_lines;
 
-/// Default bound on states: they take about 400 MB.
+/// Default bound on the number of states, which take about 400 MB.
 const DEFAULT_MAX_STATES: u64 = 20_000_000;
 
-/// Properties that are judged, by default all.
+/// Properties that can be judged. By default all are judged.
 const PROPERTIES: [Property; 2] = [Property::Closure, Property::Convergence];
 
 /// States in which a check starts.
@@ -30,8 +30,8 @@ pub(crate) enum FromOption {
     AnyWithMessages,
 }
 
-/// Returns true if the check starts in every state: on request, or because the algorithm has no
-/// other start.
+/// Returns true if the check starts in every state: because `--from` is given, or because the
+/// algorithm has no initial state.
 pub(super) fn is_selected(options: &Options) -> bool {
     let is_machines = NAMES.contains(&&*options.algorithm);
     options.from.is_some()
@@ -44,7 +44,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     match options.measure.is_empty() {
         true => options.format.print(&report, || wrap_lines(&report.to_string()))?,
         false => {
-            options.format.print(&[report.extremes()], || wrap_lines(&report.measured()))?;
+            options.format.print(&[report.extremes()], || wrap_lines(&report.moves_summary()))?;
         }
     }
     Ok(match report.judgement() {
@@ -73,7 +73,7 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
         variants: options.group.variant.clone(),
     };
     let name = &options.algorithm;
-    let system = stabilization::system(name, &config).map_err(|error| match error {
+    let system = stabilization::create_system(name, &config).map_err(|error| match error {
         SystemError::Name => Failure::usage(format!("--from does not apply to {name}: {error}")),
         error => Failure::usage(error),
     })?;
@@ -88,7 +88,8 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     Ok(report.only(&properties))
 }
 
-/// Rejects measures, properties and other options that have no meaning here, by the first one.
+/// Rejects measures, properties and other options that have no meaning for this check. The error
+/// names the first of them.
 fn reject_unsupported(options: &Options) -> Result<(), Failure> {
     let name = &options.algorithm;
     let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;
@@ -102,7 +103,7 @@ fn reject_unsupported(options: &Options) -> Result<(), Failure> {
         let message = format!("--property {other} does not apply to {name}: expected {names}");
         return Err(Failure::usage(message));
     }
-    let mut supported = Options::of(name)?;
+    let mut supported = Options::parse_line(name)?;
     supported.group.n = options.group.n;
     supported.group.variant.clone_from(&options.group.variant);
     supported.property.clone_from(&options.property);

@@ -7,7 +7,7 @@ use tenure_check::SwarmConfig;
 use tenure_core::Property;
 
 use crate::cmd::failure::Failure;
-use crate::cmd::size::size;
+use crate::cmd::size::parse_byte_size;
 
 /// Options of a swarm search.
 #[derive(Clone, Debug, Default, Args)]
@@ -21,7 +21,7 @@ pub(crate) struct SwarmOptions {
     #[arg(help_heading = "Swarm search")]
     swarm: Option<Member>,
     /// Size of the table of visited states of a swarm search: 64M, 4G [default: 256M]
-    #[arg(long, value_name = "M", value_parser = size, requires = "swarm")]
+    #[arg(long, value_name = "M", value_parser = parse_byte_size, requires = "swarm")]
     #[arg(help_heading = "Swarm search")]
     memory: Option<u64>,
     /// Maximum number of steps of a run in a swarm search [default: 10000]
@@ -31,7 +31,7 @@ pub(crate) struct SwarmOptions {
     depth: Option<u32>,
 }
 
-/// A member of a swarm, `3/8`.
+/// Member of a swarm of searches: `3/8` is the third of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Member {
     number: u64,
@@ -55,7 +55,7 @@ impl SwarmOptions {
     ///
     /// # Errors
     ///
-    /// Usage, if one of the properties is a measurement, which needs all states.
+    /// A usage failure, if one of the properties is a measurement: measurements need all states.
     pub(super) fn config(&self, properties: &[Property]) -> Result<Option<SwarmConfig>, Failure> {
         let Some(Member { number, of }) = self.swarm else { return Ok(None) };
         if properties.contains(&Property::Bypass(None)) {

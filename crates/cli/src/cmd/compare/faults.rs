@@ -7,27 +7,29 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
 use tenure_core::{Card, Detection, Property, Service, Timing};
 
-use super::Kind;
+use super::ComparedService;
 use crate::cmd::check;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::output::{json_name, width};
 use crate::cmd::progress_bar::progress_line;
 
-/// Upper bound on the states of a search. Undecided properties are reported as such.
+/// Upper bound on the states of one search. Properties that are undecided at the bound are reported
+/// as such.
 const MAX_STATES: u64 = 400_000;
 
-/// Bound on the states of one search for leaders with heartbeats: few of these searches end, and
-/// each state costs more.
+/// Upper bound on the states of one search of a lock whose leader sends heartbeats. Few of these
+/// searches end, and each state costs more than in other searches.
 const MAX_STATES_WITH_HEARTBEATS: u64 = 200_000;
 
-/// A column of the table: a fault, and the options of `tenure check` for it.
+/// Column of the table: a fault, and the options of `tenure check` that permit it.
 struct Fault {
     name: &'static str,
-    /// Header of the column.
+    /// Header of the column in the text table.
     head: &'static str,
     options: &'static str,
-    /// Options for the workload, in groups of two and three.
+    /// Options of `tenure check` for the group and its workload, a text per search. If empty, the
+    /// default texts for the service apply.
     scopes: &'static [&'static str],
 }
 
@@ -38,14 +40,16 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 const MUTEX_SCOPES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const ELECTION_SCOPES: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
 const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
-/// A leader of a log sends for ever: the state space is finite with one message per link.
+/// Groups of two and three for services with a log, whose leader sends messages for ever. With at
+/// most one message per link, the state space is finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
-/// Bounds for a lock whose leader sends heartbeats.
+/// Bounds on the messages in flight for a lock whose leader sends heartbeats, each with the group
+/// size to which it applies.
 const HEARTBEAT_BOUNDS: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
 
-/// Options for promises that hold only while clocks keep time. Timers fire when they are due, so
-/// links need no bound.
+/// Options of the search for promises that hold only while clocks keep time. In this search timers
+/// fire when they are due, so links need no bound.
 const CLOCK_OPTIONS: &str = "--timing synchronous --latency 0";
 
 const MUTEX_FAULTS: &[Fault] = &[
@@ -91,13 +95,14 @@ const AGREEMENT_FAULTS: &[Fault] = &[
     fault("a process crashes and recovers", "return", "--crash 1 --recover 1"),
 ];
 
-/// Width of a column.
+/// Width of a column, in characters.
 const CELL_WIDTH: usize = 8;
 
-/// Verdict on the promises of the card.
+/// Verdict on the promises of the card under a fault. The variants are ordered from the best to the
+/// worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Verdict {
+enum FaultOutcome {
     /// The fault does not apply to this algorithm.
     #[default]
     None,
@@ -116,8 +121,8 @@ enum Verdict {
 /// A cell of the table.
 #[derive(Debug, Default, Serialize)]
 struct Cell {
-    verdict: Verdict,
-    /// Command that shows the verdict.
+    verdict: FaultOutcome,
+    /// Command that reproduces the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<String>,
     /// Violated property.
@@ -126,7 +131,7 @@ struct Cell {
     /// Length of the counterexample in steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
-    /// True if the card claims to tolerate this fault.
+    /// True if the card claims to tolerate this fault, and a promise is violated nevertheless.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
     /// True if the algorithm blocks only because one of two processes crashes, which leaves no
@@ -135,33 +140,33 @@ struct Cell {
     without_majority: bool,
 }
 
-/// The verdicts of one algorithm.
+/// Row of the matrix: the verdicts on one algorithm.
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
     cells: Vec<Cell>,
 }
 
-/// The JSON output.
+/// Verdicts on all compared algorithms under all faults, as the JSON output has them.
 #[derive(Debug, Serialize)]
 pub(super) struct Matrix {
-    service: Kind,
-    /// Names of the faults, by column.
+    service: ComparedService,
+    /// Descriptions of the faults, one per column.
     faults: Vec<&'static str>,
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status of the command: whether every claim of the cards holds.
+    /// Exit status of the command: violated if a card claims to tolerate a fault and does not.
     #[serde(skip)]
     pub(super) status: Status,
 }
 
-/// Checks these algorithms of a service with every fault.
-pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failure> {
+/// Checks the algorithms `rows` of a service with every fault.
+pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Matrix, Failure> {
     let faults = match kind {
-        Kind::Mutex => MUTEX_FAULTS,
-        Kind::Election => ELECTION_FAULTS,
-        Kind::Agreement => AGREEMENT_FAULTS,
+        ComparedService::Mutex => MUTEX_FAULTS,
+        ComparedService::Election => ELECTION_FAULTS,
+        ComparedService::Agreement => AGREEMENT_FAULTS,
     };
     let mut algorithms = Vec::new();
     let cells = (rows.len() * faults.len()) as u64;
@@ -189,13 +194,14 @@ pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failur
     })
 }
 
-/// Returns the worst verdict of all scopes.
-fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
+/// Checks an algorithm under a fault in groups of different sizes, and returns the cell with the
+/// worst verdict.
+fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
     let scopes = match (fault.scopes, kind) {
-        ([], Kind::Mutex) => MUTEX_SCOPES,
-        ([], Kind::Election) => ELECTION_SCOPES,
-        ([], Kind::Agreement) if keeps_a_log(name) => LOG_SCOPES,
-        ([], Kind::Agreement) => AGREEMENT_SCOPES,
+        ([], ComparedService::Mutex) => MUTEX_SCOPES,
+        ([], ComparedService::Election) => ELECTION_SCOPES,
+        ([], ComparedService::Agreement) if keeps_a_log(name) => LOG_SCOPES,
+        ([], ComparedService::Agreement) => AGREEMENT_SCOPES,
         (scopes, _) => scopes,
     };
     let mut worst = Cell::default();
@@ -206,12 +212,12 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         let words = format!("{name} {scope} {}", fault.options);
         let found = check_cell(&words, bound(name, &words))?;
         let found = match clocked_check(name, &words) {
-            Some(clocked) => found.and(check_cell(&clocked, "")?),
+            Some(clocked) => found.worse(check_cell(&clocked, "")?),
             None => found,
         };
         interrupt::fail_if_interrupted("before the first row was known")?;
         match (worst.verdict, found.verdict) {
-            (Verdict::Ok, Verdict::Unknown) => worst.verdict = Verdict::OkForTwo,
+            (FaultOutcome::Ok, FaultOutcome::Unknown) => worst.verdict = FaultOutcome::OkForTwo,
             (worse, verdict) if verdict > worse => worst = found,
             // Of two blocked groups the one that breaks its card is reported.
             (worse, verdict) if verdict == worse && found.breaks_the_card => worst = found,
@@ -229,14 +235,15 @@ fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns the bound on messages in flight that keeps a search finite.
+/// Returns the option that bounds the messages in flight, which makes the search with the options
+/// in `words` finite. Empty if the search needs no bound.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));
     bounds.map(|(_, bound)| *bound).next().unwrap_or("")
 }
 
-/// True for a lock whose leader sends heartbeats.
+/// Returns true for a lock whose leader sends heartbeats.
 fn has_heartbeats(name: &str) -> bool {
     card(name).is_some_and(|card| {
         let heartbeat = card.timeouts.iter().any(|timeout| timeout.name == "heartbeat");
@@ -244,59 +251,64 @@ fn has_heartbeats(name: &str) -> bool {
     })
 }
 
-/// Returns the check of promises that hold while clocks keep time, if these words exclude it.
+/// Returns the options of an additional search for the promises that hold only while clocks keep
+/// time. `None` if the card has no such promises, if `words` select a timing model, or if the model
+/// of the card is synchronous.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
     let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {
         return None;
     }
-    let clocked: Vec<_> = card.clocked.iter().map(|promise| promise.name()).collect();
+    let clocked: Vec<_> = card.timed_promises.iter().map(|promise| promise.name()).collect();
     let properties = clocked.join(",");
     (!clocked.is_empty()).then(|| format!("{words} {CLOCK_OPTIONS} --property {properties}"))
 }
 
-/// True if an algorithm provides a log, which never terminates.
+/// Returns true if an algorithm provides a log, which never terminates.
 fn keeps_a_log(name: &str) -> bool {
     card(name).is_some_and(|card| card.service == Service::Log)
 }
 
-/// True if an algorithm has timeouts or uses a failure detector.
+/// Returns true if an algorithm has timeouts or uses a failure detector.
 fn uses_timeouts(name: &str) -> bool {
     card(name).is_some_and(|card| {
         card.detection != Detection::None || card.timing != Timing::Asynchronous
     })
 }
 
-/// Runs `tenure check` with these words, within a bound.
+/// Runs `tenure check` with the options in `words` and in `bound`.
 fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     let words = &format!("{words} {bound}");
     let words = words.trim_end();
     let beats = words.split(' ').next().is_some_and(has_heartbeats);
     let most = if beats { MAX_STATES_WITH_HEARTBEATS } else { MAX_STATES };
     let line = format!("{words} --beyond-assumptions --max-states {most}");
-    let report = check::report_without_progress(&check::Options::of(&line)?)?;
+    let report = check::report_without_progress(&check::Options::parse_line(&line)?)?;
     let (verdict, property) = verdict(&report);
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
     let length = property
         .and_then(|property| report.counterexample(property.name()))
         .map(Counterexample::length);
     let broken = match verdict {
-        Verdict::Blocked => !may_block(words),
-        Verdict::Unsafe => true,
-        Verdict::None | Verdict::Ok | Verdict::OkForTwo | Verdict::Unknown => false,
+        FaultOutcome::Blocked => !may_block(words),
+        FaultOutcome::Unsafe => true,
+        FaultOutcome::None | FaultOutcome::Ok | FaultOutcome::OkForTwo | FaultOutcome::Unknown => {
+            false
+        }
     };
-    let breaks_the_card = broken && is_survived(words)?;
-    let without_majority = verdict == Verdict::Blocked && loses_majority(words);
+    let breaks_the_card = broken && is_tolerated(words)?;
+    let without_majority = verdict == FaultOutcome::Blocked && loses_majority(words);
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// Returns true if the card permits blocking under these options: a partition lasts for ever, or
-/// one of two processes may crash, which leaves no majority.
+/// Returns true if blocking under the options in `words` does not contradict the card: a partition
+/// lasts for ever, or one of two processes may crash, which leaves no majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }
 
-/// True if one of two processes may crash and a majority is needed.
+/// Returns true if the options in `words` let one of two processes crash, and the algorithm needs a
+/// majority.
 fn loses_majority(words: &str) -> bool {
     let with_majority = |name: &str| {
         let card = tenure_instances::card(name, &Parameters::plain(2));
@@ -306,47 +318,50 @@ fn loses_majority(words: &str) -> bool {
     one_of_two && words.split(' ').next().is_some_and(with_majority)
 }
 
-/// True if the card claims to tolerate these faults; the checker rejects them otherwise.
-fn is_survived(words: &str) -> Result<bool, Failure> {
+/// Returns true if the card claims to tolerate the faults in `words`. The function asks the
+/// checker, which rejects other faults.
+fn is_tolerated(words: &str) -> Result<bool, Failure> {
     let line = format!("{words} --max-states 1");
-    match check::report_without_progress(&check::Options::of(&line)?) {
+    match check::report_without_progress(&check::Options::parse_line(&line)?) {
         Ok(_) => Ok(true),
         Err(failure) if failure.status == Status::Usage => Ok(false),
         Err(failure) => Err(failure),
     }
 }
 
-/// Returns the worst verdict of all properties, and a property with it.
-fn verdict(report: &Report) -> (Verdict, Option<Property>) {
+/// Returns the worst verdict on the properties of a report, and a violated property with this
+/// verdict. The property is `None` if none is violated.
+fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =
         violated.map(|(name, _)| *name).partition(|name| name.is_liveness());
     match (harms.into_iter().next(), waits.into_iter().next(), report.judgement()) {
-        (Some(name), _, _) => (Verdict::Unsafe, Some(name)),
-        (None, Some(name), _) => (Verdict::Blocked, Some(name)),
-        (None, None, Judgement::Holds) => (Verdict::Ok, None),
-        (None, None, _) => (Verdict::Unknown, None),
+        (Some(name), _, _) => (FaultOutcome::Unsafe, Some(name)),
+        (None, Some(name), _) => (FaultOutcome::Blocked, Some(name)),
+        (None, None, Judgement::Holds) => (FaultOutcome::Ok, None),
+        (None, None, _) => (FaultOutcome::Unknown, None),
     }
 }
 
 impl Cell {
-    /// Returns the worse of two cells.
-    fn and(self, other: Cell) -> Cell {
+    /// Returns the cell with the worse verdict. Of two cells with the same verdict, returns the one
+    /// that breaks the card, if any.
+    fn worse(self, other: Cell) -> Cell {
         let is_worse =
             other.verdict > self.verdict || other.verdict == self.verdict && other.breaks_the_card;
         if is_worse { other } else { self }
     }
 }
 
-impl Verdict {
+impl FaultOutcome {
     const fn word(self) -> &'static str {
         match self {
-            Verdict::None => "–",
-            Verdict::Ok => "ok",
-            Verdict::OkForTwo => "ok (2)",
-            Verdict::Unknown => "?",
-            Verdict::Blocked => "blocked",
-            Verdict::Unsafe => "UNSAFE",
+            FaultOutcome::None => "–",
+            FaultOutcome::Ok => "ok",
+            FaultOutcome::OkForTwo => "ok (2)",
+            FaultOutcome::Unknown => "?",
+            FaultOutcome::Blocked => "blocked",
+            FaultOutcome::Unsafe => "UNSAFE",
         }
     }
 }

@@ -27,7 +27,7 @@ use super::sweep::{self as measurements, MeasureFormat, SweepOptions};
 use crate::nearest::nearest;
 use table::Row;
 
-/// Default number of runs.
+/// Default number of runs of each algorithm.
 const DEFAULT_RUNS: u64 = 30;
 
 /// File extensions of plots.
@@ -42,15 +42,16 @@ Examples:
 
 /// Compare all algorithms of a service with the same workload: messages, delays, verdicts
 ///
-/// Every algorithm runs with the same seeds and in the same environment. An algorithm whose card
-/// assumes more is not run, and the table gives the reason. Each figure is shown beside the theory.
-/// Each algorithm has 30 runs unless --runs is given, and rings are drawn at random.
+/// Every algorithm runs with the same seeds and in the same environment. An algorithm that needs
+/// stronger assumptions than this environment meets is skipped, and the table says why. Each
+/// measured figure stands beside the theoretical one. Each algorithm has 30 runs unless --runs is
+/// given, and rings are drawn at random.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Service to compare
     #[arg(value_enum)]
-    service: Kind,
+    service: ComparedService,
     #[command(flatten)]
     run: RunOptions,
     /// Plot messages and delays against the number of processes, one row per family of algorithms,
@@ -75,7 +76,7 @@ pub(crate) struct Options {
 /// Services that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum ComparedService {
     /// Mutual exclusion
     Mutex,
     /// Leader election
@@ -84,10 +85,10 @@ enum Kind {
     Agreement,
 }
 
-/// The JSON output.
+/// JSON output of a comparison.
 #[derive(Serialize)]
 struct Data {
-    service: Kind,
+    service: ComparedService,
     n: u32,
     seed: u64,
     runs: u64,
@@ -152,7 +153,8 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-/// Draws the ranks for each run, unless they are given. A variant belongs to one algorithm.
+/// Makes each run draw its ranks at random, unless the user gives the ranks. Returns an error if
+/// `--variant` is given, because a variant belongs to a single algorithm.
 fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
     let group = &mut run.group;
     if !group.variant.is_empty() {
@@ -166,7 +168,7 @@ fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the given options that have no effect on any algorithm.
+/// Returns the given options that have no effect on any of the selected algorithms.
 fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let rows = rows(options)?;
     let names = || rows.iter().map(|row| split_variants(row).0);
@@ -213,7 +215,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     for name in &rows {
         let (row, status) = measure(name, &options.run, runs)?;
         algorithms.push(row);
-        worst = worst.and(status);
+        worst = worst.worse(status);
     }
     if algorithms.iter().all(Row::is_refused) {
         interrupt::fail_if_interrupted("before the first row was known")?;
@@ -224,7 +226,7 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
         match sweep::sweep(options.service, &rows, &options.run, runs) {
             Err(failure) if failure.status == Status::Incomplete => {
                 print_error(&format!("{}: {failure}", program::name()));
-                worst = worst.and(Status::Incomplete);
+                worst = worst.worse(Status::Incomplete);
             }
             pictures => {
                 let is_page = path.extension() == Some("html".as_ref());
@@ -260,7 +262,8 @@ fn rows(options: &Options) -> Result<Vec<String>, Failure> {
     Ok(rows)
 }
 
-/// Returns the selected algorithms of a matrix, which has no variants.
+/// Returns the selected algorithms for the matrix of faults. Returns an error if a variant is
+/// selected, because the matrix has none.
 fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if let Some(variant) = options.only.iter().find(|name| name.contains('+')) {
         let message = format!("--faults checks no variants: replace '{variant}' by its algorithm");
@@ -269,13 +272,14 @@ fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     plain_names(options)
 }
 
-/// Returns the selected algorithms without variants, also those with only a variant selected.
+/// Returns the names of the selected algorithms, without variants. An algorithm of which only a
+/// variant is selected is included.
 fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let only: Vec<&str> = options.only.iter().map(|name| split_variants(name).0).collect();
-    let mut all: Vec<&'static str> = names(options.service).collect();
+    let mut all: Vec<&'static str> = algorithms_of(options.service).collect();
     // Compositions are included on request only.
     let service = Some(options.service);
-    let others = compositions().filter(|name| kind(name) == service && !all.contains(name));
+    let others = compositions().filter(|name| service_of(name) == service && !all.contains(name));
     let selected = others.filter(|name| only.contains(name));
     all.extend(selected.collect::<Vec<_>>());
     if let Some(unknown) = only.iter().find(|name| !all.contains(*name)) {
@@ -287,29 +291,29 @@ fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
 }
 
 /// Returns the service of an algorithm; `None` if there is no such algorithm.
-fn kind(name: &str) -> Option<Kind> {
+fn service_of(name: &str) -> Option<ComparedService> {
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
     Some(match service {
-        Service::Mutex | Service::Office => Kind::Mutex,
-        Service::Election => Kind::Election,
-        _ => Kind::Agreement,
+        Service::Mutex | Service::Office => ComparedService::Mutex,
+        Service::Election => ComparedService::Election,
+        _ => ComparedService::Agreement,
     })
 }
 
-/// Locks that follow a leader: the default lock of nodes, and the textbook's.
+/// Locks that follow a leader: the default lock of nodes, and the lock of textbooks.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
 /// Returns all algorithms of a service, including the locks that follow a leader.
-fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
+fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
-        Kind::Mutex => Box::new(tenure_instances::locks().chain(LOCKS_WITH_LEADER)),
-        Kind::Election => Box::new(tenure_instances::elections()),
-        Kind::Agreement => Box::new(tenure_instances::agreements()),
+        ComparedService::Mutex => Box::new(tenure_instances::locks().chain(LOCKS_WITH_LEADER)),
+        ComparedService::Election => Box::new(tenure_instances::elections()),
+        ComparedService::Agreement => Box::new(tenure_instances::agreements()),
     };
     names
 }
 
-/// Measures one algorithm. If it rejects the options, its row has the reason.
+/// Measures one algorithm. If the algorithm rejects the options, the returned row has the reason.
 fn measure(name: &str, options: &RunOptions, runs: u64) -> Result<(Row, Status), Failure> {
     if interrupt::is_interrupted() {
         return Ok((Row::refused(name, "interrupted"), Status::Incomplete));

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_sim::{EndReason, Entries, Moments};
 
-use super::Kind;
+use super::ComparedService;
 use super::plot::{self, Curve, Picture};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_SIZE, EntriesOption};
@@ -18,21 +18,22 @@ use crate::cmd::simulate::theory;
 /// Group sizes that are measured, besides that of `-n`.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// Upper bound on the events of a run beyond those of its entries. Larger groups of the algorithm
-/// are not drawn: with multiplying messages they would fill the memory.
+/// Upper bound on the events of a run, in addition to those that its entries need. If a run exceeds
+/// the bound, the algorithm is not drawn for this group size and larger ones: messages that
+/// multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
 /// Measures the messages and delays of every algorithm in groups of different sizes.
 pub(super) fn sweep(
-    kind: Kind,
+    kind: ComparedService,
     rows: &[String],
     options: &RunOptions,
     runs: u64,
 ) -> Result<[Picture; 2], Failure> {
     let figure = match kind {
-        Kind::Mutex => "delays.synchronisation.mean",
-        Kind::Election => "election_time",
-        Kind::Agreement => "agreement_time",
+        ComparedService::Mutex => "delays.synchronisation.mean",
+        ComparedService::Election => "election_time",
+        ComparedService::Agreement => "agreement_time",
     };
     let mut sizes = SIZES.to_vec();
     sizes.push(options.group.n.unwrap_or(DEFAULT_SIZE));
@@ -48,13 +49,13 @@ pub(super) fn sweep(
         for size in &sizes {
             let mut options = options.clone();
             options.group.n = Some(*size);
-            // Not every size has every quorum system, and a list may name a process that the group
-            // lacks.
+            // Some quorum systems do not exist for some sizes, and a list may name a process that
+            // the group lacks.
             let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
             let plan = plan.with_event_limit(MAX_EVENTS + events_needed(&options, *size));
             let outcome = plan.perform(runs, options.threads(), None)?;
             interrupt::fail_if_interrupted("before the picture was drawn")?;
-            if matches!(outcome.first.ended, EndReason::Events | EndReason::Flooded)
+            if matches!(outcome.first.ended, EndReason::EventLimit | EndReason::Flooded)
                 || outcome.incomplete
             {
                 eprintln!(
@@ -63,25 +64,25 @@ pub(super) fn sweep(
                 );
                 break;
             }
-            sent.measured(*size, outcome.messages.mean());
-            sent.predicted(*size, theory(&plan));
+            sent.add_measured(*size, outcome.messages.mean());
+            sent.add_predicted(*size, theory(&plan));
             if let Some(delay) = outcome.summary.figure(figure).map(Moments::mean) {
-                delayed.measured(*size, delay);
+                delayed.add_measured(*size, delay);
             }
-            delayed.predicted(*size, theory::delays(&plan));
+            delayed.add_predicted(*size, theory::expected_delays(&plan));
         }
         messages.push(sent);
         delays.push(delayed);
     }
     let [messages_unit, delays_unit] = match kind {
-        Kind::Mutex => ["messages per entry", "delay from exit to entry"],
-        Kind::Election => ["messages per election", "time to elect"],
-        Kind::Agreement => ["messages per agreement", "time to decide"],
+        ComparedService::Mutex => ["messages per entry", "delay from exit to entry"],
+        ComparedService::Election => ["messages per election", "time to elect"],
+        ComparedService::Agreement => ["messages per agreement", "time to decide"],
     };
     Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }
 
-/// Returns an upper estimate of the events that the entries need.
+/// Returns an upper estimate of the number of events that the entries of a run need.
 fn events_needed(options: &RunOptions, size: u32) -> u64 {
     let each = match &options.group.entries {
         Some(EntriesOption::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),
@@ -93,9 +94,9 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
     options.sequential.map_or(each, NonZeroU64::get) * 20 * u64::from(size)
 }
 
-/// Returns the expected messages, or else the bounds of the card.
+/// Returns the expected number of messages, or else the lower and the upper bound on the card.
 fn theory(plan: &Plan) -> Vec<f64> {
-    if let Some(expected) = theory::expected(plan) {
+    if let Some(expected) = theory::expected_messages(plan) {
         return vec![expected.messages];
     }
     let cost = &plan.card.messages;

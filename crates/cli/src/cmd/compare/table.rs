@@ -6,19 +6,19 @@ use serde::Serialize;
 use tenure_core::Property;
 use tenure_sim::{Moments, Summary};
 
-use super::Kind;
-use crate::cmd::output::{json_name, labelled, width};
-use crate::cmd::rows::{Rows, figure};
+use super::ComparedService;
+use crate::cmd::output::{format_row, json_name, width};
+use crate::cmd::rows::{Rows, format_figure};
 use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::theory::{self, CostDeviation};
 
-/// The result of one algorithm, with the theory.
+/// Row of the table: the measured figures of one algorithm, and the theoretical ones.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     /// Name of the algorithm.
     pub(super) name: String,
-    /// Reason why it was not run.
+    /// Reason why the algorithm was not run; `None` if it was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
     #[serde(flatten)]
@@ -27,17 +27,19 @@ pub(super) struct Row {
 
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// Service, in a table of several services.
+    /// Service of an algorithm for agreement, because their table has several services; `None` for
+    /// locks and elections.
     #[serde(skip_serializing_if = "Option::is_none")]
     offers: Option<&'static str>,
-    /// Messages per entry, election or agreement.
+    /// Number of messages per entry, election or agreement.
     messages: Moments,
-    /// All messages sent in a run, including lower layers.
+    /// Number of messages sent in a run, including those of lower layers.
     total: Moments,
-    /// All messages received, duplicates included.
+    /// Number of messages received in a run, including duplicates.
     received: Moments,
     theory: Theory,
-    /// True if the messages are outside the bounds of the card.
+    /// True if the messages are outside the bounds on the card. Elections with a crash or recovery
+    /// do not count.
     outside: bool,
     /// Delays of locks, in virtual units.
     delays: Delays,
@@ -45,11 +47,11 @@ struct Figures {
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement_time: Option<Moments>,
     bypass_max: f64,
-    /// Number of violating runs by property.
+    /// For each violated property, the number of runs that violate it.
     violated: BTreeMap<Property, u64>,
-    /// Violated properties whose violation is a failure.
+    /// Violated properties whose violation makes the command fail.
     broken: Vec<Property>,
-    /// Commands that replay these violations.
+    /// Commands that replay the violations of the properties in `broken`, in the same order.
     replay: Vec<String>,
 }
 
@@ -66,7 +68,7 @@ struct Theory {
     entry: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     synchronisation: Option<&'static str>,
-    /// Time of an agreement, from all proposals to the last decision.
+    /// Time of an agreement in theory, from the proposals to the last decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,9 +90,9 @@ struct Delays {
 impl Row {
     /// Creates the row of an algorithm that was run.
     pub(super) fn new(name: &str, plan: &Plan, outcome: &Outcome) -> Self {
-        let page = theory::of_lock(&plan.card);
+        let page = theory::lock_theory(&plan.card);
         let agrees = plan.card.service.is_agreement();
-        let expected = theory::expected(plan);
+        let expected = theory::expected_messages(plan);
         let cost = &plan.card.messages;
         let summary = &outcome.summary;
         let mean = |path| summary.figure(path).map(Moments::mean);
@@ -100,9 +102,13 @@ impl Row {
             most: cost.most,
             expected: expected.map(|expected| expected.messages),
             expected_is: expected.map(|expected| expected.precision.words()),
-            entry: page.map(|page| page.entry),
-            synchronisation: page.map(|page| page.delay.words),
-            delay: plan.card.theory.filter(|_| agrees).map(|theory| theory.delay.words),
+            entry: page.map(|page| page.entry_delay),
+            synchronisation: page.map(|page| page.synchronisation_delay.formula),
+            delay: plan
+                .card
+                .theory
+                .filter(|_| agrees)
+                .map(|theory| theory.synchronisation_delay.formula),
             bypass: page.map(|page| page.bypass),
             order: page.map(|page| page.order),
         };
@@ -130,7 +136,7 @@ impl Row {
         Row { name: name.to_owned(), refused: None, figures: Some(figures) }
     }
 
-    /// Creates the row of an algorithm that rejects these options.
+    /// Creates the row of an algorithm that rejects the options. `message` is the reason.
     pub(super) fn refused(name: &str, message: &str) -> Self {
         Row { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
     }
@@ -148,14 +154,20 @@ fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
 const ORDER_NOTE: &str = "  Order under messages between users: `--app-messages 0.5 --latency 1..9 \
                           --think 0..20`.\n  Effect of one fault, over every schedule: `--faults`.";
 
-/// Terminal width from which the table has all columns.
+/// Width of the terminal, in characters, from which on the table has all columns.
 const FULL_WIDTH: usize = 98;
 
-/// Terminal width from which the table of agreements has all columns.
+/// Width of the terminal, in characters, from which on the table of agreements has all columns.
 const FULL_AGREEMENT_WIDTH: usize = 84;
 
 /// Formats the comparison as a table.
-pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
+pub(super) fn table(
+    kind: ComparedService,
+    size: u32,
+    runs: u64,
+    seed: u64,
+    rows: &[Row],
+) -> String {
     let last = seed.wrapping_add(runs - 1);
     let name = json_name(&kind);
     let mut text = Rows::new(&format!("{name}: {size} processes, seeds {seed} to {last}"));
@@ -170,7 +182,7 @@ pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -
     for row in rows {
         add_notes(&mut text, row);
     }
-    if kind == Kind::Mutex {
+    if kind == ComparedService::Mutex {
         text.line("");
         text.line(ORDER_NOTE);
     }
@@ -178,9 +190,9 @@ pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -
 }
 
 /// Adds the column headers.
-fn head(text: &mut Rows, kind: Kind) {
+fn head(text: &mut Rows, kind: ComparedService) {
     match kind {
-        Kind::Mutex => {
+        ComparedService::Mutex => {
             let [entry, exit] = ["delay at", "at"];
             text.line(&mutex_line(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
             let [entry, exit, synchronisation] = ["entry", "exit", "nisation"];
@@ -189,11 +201,11 @@ fn head(text: &mut Rows, kind: Kind) {
                 ["algorithm", "/entry", "", entry, exit, synchronisation, bypass, order, broken];
             text.line(&mutex_line(second));
         }
-        Kind::Election => {
+        ComparedService::Election => {
             text.line(&election_line(["", "messages", "theory", "", ""]));
             text.line(&election_line(["algorithm", "/election", "", "time", "broken"]));
         }
-        Kind::Agreement => {
+        ComparedService::Agreement => {
             text.line(&agreement_line(["", "", "messages", "theory", "", "", ""]));
             let [name, offers, each] = ["algorithm", "offers", "/agreement"];
             let [time, delay, broken] = ["time", "theory of the time", "broken"];
@@ -231,25 +243,26 @@ fn agreement_line(cells: [&str; 7]) -> String {
     format!("{line}{delay}").trim_end().to_owned()
 }
 
-/// Returns the mean; `None` if nothing was measured, which differs from 0.
+/// Returns the mean. Returns `None` if nothing was measured, to distinguish this case from a mean
+/// of 0.
 fn measured(moments: &Moments) -> Option<f64> {
     (moments.count() > 0).then(|| moments.mean())
 }
 
 fn shown(measured: Option<f64>) -> String {
-    measured.map_or("–".to_owned(), figure)
+    measured.map_or("–".to_owned(), format_figure)
 }
 
-fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
+fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService, runs: u64) {
     let messages = shown(measured(&figures.messages));
     let theory = figures.theory.short();
     let broken = if figures.broken.is_empty() { "none" } else { "VIOLATED" };
-    if kind == Kind::Election {
+    if kind == ComparedService::Election {
         let time = shown(measured(&figures.election_time));
         text.line(&election_line([name, &messages, &theory, &time, broken]));
         return;
     }
-    if kind == Kind::Agreement {
+    if kind == ComparedService::Agreement {
         let time = shown(figures.agreement_time.as_ref().and_then(measured));
         let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
         // The full text is in the notes.
@@ -259,7 +272,7 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64
     }
     let delays = &figures.delays;
     let delays = [delays.entry, delays.exit, delays.synchronisation].map(shown);
-    let ([entry, exit, synchronisation], bypass) = (delays, figure(figures.bypass_max));
+    let ([entry, exit, synchronisation], bypass) = (delays, format_figure(figures.bypass_max));
     let order = match figures.out_of_order() {
         0 => "kept".to_owned(),
         violated => format!("lost {violated}/{runs}"),
@@ -270,14 +283,14 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64
 }
 
 impl Theory {
-    /// Formats the expected messages for the width of a column.
+    /// Formats the expected messages, or else the bounds on the card, to fit into a column.
     fn short(&self) -> String {
         let Theory { expected, expected_is, least, most, .. } = self;
         match (expected, *expected_is, most) {
-            (Some(expected), Some("exactly"), _) => format!("= {}", figure(*expected)),
-            (Some(expected), Some("on average"), _) => format!("≈ {}", figure(*expected)),
-            (Some(expected), Some("at most"), _) => format!("≤ {}", figure(*expected)),
-            (Some(expected), Some("at least"), _) => format!("≥ {}", figure(*expected)),
+            (Some(expected), Some("exactly"), _) => format!("= {}", format_figure(*expected)),
+            (Some(expected), Some("on average"), _) => format!("≈ {}", format_figure(*expected)),
+            (Some(expected), Some("at most"), _) => format!("≤ {}", format_figure(*expected)),
+            (Some(expected), Some("at least"), _) => format!("≥ {}", format_figure(*expected)),
             (_, _, Some(most)) if most == least => format!("= {most}"),
             (_, _, Some(most)) => format!("{least} … {most}"),
             (_, _, None) => format!("{least} … ∞"),
@@ -287,7 +300,7 @@ impl Theory {
 
 impl Figures {
     /// Returns the number of runs in which a process entered before another one with an earlier
-    /// request, ordered by the lock's messages or the users'.
+    /// request. Requests are ordered by the messages of the lock or of the users.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))
@@ -296,7 +309,7 @@ impl Figures {
 
 /// Adds the notes of a row: text that does not fit into its line.
 fn add_notes(text: &mut Rows, row: &Row) {
-    let mut note = |message: &str| text.line(&labelled(&row.name, message, 32));
+    let mut note = |message: &str| text.line(&format_row(&row.name, message, 32));
     if let Some(refused) = &row.refused {
         note(&format!("not run: {refused}"));
     }
@@ -318,7 +331,11 @@ fn add_notes(text: &mut Rows, row: &Row) {
     note(&message);
     let (sent, received) = (figures.total.mean(), figures.received.mean());
     if (sent - received).abs() > 1e-9 {
-        note(&format!("{} messages sent per run, {} received", figure(sent), figure(received)));
+        note(&format!(
+            "{} messages sent per run, {} received",
+            format_figure(sent),
+            format_figure(received)
+        ));
     }
     if figures.outside {
         note("messages outside the bounds of the card");

@@ -38,7 +38,7 @@ impl LineError {
 
 impl GraphBuilder {
     /// Returns the index of the vertex with this name. Adds the vertex if the name is new.
-    pub(super) fn vertex(&mut self, name: &str) -> usize {
+    pub(super) fn add_vertex(&mut self, name: &str) -> usize {
         if let Some(place) = self.places.get(name) {
             return *place;
         }
@@ -48,13 +48,13 @@ impl GraphBuilder {
         place
     }
 
-    /// Returns true if the vertex is known.
+    /// Returns true if a vertex with this name was added.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
 
-    /// Adds an edge. Rejects a self loop and an edge that exists already.
-    pub(super) fn edge(
+    /// Adds an edge. Returns an error for a self loop, and for an edge that exists already.
+    pub(super) fn add_edge(
         &mut self,
         line: usize,
         ends: (usize, usize),
@@ -130,7 +130,8 @@ impl NamedGraph {
         self.graph.vertices()
     }
 
-    /// Returns the name of a process in the file and its number, or the number alone if they agree.
+    /// Returns the name of a process in the file, and its number. Returns the number alone if it is
+    /// also the name.
     pub(crate) fn name(&self, process: ProcessId) -> String {
         match self.names.get(process.index()) {
             Some(name) if !self.is_numbered() => format!("{name} ({process})"),

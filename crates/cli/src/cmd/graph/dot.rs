@@ -33,7 +33,8 @@ const MAX_DEPTH: usize = 100;
 struct Parser {
     tokens: Vec<Placed>,
     at: usize,
-    /// True if an edge that occurs again is the same edge.
+    /// True for a `strict` graph, in which a repeated edge counts once. In other graphs a repeated
+    /// edge is an error.
     is_strict: bool,
     builder: GraphBuilder,
 }
@@ -98,7 +99,8 @@ impl Parser {
         if self.peek().is_some() { self.expected("the end of the file") } else { Ok(()) }
     }
 
-    /// Parses statements in braces and returns the vertices that they name.
+    /// Parses the statements in braces, and adds their vertices and edges. Returns the indices of
+    /// the vertices that the statements name.
     fn group(&mut self, depth: usize) -> Result<Vec<usize>, LineError> {
         if depth > MAX_DEPTH {
             let message = format!("braces are nested more than {MAX_DEPTH} times");
@@ -151,14 +153,14 @@ impl Parser {
             {
                 let ends = (*one, *other);
                 if !(self.is_strict && self.builder.has_edge(ends)) {
-                    self.builder.edge(line, ends, weight)?;
+                    self.builder.add_edge(line, ends, weight)?;
                 }
             }
         }
         Ok(groups.concat())
     }
 
-    /// Parses a vertex with an optional port, or a subgraph.
+    /// Parses a vertex with an optional port, or a subgraph. Returns the indices of its vertices.
     fn vertices(&mut self, depth: usize) -> Result<Vec<usize>, LineError> {
         if self.takes_word("subgraph") {
             self.takes_id();
@@ -173,10 +175,11 @@ impl Parser {
                 return self.expected("a port");
             }
         }
-        Ok(vec![self.builder.vertex(&name)])
+        Ok(vec![self.builder.add_vertex(&name)])
     }
 
-    /// Parses lists of attributes and returns the weight.
+    /// Parses lists of attributes. Returns the value of the attribute `weight`, or 1 if it is
+    /// absent.
     fn attributes(&mut self) -> Result<u64, LineError> {
         let mut weight = 1;
         while self.takes(&Token::Symbol('[')) {

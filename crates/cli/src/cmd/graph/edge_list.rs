@@ -4,7 +4,7 @@ use tenure_core::graph::ParseGraphError;
 
 use super::builder::{GraphBuilder, LineError, NamedGraph, parse_weight};
 
-/// Reads an edge list. A line with one name is a vertex.
+/// Reads an edge list. A line with a single name adds a vertex without an edge.
 pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     let mut builder = GraphBuilder::default();
     for (line, content) in (1..).zip(text.lines()) {
@@ -13,16 +13,16 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
         match *words {
             [] => {}
             [vertex] => {
-                builder.vertex(vertex);
+                builder.add_vertex(vertex);
             }
             [one, other] => {
-                let ends = (builder.vertex(one), builder.vertex(other));
-                builder.edge(line, ends, 1)?;
+                let ends = (builder.add_vertex(one), builder.add_vertex(other));
+                builder.add_edge(line, ends, 1)?;
             }
             [one, other, weight] => {
                 let weight = parse_weight(line, weight)?;
-                let ends = (builder.vertex(one), builder.vertex(other));
-                builder.edge(line, ends, weight)?;
+                let ends = (builder.add_vertex(one), builder.add_vertex(other));
+                builder.add_edge(line, ends, weight)?;
             }
             _ => {
                 let found = content.trim();

@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
     })
 }
 
-/// Returns true if a value names a file: it exists, or is written as the path of one.
+/// Returns true if a value names a file: the file exists, or the value is written as a path.
 pub(super) fn is_path(text: &str) -> bool {
     let path = Path::new(text);
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();

@@ -18,7 +18,8 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     if graph.attribute("edgedefault") == Some("directed") {
         return Err(LineError::new(line(graph), DIRECTED));
     }
-    // The keys whose data are weights; without a declaration, the name is the key.
+    // Keys of the data elements that contain weights. Without a declaration, the key itself is
+    // `weight`.
     let is_weight = |key: &Node<'_, '_>| key.attribute("attr.name") == Some("weight");
     let key = root.children().filter(named("key")).find(is_weight);
     let key = key.and_then(|key| key.attribute("id")).unwrap_or("weight");
@@ -31,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     };
     let mut builder = GraphBuilder::default();
     for node in graph.descendants().filter(named("node")) {
-        builder.vertex(&required(node, "id")?);
+        builder.add_vertex(&required(node, "id")?);
     }
     for edge in graph.descendants().filter(named("edge")) {
         if edge.attribute("directed") == Some("true") {
@@ -47,8 +48,8 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
             let message = format!("the edge names '{unknown}', which is no node");
             return Err(LineError::new(line(edge), message));
         }
-        let ends = (builder.vertex(&one), builder.vertex(&other));
-        builder.edge(line(edge), ends, weight)?;
+        let ends = (builder.add_vertex(&one), builder.add_vertex(&other));
+        builder.add_edge(line(edge), ends, weight)?;
     }
     Ok(builder)
 }

@@ -102,7 +102,7 @@ impl FromStr for QuorumsOption {
 const MAX_PROCESS: u32 = 1 << 20;
 
 /// Reads one quorum a line: process numbers, separated by commas or spaces, and comments after `#`.
-/// An error begins with the line.
+/// An error message begins with the number of the line.
 fn read(text: &str) -> Result<Vec<ProcessSet>, String> {
     let mut sets = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {

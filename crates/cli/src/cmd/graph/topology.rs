@@ -29,7 +29,8 @@ const EXPECTED: &str = "expected ring, line, star, complete, binary-tree, grid, 
                         torus:3x4, hypercube, random:0.3, random:0.3:SEED, edges such as \
                         1-2,2-3, or a file";
 
-/// Upper bound on the vertices of a graph with edges between any two of them.
+/// Upper bound on the number of vertices of a complete or random graph, whose edges may join any
+/// two vertices.
 const MAX_DENSE: u32 = 5_000;
 
 /// A value of `--topology`.
@@ -38,7 +39,7 @@ pub(crate) struct TopologyOption {
     /// Value as the user wrote it.
     text: String,
     source: Source,
-    /// Seed of distinct weights, if they replace those of the graph.
+    /// Seed from which distinct weights are drawn. `None`: the graph keeps its own weights.
     weights: Option<u64>,
 }
 
@@ -106,7 +107,7 @@ impl TopologyOption {
         Ok(self.weighted(&Arc::new(graph)))
     }
 
-    /// Replaces the weights if the value asks for it.
+    /// Returns the graph, with weights that the seed determines if the value ends in `+weights`.
     fn weighted(&self, graph: &Arc<Graph>) -> Arc<Graph> {
         match self.weights {
             Some(seed) => Arc::new(graph.with_distinct_weights(seed)),
@@ -114,7 +115,8 @@ impl TopologyOption {
         }
     }
 
-    /// Returns the names of the vertices in the file; empty if they are numbers.
+    /// Returns the names of the vertices in the file of the graph. Empty if there is no file, or if
+    /// the names are the numbers of the processes.
     pub(crate) fn names(&self) -> &[String] {
         match &self.source {
             Source::Edges(named) | Source::File(named) => named.names(),

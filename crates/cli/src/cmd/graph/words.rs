@@ -16,7 +16,7 @@ pub(crate) fn option_with_file(words: &[String]) -> Option<&'static str> {
     values(words).find(|(_, value)| is_file(value)).map(|(option, _)| option)
 }
 
-/// Returns the options and their values.
+/// Returns each option whose value may be a file, with its value.
 fn values(words: &[String]) -> impl Iterator<Item = (&'static str, &str)> {
     let next = words.iter().skip(1).map(String::as_str).chain([""]);
     words.iter().zip(next).filter_map(|(word, next)| {
@@ -28,7 +28,8 @@ fn values(words: &[String]) -> impl Iterator<Item = (&'static str, &str)> {
     })
 }
 
-/// Replaces files by their content, so that the words say the same without them.
+/// Replaces the names of files by their contents, so that the words mean the same without the
+/// files.
 pub(crate) fn without_files(words: &[String], group: &GroupOptions) -> Vec<String> {
     let content = |option: &str| match option {
         "--topology" => group.topology.as_ref().map(|it| it.without_file()),

@@ -7,7 +7,7 @@ use tenure_lab::{Deadline, Lab, RunSource};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-use super::{LabOptions, RunFactory, WordsFrom, parse_error, run_with};
+use super::{LabOptions, RunFactory, WordsFrom, parse_error, run_from_words};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::output::print_file;
@@ -35,7 +35,8 @@ pub(crate) struct Options {
 }
 
 impl LabOptions {
-    /// Extracts these options from the words of a run.
+    /// Splits the words of a run. Returns the options of the lab, and the words that are no such
+    /// options.
     fn extract(words: &[String]) -> Result<(LabOptions, Vec<String>), Failure> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         let mut rest = words.iter();
@@ -51,7 +52,7 @@ impl LabOptions {
         Ok((own, others))
     }
 
-    /// Combines two sets of options; the first takes precedence.
+    /// Combines two sets of options. Options in `self` take precedence.
     fn or(self, other: &LabOptions) -> LabOptions {
         LabOptions {
             port: self.port.or(other.port),
@@ -76,7 +77,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Some(RunFactory.run_from_trace(&trace))
         }
         (None, []) => None,
-        (None, words) => Some(run_with(words, WordsFrom::Terminal)),
+        (None, words) => Some(run_from_words(words, WordsFrom::Terminal)),
     };
     let opened = opened.map(|made| made.and_then(|run| lab.open(run, &Deadline::default())));
     let session = opened.transpose().map_err(Failure::usage)?;

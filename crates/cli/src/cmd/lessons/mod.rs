@@ -8,17 +8,17 @@ mod table;
 
 use clap::Parser;
 use serde_json::Value;
-use tenure_trace::diagram::{Direction, Margin, View, lay_out_files};
+use tenure_trace::diagram::{DiagramOptions, Direction, Margin, lay_out_files};
 
 use super::failure::{Failure, Status};
 use super::output::width;
 use super::{Command, Subcommands, check, compare, interrupt, list, simulate, usage_error};
-use crate::lessons::{ActionResult, Performs, Results};
+use crate::lessons::{ActionExecutor, ActionResult, Results};
 
 /// Performs experiments in this process.
 struct InProcess;
 
-impl Performs for InProcess {
+impl ActionExecutor for InProcess {
     type Failure = Failure;
 
     fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, Failure> {
@@ -29,12 +29,12 @@ impl Performs for InProcess {
         uninterrupted(|| calls::call(name, arguments).map_err(Failure::usage))
     }
 
-    fn refused(&self, failure: &Failure) -> Option<String> {
+    fn usage_error(&self, failure: &Failure) -> Option<String> {
         (failure.status == Status::Usage).then(|| failure.to_string())
     }
 }
 
-/// Discards the result of interrupted work, whose figures are partial.
+/// Returns an error in place of the result of interrupted work, because its figures are partial.
 fn uninterrupted(
     act: impl FnOnce() -> Result<ActionResult, Failure>,
 ) -> Result<ActionResult, Failure> {
@@ -44,7 +44,7 @@ fn uninterrupted(
     made
 }
 
-/// Runs a command line and draws the trace that it writes.
+/// Runs a command line. If `drawn` is true, also draws the trace that the command writes.
 fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     let mut words = vec!["tenure".to_owned()];
     words.extend(tenure_lab::split_words(line).map_err(Failure::usage)?);
@@ -56,7 +56,8 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     words.extend(["--trace".to_owned(), file.to_string_lossy().into_owned()]);
     let data = json_output(&words)?;
     let picture = if folder.has(&file) {
-        let layout = lay_out_files(&[file], View::default()).map_err(Failure::environment)?;
+        let layout =
+            lay_out_files(&[file], DiagramOptions::default()).map_err(Failure::environment)?;
         Some(layout.to_text_within(Direction::Down, Margin::Place, width()))
     } else {
         None
@@ -84,7 +85,7 @@ fn json_output(words: &[String]) -> Result<Value, Failure> {
 
 /// Returns the exit status for the results.
 fn status(results: &Results) -> Status {
-    if results.hold() { Status::Success } else { Status::Violated }
+    if results.all_hold() { Status::Success } else { Status::Violated }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::name_parser;
-use crate::cmd::output::{Format, print, print_json, width, wrapped};
+use crate::cmd::output::{Format, print, print_json, width, wrap};
 use crate::lessons::{Chapter, CompletedExperiment, Question, Results, conduct};
 
 /// Answer a question for self-study by running experiments
@@ -108,7 +108,7 @@ fn list(
     for chapter in questions.chunk_by(|one, next| one.0.title == next.0.title) {
         writeln!(text, "{}\n", chapter[0].0.title).expect("writing to a string succeeds");
         for (_, question) in chapter {
-            let lines = wrapped(&question.text, width() - 10).join("\n          ");
+            let lines = wrap(&question.text, width() - 10).join("\n          ");
             writeln!(text, "  {:<6}  {lines}", question.id).expect("writing to a string succeeds");
         }
         text.push('\n');
@@ -161,26 +161,26 @@ fn answered(
         text: &question.text,
         recalls: &chapter.recalls,
         answer: &question.answer,
-        holds: results.hold(),
+        holds: results.all_hold(),
         experiments: results.0.into_iter().map(ExperimentResult::of).collect(),
         beyond: question.beyond.as_deref(),
     }
 }
 
 fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
-    let mut text = wrapped(&format!("{}: {}", question.id, question.text), width()).join("\n");
+    let mut text = wrap(&format!("{}: {}", question.id, question.text), width()).join("\n");
     text.push_str("\n\n");
-    let recalled = wrapped(&chapter.recalls, width() - 4).join("\n    ");
+    let recalled = wrap(&chapter.recalls, width() - 4).join("\n    ");
     writeln!(text, "    {recalled}\n").expect("writing to a string succeeds");
-    text.push_str(&wrapped(&question.answer, width()).join("\n"));
+    text.push_str(&wrap(&question.answer, width()).join("\n"));
     text.push_str("\n\n");
     text.push_str(&table::text(results));
     if let Some(beyond) = &question.beyond {
         text.push('\n');
-        text.push_str(&wrapped(&format!("Not shown here: {beyond}"), width()).join("\n"));
+        text.push_str(&wrap(&format!("Not shown here: {beyond}"), width()).join("\n"));
         text.push('\n');
     }
-    text.push_str(if results.hold() {
+    text.push_str(if results.all_hold() {
         "\nAll observations match the answer.\n"
     } else {
         "\nSome observations differ from the answer: see ✗.\n"
@@ -190,10 +190,10 @@ fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
 
 /// Formats the result in a line, followed by failed experiments.
 fn line(question: &Question, results: &Results) -> String {
-    if !results.hold() {
+    if !results.all_hold() {
         return format!("{:<6}  ✗\n\n{}\n", question.id, table::text(results));
     }
-    let lines = wrapped(&question.text, width() - 13);
+    let lines = wrap(&question.text, width() - 13);
     let more = if lines.len() > 1 { " …" } else { "" };
     format!("{:<6}  ✓  {}{more}\n", question.id, lines[0])
 }
@@ -207,7 +207,7 @@ impl ExperimentResult {
             command,
             expected: alone.expected(),
             observed: alone.observed(),
-            holds: alone.hold(),
+            holds: alone.all_hold(),
         }
     }
 }

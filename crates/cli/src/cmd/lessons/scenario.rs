@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::name_parser;
-use crate::cmd::output::{Format, print, print_json, width, wrapped};
+use crate::cmd::output::{Format, print, print_json, width, wrap};
 use crate::lessons::{CompletedExperiment, Results, Scenario, conduct, option};
 
 /// Reproduce a worked example of a paper or textbook: expected and observed results
@@ -99,11 +99,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let results = conduct(&experiments, &InProcess, options.broken)?;
     let result = ScenarioResult {
         name: &scenario.name,
-        holds: results.hold(),
+        holds: results.all_hold(),
         held: results.0.iter().map(CompletedExperiment::holds).collect(),
         expected: results.expected(),
         observed: results.observed(),
-        done: results.acts(),
+        done: results.actions(),
     };
     options.format.print(&result, || text(scenario, &results))?;
     Ok(status(&results))
@@ -116,7 +116,7 @@ fn list(format: Format) -> Result<(), Failure> {
     let mut text = String::new();
     for scenario in Scenario::all() {
         writeln!(text, "{}", scenario.name).expect("writing to a string succeeds");
-        for line in wrapped(&scenario.description, width() - 4) {
+        for line in wrap(&scenario.description, width() - 4) {
             writeln!(text, "    {line}").expect("writing to a string succeeds");
         }
     }
@@ -125,9 +125,9 @@ fn list(format: Format) -> Result<(), Failure> {
 }
 
 fn text(scenario: &Scenario, results: &Results) -> String {
-    let mut lines = wrapped(&format!("{}: {}", scenario.name, scenario.description), width());
-    lines.extend(wrapped(&format!("From {}.", scenario.source), width()));
-    let verdict = if results.hold() {
+    let mut lines = wrap(&format!("{}: {}", scenario.name, scenario.description), width());
+    lines.extend(wrap(&format!("From {}.", scenario.source), width()));
+    let verdict = if results.all_hold() {
         "All observations are as expected."
     } else {
         "Some observations differ from the expectation: see ✗."

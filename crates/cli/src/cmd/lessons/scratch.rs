@@ -47,5 +47,5 @@ impl Drop for Folder {
     }
 }
 
-/// Name of the folder if files are kept in memory. Experiments run one after the other there.
+/// Name of the folder if files are kept in memory. All experiments use it, one after the other.
 const IN_MEMORY: &str = "experiment";

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::cmd::output::{width, wrapped};
-use crate::cmd::rows::figure;
+use crate::cmd::output::{width, wrap};
+use crate::cmd::rows::format_figure;
 use crate::lessons::{CompletedExperiment, Finding, Results};
 
 /// Positions at which the second, third and last column begin, at a width of 100 characters.
@@ -27,7 +27,7 @@ fn result_table(made: &CompletedExperiment) -> String {
         writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
     };
     if !made.description.is_empty() {
-        wrapped(&made.description, width()).iter().for_each(|part| line(part));
+        wrap(&made.description, width()).iter().for_each(|part| line(part));
     }
     for act in &made.acts {
         action_lines(act).iter().for_each(|part| line(part));
@@ -48,7 +48,7 @@ fn action_lines(act: &str) -> Vec<String> {
     // Keeps an option and its value on one line.
     let glued = act.replace(' ', "\u{a0}").replace("\u{a0}--", " --");
     let words = if joint.is_empty() { act } else { glued.as_str() };
-    let mut lines = wrapped(words, width() - 8);
+    let mut lines = wrap(words, width() - 8);
     let last = lines.len() - 1;
     for (place, line) in lines.iter_mut().enumerate() {
         let mark = if place == 0 { mark } else { "   " };
@@ -61,9 +61,9 @@ fn action_lines(act: &str) -> Vec<String> {
 /// Adds the row for one expected and observed result. The text is wrapped to the columns.
 fn finding_rows(finding: &Finding, line: &mut impl FnMut(&str)) {
     let [first, second, last] = columns();
-    let name = wrapped(&finding.name, first - 6);
-    let expected = wrapped(&format_expectation(&finding.expected), second - first - 2);
-    let observed = wrapped(&format_value(&finding.observed), last - second - 2);
+    let name = wrap(&finding.name, first - 6);
+    let expected = wrap(&format_expectation(&finding.expected), second - first - 2);
+    let observed = wrap(&format_value(&finding.observed), last - second - 2);
     let height = name.len().max(expected.len()).max(observed.len());
     for row in 0..height {
         let part = |lines: &[String]| lines.get(row).cloned().unwrap_or_default();
@@ -89,7 +89,7 @@ fn cells([name, expected, observed, mark]: [&str; 4]) -> String {
 
 /// Formats an expected result.
 fn format_expectation(expected: &Value) -> String {
-    let number = |key: &str| expected.get(key).and_then(Value::as_f64).map(figure);
+    let number = |key: &str| expected.get(key).and_then(Value::as_f64).map(format_figure);
     match (number("at_least"), number("at_most"), expected.get("mentions")) {
         (Some(least), Some(most), _) => format!("{least} … {most}"),
         (Some(least), None, _) => format!("≥ {least}"),
@@ -105,7 +105,7 @@ fn format_value(value: &Value) -> String {
         Value::Null => "nothing".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
-        Value::Number(number) => figure(number.as_f64().unwrap_or(f64::NAN)),
+        Value::Number(number) => format_figure(number.as_f64().unwrap_or(f64::NAN)),
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),

@@ -6,12 +6,12 @@ use tenure_prove::{Comparer, Comparison, Model, ModelEntry};
 
 use crate::cmd::failure::Failure;
 
-/// Largest number of compared states of a group.
+/// Upper bound on the number of states that are compared in one group.
 const MAX_STATES: u64 = 5_000_000;
 
-/// Compares all groups from two processes to `largest`. Each process requests once. Terms are at
-/// most 2 in groups of two, and at most 1 in larger groups. Returns no comparison if the model has
-/// no mapping from states of the code.
+/// Compares the model with the code in each group from two to `largest` processes. Each process
+/// requests once. Terms are at most 2 in groups of two, and at most 1 in larger groups. Returns an
+/// empty list if no function maps states of the code to states of the model.
 pub(super) fn groups(
     entry: &ModelEntry,
     model: &Model,
@@ -22,7 +22,7 @@ pub(super) fn groups(
     let mut compared = Vec::new();
     for size in 2..=largest {
         let variants = variant.into_iter().map(str::to_owned).collect();
-        let parameters = Parameters { variants, rounds: 1, ..Parameters::plain(size) };
+        let parameters = Parameters { variants, number_modulus: 1, ..Parameters::plain(size) };
         let algorithm = tenure_instances::algorithm(entry.name, &parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
         let card = tenure_instances::card(entry.name, &parameters).map_err(Failure::usage)?;

@@ -3,42 +3,43 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tenure_prove::{Model, ModelEntry, Need, Solver, needs};
+use tenure_prove::{ModelEntry, Necessity, Solver, assess_conjuncts};
 
+use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
-/// Need for each conjunct of a proof.
+/// Conjuncts of a proof. For each one, states whether the proof needs it.
 pub(super) struct Conjuncts {
     entry: &'static ModelEntry,
-    needs: Vec<(&'static str, Need)>,
+    needs: Vec<(&'static str, Necessity)>,
 }
 
-/// Decides the need for each conjunct of the entries.
+/// Decides for each conjunct of each proof whether the proof needs it.
 pub(super) fn decided(
     entries: &[&'static ModelEntry],
     solver: &Solver,
 ) -> Result<Vec<Conjuncts>, Failure> {
     let decide = |entry: &&'static ModelEntry| {
-        let needs = needs(&entry.model(), solver).map_err(Failure::environment)?;
+        let needs = assess_conjuncts(&entry.model(), solver).map_err(Failure::environment)?;
         Ok(Conjuncts { entry, needs })
     };
     entries.iter().map(decide).collect()
 }
 
-/// Returns the conjuncts with the reason for which each one is needed.
+/// Formats each conjunct with the reason why the proof needs it or not.
 pub(super) fn text(decided: &[Conjuncts]) -> String {
     let mut text = String::new();
     for Conjuncts { entry, needs } in decided {
         let _ = writeln!(text, "{}: {}", entry.name, entry.property);
         for (conjunct, need) in needs {
             let reason = match need {
-                Need::Needed(Some(found)) => {
+                Necessity::Needed(Some(found)) => {
                     let action = found.action.as_ref().map(|it| it.title()).unwrap_or_default();
                     format!("needed: without it, {action} violates {}", found.conjunct)
                 }
-                Need::Needed(None) => "needed".to_owned(),
-                Need::Redundant => "redundant: the others are inductive without it".to_owned(),
-                Need::Undecided => "undecided".to_owned(),
+                Necessity::Needed(None) => "needed".to_owned(),
+                Necessity::Redundant => "redundant: the others are inductive without it".to_owned(),
+                Necessity::Undecided => "undecided".to_owned(),
             };
             let _ = writeln!(text, "  {conjunct:<26} {reason}");
         }
@@ -49,10 +50,10 @@ pub(super) fn text(decided: &[Conjuncts]) -> String {
 /// Returns the report as JSON.
 pub(super) fn report(decided: &[Conjuncts]) -> Value {
     let row = |Conjuncts { entry, needs }: &Conjuncts| {
-        let conjunct = |(name, need): &(&'static str, Need)| {
+        let conjunct = |(name, need): &(&'static str, Necessity)| {
             let found = match need {
-                Need::Needed(found) => found.as_ref().map(|found| found.to_json()),
-                Need::Redundant | Need::Undecided => None,
+                Necessity::Needed(found) => found.as_ref().map(|found| found.to_json()),
+                Necessity::Redundant | Necessity::Undecided => None,
             };
             json!({ "conjunct": name, "need": need.name(), "counterexample": found })
         };
@@ -65,26 +66,65 @@ pub(super) fn report(decided: &[Conjuncts]) -> Value {
     decided.iter().map(row).collect()
 }
 
-/// Returns success if the need for each conjunct is decided.
+/// Returns success if it is decided for each conjunct whether the proof needs it.
 pub(super) fn status(decided: &[Conjuncts]) -> Status {
     let mut needs = decided.iter().flat_map(|it| &it.needs);
-    match needs.any(|(_, need)| matches!(need, Need::Undecided)) {
+    match needs.any(|(_, need)| matches!(need, Necessity::Undecided)) {
         true => Status::Incomplete,
         false => Status::Success,
     }
 }
 
-/// Returns the model without one conjunct.
-pub(super) fn without(model: &Model, conjunct: &str) -> Result<Model, Failure> {
-    model.without(conjunct).ok_or_else(|| {
+/// Returns each of `models` that contains `conjunct`, without this conjunct.
+///
+/// # Errors
+///
+/// No model has the conjunct, or it is the property to prove.
+pub(super) fn without(models: &[EntryModel], conjunct: &str) -> Result<Vec<EntryModel>, Failure> {
+    let rest = |(entry, model): &EntryModel| Some((*entry, model.without(conjunct)?));
+    let rests: Vec<_> = models.iter().filter_map(rest).collect();
+    if rests.is_empty() { Err(unknown_conjunct(models, conjunct)) } else { Ok(rests) }
+}
+
+/// Creates the failure for a conjunct that cannot be left out of any model. The message lists the
+/// conjuncts that can be left out, grouped by property if there are several models.
+fn unknown_conjunct(models: &[EntryModel], conjunct: &str) -> Failure {
+    let reason = match models.iter().any(|(_, model)| conjunct == model.property().name) {
+        true => "it is the property to prove; expected another conjunct",
+        false => "expected a conjunct of the invariant",
+    };
+    let groups = models.iter().map(|(entry, model)| {
         let names: Vec<&str> = model.strengthening().iter().map(|it| it.name).collect();
-        let reason = match conjunct == model.property().name {
-            true => "it is the property to prove; expected another conjunct",
-            false => "expected a conjunct of the invariant",
-        };
-        Failure::usage(format!(
-            "invalid value '{conjunct}' for --without: {reason}: {}",
-            names.join(", ")
-        ))
-    })
+        let names = names.join(", ");
+        if models.len() == 1 { names } else { format!("{} ({names})", entry.property) }
+    });
+    let groups = groups.collect::<Vec<_>>().join("; ");
+    Failure::usage(format!("invalid value '{conjunct}' for --without: {reason}: {groups}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_prove::model_entries;
+
+    use super::*;
+
+    /// Returns the properties of `raft` whose proofs contain `conjunct`.
+    fn properties(conjunct: &str) -> Result<Vec<&'static str>, String> {
+        let models: Vec<_> = model_entries("raft").map(|entry| (entry, entry.model())).collect();
+        let rests = without(&models, conjunct).map_err(|failure| failure.to_string())?;
+        Ok(rests.iter().map(|(entry, _)| entry.property).collect())
+    }
+
+    #[test]
+    fn conjunct_is_left_out_of_each_proof_that_has_it() {
+        let per_term = "one leader per term";
+        let at_a_time = "one leader at a time under drifting clocks";
+        assert_eq!(properties("no-rival"), Ok(vec![per_term]));
+        assert_eq!(properties("lease-deadline"), Ok(vec![at_a_time]));
+        assert_eq!(properties("roles"), Ok(vec![per_term, at_a_time]));
+        let unknown = properties("no-such").expect_err("an error");
+        for part in [per_term, "no-rival, ", at_a_time, "lease-deadline, "] {
+            assert!(unknown.contains(part), "{part}: {unknown}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_prove::{CATALOGUE, Model, ModelEntry, Solver, entries};
+use tenure_prove::{CATALOGUE, Model, ModelEntry, Solver, model_entries};
 
 use self::proof::Proof;
 use super::duration;
@@ -65,6 +65,10 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
+
+/// Entry of the catalogue of models, with the model to prove, which a variant or `--without` may
+/// change.
+type EntryModel = (&'static ModelEntry, Model);
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if options.mutants.is_some() || options.is_redundancy_listed {
@@ -126,9 +130,10 @@ fn list(format: Format) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the entries of an algorithm, one for each proved property.
+/// Returns the entries of an algorithm in the catalogue, one for each proved property. Returns an
+/// error if there is none.
 fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
-    let found: Vec<_> = entries(name).collect();
+    let found: Vec<_> = model_entries(name).collect();
     if !found.is_empty() {
         return Ok(found);
     }
@@ -144,12 +149,9 @@ fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
     )))
 }
 
-/// Returns the models to prove: those that describe the variant, and have the conjunct that is left
-/// out.
-fn models(
-    options: &Options,
-    entries: &[&'static ModelEntry],
-) -> Result<Vec<(&'static ModelEntry, Model)>, Failure> {
+/// Returns the models to prove. With `--variant` these are the models that describe the variant.
+/// With `--without` they are those that contain the conjunct, without it.
+fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<EntryModel>, Failure> {
     let mut models: Vec<_> = match &options.variant {
         None => entries.iter().map(|entry| (*entry, entry.model())).collect(),
         Some(variant) => {
@@ -161,21 +163,18 @@ fn models(
         let variant = options.variant.as_deref().unwrap_or_default();
         models = compared_variant(entries, variant)?;
     }
-    if let Some(conjunct) = &options.without {
-        let is_known = |model: &Model| model.without(conjunct).is_some();
-        let owner = models.iter().position(|(_, model)| is_known(model)).unwrap_or(0);
-        let (entry, model) = models.swap_remove(owner);
-        models = vec![(entry, conjuncts::without(&model, conjunct)?)];
+    match &options.without {
+        Some(conjunct) => conjuncts::without(&models, conjunct),
+        None => Ok(models),
     }
-    Ok(models)
 }
 
-/// Returns the unchanged models, for a variant that only the code describes. The comparison with
-/// the code judges it.
+/// Returns the unchanged models, for a variant that only the code describes: the comparison of
+/// model and code judges this variant. Returns an error if the algorithm has no such variant.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,
-) -> Result<Vec<(&'static ModelEntry, Model)>, Failure> {
+) -> Result<Vec<EntryModel>, Failure> {
     let unknown = || unknown_variant(variant, entries);
     let name = entries.first().ok_or_else(unknown)?.name;
     let card = tenure_instances::card(name, &Parameters::plain(2)).map_err(Failure::usage)?;

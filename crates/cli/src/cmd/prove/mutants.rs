@@ -3,13 +3,16 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tenure_prove::{Model, ModelEntry, Mutant, MutantVerdict, Solver, judge, sample};
+use tenure_prove::{
+    Model, ModelEntry, Mutant, MutantVerdict, Solver, judge_mutants, sample_mutants,
+};
 
 use super::compared;
 use crate::cmd::failure::{Failure, Status};
 
-/// Group whose code is compared with a mutant that the invariant accepts, in processes.
-const COMPARED_GROUP: u32 = 2;
+/// Size, in processes, of the group in which the code is compared with a mutant that the invariant
+/// accepts.
+const COMPARED_GROUP_SIZE: u32 = 2;
 
 /// A mutant and its judgement.
 pub(super) struct Judged {
@@ -17,7 +20,8 @@ pub(super) struct Judged {
     property: &'static str,
     mutant: Mutant,
     verdict: MutantVerdict,
-    /// True if the code has a step that the mutant does not have.
+    /// True if the code has a step that the mutant does not have. False if the invariant refuses
+    /// the mutant, which is then not compared with the code.
     is_refused_by_code: bool,
 }
 
@@ -50,7 +54,7 @@ impl Judged {
     }
 }
 
-/// Judges `count` mutants, an equal share of each entry.
+/// Judges `count` mutants in total, about equally many of each model.
 pub(super) fn judged(
     entries: &[&'static ModelEntry],
     count: usize,
@@ -59,11 +63,12 @@ pub(super) fn judged(
 ) -> Result<Vec<Judged>, Failure> {
     let mut judged = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        // The first entries have one more if the count is no multiple.
+        // If `count` is not divisible by the number of models, the first models have one mutant
+        // more.
         let share = count / entries.len() + usize::from(index < count % entries.len());
         let model = entry.model();
-        let mutants = sample(&model, share, seed);
-        let verdicts = judge(&model, &mutants, solver).map_err(Failure::environment)?;
+        let mutants = sample_mutants(&model, share, seed);
+        let verdicts = judge_mutants(&model, &mutants, solver).map_err(Failure::environment)?;
         for (mutant, verdict) in mutants.into_iter().zip(verdicts) {
             let is_refused_by_code = match verdict {
                 MutantVerdict::Refused { .. } | MutantVerdict::Equivalent => false,
@@ -81,7 +86,7 @@ pub(super) fn judged(
 /// Returns true if a small group of the code has a step that the mutant does not have.
 fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Result<bool, Failure> {
     let changed = mutant.applied_to(model);
-    let groups = compared::groups(entry, &changed, None, COMPARED_GROUP)?;
+    let groups = compared::groups(entry, &changed, None, COMPARED_GROUP_SIZE)?;
     Ok(groups.iter().any(|comparison| !comparison.agrees()))
 }
 

@@ -15,7 +15,8 @@ pub(super) struct Proof {
     compared: Vec<Comparison>,
     /// Conjunct that was left out.
     without: Option<String>,
-    /// Variant of the code that the model does not describe.
+    /// Variant that the model does not describe, so that only the comparison with the code judges
+    /// it.
     compared_variant: Option<String>,
 }
 
@@ -69,7 +70,7 @@ impl Proof {
             "  model  {}: {} of {} obligations proved by {} in {:.1} s\n         \
              {} actions, {} conjuncts; {}",
             self.verdict(),
-            report.proved(),
+            report.proved_count(),
             report.decisions.len(),
             report.solver,
             report.elapsed.as_secs_f64(),
@@ -77,7 +78,7 @@ impl Proof {
             report.conjuncts,
             entry.paper,
         );
-        for decision in report.open() {
+        for decision in report.open_decisions() {
             let _ = writeln!(text, "         {}: {}", decision.outcome.name(), decision.obligation);
         }
         if let Some(found) = report.counterexample() {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
 
-/// The process that grants a lock. It enters without sending messages.
+/// Process that grants the entries into a lock, and that enters itself without sending messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coordinator {
     /// No process grants the lock, and every entry has the same cost.

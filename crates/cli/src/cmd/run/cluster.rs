@@ -25,7 +25,7 @@ use super::schedule::Target;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Longest time that a node may take to shut down.
+/// Time within which a node must shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All nodes, the parent's trace of injected faults, and the ports of the nodes.
@@ -40,7 +40,8 @@ pub(super) struct Cluster<'a> {
     proxies: Option<Proxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
-    /// The process in the critical section. It waits there until this value is dropped.
+    /// Process that is made to wait in the critical section until this value is dropped; `None` if
+    /// there is none.
     pub(super) holder: Option<Holder>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeMessage>,
@@ -56,7 +57,7 @@ impl<'a> Cluster<'a> {
         let program =
             std::env::current_exe().map_err(Failure::cannot("find this program's own file"))?;
         let ports = Ports::reserve(plan.size).map_err(Failure::cannot("reserve ports"))?;
-        let proxies = match plan.cuts[..] {
+        let proxies = match plan.partitions[..] {
             [] => None,
             _ => {
                 let started = Proxies::start(ports.addresses()).await;
@@ -94,7 +95,8 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Restarts a process. Its workload is the entries, or the time, that are still missing.
+    /// Restarts a process with the rest of its workload: the entries that it has not made, or the
+    /// time that remains after `passed`.
     pub(super) fn restart(&mut self, process: ProcessId, passed: Duration) -> Result<(), Failure> {
         let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
         let entered = entries_before + entries;
@@ -103,8 +105,8 @@ impl<'a> Cluster<'a> {
         self.start_one(process, entries, duration)
     }
 
-    /// Kills a process. The recorded time of the crash is the time before the kill: the time to
-    /// elect is measured from there.
+    /// Records the crash of a process, and then kills it: the time to elect is measured from the
+    /// record. A crash during the boot is not recorded here.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
         let node = &mut self.nodes[process.index()];
         node.died_unobserved = node.state == NodeState::Booting;
@@ -134,15 +136,15 @@ impl<'a> Cluster<'a> {
     }
 
     /// Suspends a process by SIGSTOP.
-    pub(super) fn stop(&mut self, process: ProcessId) -> Result<(), Failure> {
-        let stopped = self.nodes[process.index()].stop();
+    pub(super) fn suspend(&mut self, process: ProcessId) -> Result<(), Failure> {
+        let stopped = self.nodes[process.index()].suspend();
         stopped.map_err(Failure::cannot(format!("stop {process}")))?;
         self.note(process, Kind::Stop)
     }
 
     /// Resumes a process, if it is suspended.
     pub(super) fn resume(&mut self, process: ProcessId) -> Result<(), Failure> {
-        if self.nodes[process.index()].state != NodeState::Stopped {
+        if self.nodes[process.index()].state != NodeState::Suspended {
             return Ok(());
         }
         self.note(process, Kind::Continue)?;
@@ -150,14 +152,18 @@ impl<'a> Cluster<'a> {
         resumed.map_err(Failure::cannot(format!("resume {process}")))
     }
 
-    /// Sets the partitions of the network. Each is given by the processes of one side.
-    pub(super) fn cut(&mut self, cuts: Vec<Vec<ProcessId>>) -> Result<(), Failure> {
-        let process_event = match &cuts[..] {
+    /// Sets the partitions of the network. Each element has the processes on one side of a
+    /// partition.
+    pub(super) fn set_partitions(
+        &mut self,
+        partitions: Vec<Vec<ProcessId>>,
+    ) -> Result<(), Failure> {
+        let process_event = match &partitions[..] {
             [] => Kind::Heal,
-            cuts => Kind::Partition(parts(self.plan.size, cuts)),
+            partitions => Kind::Partition(connected_groups(self.plan.size, partitions)),
         };
         if let Some(proxies) = &self.proxies {
-            proxies.cut(cuts);
+            proxies.set_partitions(partitions);
         }
         self.trace.network_event(process_event).map_err(Failure::environment)
     }
@@ -212,15 +218,16 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Returns the leader that the running nodes have reported; `None` if it does not run. If the
-    /// reports differ, the latest term counts.
+    /// Returns the leader that the running nodes have reported; `None` if this leader does not run.
+    /// If the reports differ, the one with the latest term counts.
     pub(super) fn leader(&self) -> Option<ProcessId> {
         let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
         let (_, leader) = running().filter_map(|node| node.leader_view).max()?;
         running().map(|node| node.process).find(|process| process.number() == leader)
     }
 
-    /// Returns the processes that a target denotes now; `None` if they are not known yet.
+    /// Returns the processes that a target denotes now; `None` if no process is known to be the
+    /// target yet.
     pub(super) fn resolve(&self, target: Target) -> Option<Vec<ProcessId>> {
         match target {
             Target::Process(process) => Some(vec![process]),
@@ -236,7 +243,7 @@ impl<'a> Cluster<'a> {
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
 
-    /// Returns the number of entries that the nodes have reported.
+    /// Returns the number of entries that the nodes have reported in all their boots.
     pub(super) fn entries(&self) -> u64 {
         self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
@@ -298,7 +305,7 @@ impl<'a> Cluster<'a> {
 
     fn note(&mut self, process: ProcessId, kind: Kind) -> Result<(), Failure> {
         let session = self.nodes[process.index()].session;
-        self.trace.process_event(process, session, kind).map_err(Failure::environment)
+        self.trace.write_process_event(process, session, kind).map_err(Failure::environment)
     }
 
     fn start_one(
@@ -322,7 +329,7 @@ impl<'a> Cluster<'a> {
     ) -> Config {
         let Plan { service, fifo, options, .. } = self.plan;
         let addresses = match &self.proxies {
-            Some(proxies) => proxies.of(process),
+            Some(proxies) => proxies.addresses_for(process),
             None => self.ports.addresses(),
         };
         let addresses = addresses.iter().map(ToString::to_string).collect();
@@ -367,10 +374,10 @@ impl<'a> Cluster<'a> {
 }
 
 /// Returns the groups of processes that can reach each other while these partitions last.
-fn parts(size: u32, cuts: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
+fn connected_groups(size: u32, partitions: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
     let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
     for process in (0..size).map(ProcessId) {
-        let sides: Vec<bool> = cuts.iter().map(|side| side.contains(&process)).collect();
+        let sides: Vec<bool> = partitions.iter().map(|side| side.contains(&process)).collect();
         match parts.iter_mut().find(|(other, _)| *other == sides) {
             Some((_, part)) => part.push(process),
             None => parts.push((sides, vec![process])),
@@ -396,8 +403,8 @@ mod tests {
         let of = |sides: &[&[u32]]| -> Vec<Vec<ProcessId>> {
             sides.iter().map(|side| side.iter().copied().map(ProcessId).collect()).collect()
         };
-        assert_eq!(parts(3, &of(&[&[0]])), of(&[&[0], &[1, 2]]));
-        assert_eq!(parts(4, &of(&[&[0, 1], &[1, 2]])), of(&[&[0], &[1], &[2], &[3]]));
-        assert_eq!(parts(4, &of(&[&[3], &[0, 3]])), of(&[&[0], &[1, 2], &[3]]));
+        assert_eq!(connected_groups(3, &of(&[&[0]])), of(&[&[0], &[1, 2]]));
+        assert_eq!(connected_groups(4, &of(&[&[0, 1], &[1, 2]])), of(&[&[0], &[1], &[2], &[3]]));
+        assert_eq!(connected_groups(4, &of(&[&[3], &[0, 3]])), of(&[&[0], &[1, 2], &[3]]));
     }
 }

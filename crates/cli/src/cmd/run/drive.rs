@@ -22,7 +22,7 @@ use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 
-/// Longest time until all nodes must be ready.
+/// Time within which all nodes must be ready.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Time without an entry after which the run is given up.
@@ -46,8 +46,8 @@ pub(super) struct RunRecord {
     pub(super) partitions: Vec<Partition>,
     /// Notes for the user.
     pub(super) notes: Vec<String>,
-    /// Longest time that the machine needed for a probe, if it was too slow while the run waited
-    /// for progress: then missing progress proves nothing. `None` if it was fast enough.
+    /// Longest delay of a probe, if the machine was too slow while the run waited for progress:
+    /// missing progress then proves nothing. `None` if the machine was fast enough.
     pub(super) late: Option<Duration>,
 }
 
@@ -63,7 +63,8 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    /// Creates a partition that lasts `long`.
+    /// Creates a partition that begins at `at`, counted from the start of the run, and lasts
+    /// `long`. The processes in `side` are on one side.
     pub(super) fn new(at: Duration, long: Duration, side: &[ProcessId]) -> Self {
         let [at, ms] = [at, long].map(|it| it.as_secs_f64() * 1e3);
         Partition { at: at.round(), ms, side: side.iter().map(|it| it.number()).collect() }
@@ -125,14 +126,14 @@ struct Run<'a> {
     /// Suspended processes, each with the time at which it is resumed.
     pauses: Vec<(Duration, ProcessId)>,
     /// Partitions that have not begun.
-    cuts: Vec<PartitionSpec>,
+    pending_partitions: Vec<PartitionSpec>,
     /// Partitions of the network now, each with its end and the processes of one side.
     partitions: Vec<(Duration, Vec<ProcessId>)>,
     /// Time at which all nodes were ready. The times of the schedule are relative to it. `None`:
     /// not all nodes are ready.
     start: Option<Instant>,
     /// Time of the last entry or fault.
-    active: Instant,
+    last_activity: Instant,
     entries: u64,
     /// Probe of the responsiveness of the machine.
     probe: ResponsivenessProbe,
@@ -155,10 +156,10 @@ impl<'a> Run<'a> {
             actions: plan.actions.clone(),
             awaited_holder: None,
             pauses: Vec::new(),
-            cuts: plan.cuts.clone(),
+            pending_partitions: plan.partitions.clone(),
             partitions: Vec::new(),
             start: None,
-            active: Instant::now(),
+            last_activity: Instant::now(),
             entries: 0,
             probe,
             record: RunRecord::default(),
@@ -198,10 +199,10 @@ impl<'a> Run<'a> {
         match nodes.find(|node| node.state == NodeState::Booting) {
             None => {
                 self.start = Some(Instant::now());
-                self.active = Instant::now();
+                self.last_activity = Instant::now();
                 self.progress.started();
             }
-            Some(late) if self.active.elapsed() > BOOT_TIMEOUT => {
+            Some(late) if self.last_activity.elapsed() > BOOT_TIMEOUT => {
                 let (process, seconds) = (late.process, BOOT_TIMEOUT.as_secs());
                 let message = format!("{process} was not ready within {seconds} s");
                 return Err(Failure::environment(message));
@@ -235,12 +236,13 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// If a due action targets the holder of the lock, waits for the next process that enters.
+    /// Starts to wait for the next process that enters, if a due action targets the holder of the
+    /// lock.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
-        let mut cuts = self.cuts.iter();
+        let mut pending = self.pending_partitions.iter();
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
-            || cuts.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
+            || pending.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
         if wanted && self.awaited_holder.is_none() {
             self.awaited_holder = Some(self.server.await_holder());
         }
@@ -261,7 +263,7 @@ impl<'a> Run<'a> {
     /// Starts the partitions whose time has come and whose processes are known.
     fn start_due_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
         let mut waiting = Vec::new();
-        for partition in std::mem::take(&mut self.cuts) {
+        for partition in std::mem::take(&mut self.pending_partitions) {
             let side = partition.side.iter().map(|target| self.cluster.resolve(*target));
             let side: Option<Vec<ProcessId>> =
                 side.collect::<Option<Vec<_>>>().map(|it| it.concat());
@@ -272,7 +274,7 @@ impl<'a> Run<'a> {
                 _ => waiting.push(partition),
             }
         }
-        self.cuts = waiting;
+        self.pending_partitions = waiting;
         Ok(())
     }
 
@@ -293,10 +295,11 @@ impl<'a> Run<'a> {
 
     /// Makes the proxies separate the processes of the current partitions.
     fn apply_partitions(&mut self) -> Result<(), Failure> {
-        self.cluster.cut(self.partitions.iter().map(|(_, side)| side.clone()).collect())
+        self.cluster.set_partitions(self.partitions.iter().map(|(_, side)| side.clone()).collect())
     }
 
-    /// Performs an action. Returns false if its target is not known yet, and does nothing then.
+    /// Performs an action. Returns false, and does nothing, if the target of the action is not
+    /// known yet.
     async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
         let found = match (action.kind, action.target) {
             (ActionKind::Restart, Target::Leader | Target::Inside) => {
@@ -347,7 +350,7 @@ impl<'a> Run<'a> {
                     self.log_event(format!("{process} asked to leave"));
                 }
                 ActionKind::Pause(length) => {
-                    self.cluster.stop(process)?;
+                    self.cluster.suspend(process)?;
                     self.pauses.push((passed + length, process));
                     self.log_event(format!("{process} suspended"));
                 }
@@ -361,7 +364,7 @@ impl<'a> Run<'a> {
     }
 
     fn log_event(&mut self, message: String) {
-        self.active = Instant::now();
+        self.last_activity = Instant::now();
         self.progress.event(&message);
     }
 
@@ -369,23 +372,24 @@ impl<'a> Run<'a> {
         let entries = self.cluster.entries();
         if entries != self.entries {
             self.entries = entries;
-            self.active = Instant::now();
+            self.last_activity = Instant::now();
         }
-        self.probe.set_enabled(self.active.elapsed() > PROBE_AFTER);
+        self.probe.set_enabled(self.last_activity.elapsed() > PROBE_AFTER);
         self.progress.show(entries, self.cluster.leader());
     }
 
     /// Returns true if the run is complete or must be given up.
     fn is_complete(&mut self) -> bool {
         let Some(start) = self.start else { return false };
-        let idle =
-            |state| !matches!(state, NodeState::Booting | NodeState::Stopped | NodeState::Leaving);
+        let idle = |state| {
+            !matches!(state, NodeState::Booting | NodeState::Suspended | NodeState::Leaving)
+        };
         let nodes = &self.cluster.nodes;
         let served = nodes.iter().all(|it| idle(it.state) && (it.done || !it.is_up()));
         let killed_target = self.cluster.killed_target(Target::Leader).is_some();
         let needed =
             |it: &Action| !it.by_default || (it.kind == ActionKind::Restart && killed_target);
-        if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
+        if served && self.pending_partitions.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
         let Options { hold, think, .. } = self.plan.options;
@@ -393,19 +397,19 @@ impl<'a> Run<'a> {
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
         let passed = start.elapsed();
         let due = self.actions.iter().any(|action| action.at > passed)
-            || self.cuts.iter().any(|partition| partition.from > passed);
+            || self.pending_partitions.iter().any(|partition| partition.from > passed);
         let hurts = !(self.pauses.is_empty() && self.partitions.is_empty());
-        if early || due || hurts || self.active.elapsed() < grace {
+        if early || due || hurts || self.last_activity.elapsed() < grace {
             return false;
         }
         self.record.late = self.probe.late_within(grace);
-        if self.record.late.is_some() && self.active.elapsed() < MAX_PROGRESS_TIMEOUT {
+        if self.record.late.is_some() && self.last_activity.elapsed() < MAX_PROGRESS_TIMEOUT {
             return false;
         }
         let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done);
         self.record.unfinished = unfinished.map(|node| node.process).collect();
         let undone = self.actions.iter().map(Action::to_string);
-        let undone = undone.chain(self.cuts.iter().map(PartitionSpec::to_string));
+        let undone = undone.chain(self.pending_partitions.iter().map(PartitionSpec::to_string));
         self.record
             .notes
             .extend(undone.map(|it| format!("{it} was skipped: its target was never known")));
@@ -417,7 +421,7 @@ impl<'a> Run<'a> {
         let soon = Instant::now() + Duration::from_millis(200);
         let Some(start) = self.start else { return soon };
         let due = self.actions.iter().map(|action| start + action.at);
-        let due = due.chain(self.cuts.iter().map(|partition| start + partition.from));
+        let due = due.chain(self.pending_partitions.iter().map(|partition| start + partition.from));
         let due = due.chain(self.pauses.iter().map(|(until, _)| start + *until));
         let due = due.chain(self.partitions.iter().map(|(until, _)| start + *until));
         due.filter(|at| *at > Instant::now()).chain([soon]).min().unwrap_or(soon)

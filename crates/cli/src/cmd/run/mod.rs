@@ -67,7 +67,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     }
     let mut summary = outcome.map_err(|failure| {
         workspace.keep();
-        failure.see(workspace.path())
+        failure.with_path(workspace.path())
     })?;
     if !summary.succeeded() || summary.undecided {
         workspace.keep();

@@ -31,7 +31,7 @@ pub(super) enum NodeState {
     /// Ready.
     Running,
     /// Suspended by SIGSTOP.
-    Stopped,
+    Suspended,
     /// Asked to shut down.
     Leaving,
     /// Killed, or not started.
@@ -43,27 +43,27 @@ pub(super) enum NodeState {
 pub(super) struct NodeProcess {
     pub(super) process: ProcessId,
     pub(super) state: NodeState,
-    /// Number of the boot, from 1.
+    /// Number of the node's present boot, from 1.
     pub(super) boot: u32,
-    /// Session number of this boot.
+    /// Session number of the node in its present boot.
     pub(super) session: u64,
-    /// True if its workload is complete.
+    /// True if the workload of the node is complete.
     pub(super) done: bool,
-    /// Term and leader that it reported last.
+    /// Term and leader that the node reported last.
     pub(super) leader_view: Option<(u64, u32)>,
-    /// Entries of this boot that it reported.
+    /// Number of entries that the node has reported in its present boot.
     pub(super) entries: u64,
-    /// Entries of earlier boots.
+    /// Number of entries that the node reported in earlier boots.
     pub(super) entries_before: u64,
-    /// Target as which it was killed, if any.
+    /// Target of the fault that killed the node; `None` if no fault has killed it.
     pub(super) killed_as: Option<Target>,
-    /// True if it was killed before it reported its session in this boot. It may or may not have
-    /// started a session of its own. If it has, the next session shows the crash; if not, it was
-    /// down all the time, and the next session has the same number.
+    /// True if the node was killed before it reported its session in this boot. It may have started
+    /// a session of its own: then the next session shows the crash. If it has not, it was down all
+    /// the time, and the next session has the same number.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,
-    /// The node runs while this is open.
+    /// Standard input of the node. The node ends when it is closed.
     lifeline: Option<ChildStdin>,
 }
 
@@ -126,7 +126,7 @@ impl NodeProcess {
             .kill_on_drop(true)
             .spawn()?;
         self.boot += 1;
-        // Expected session number; the node reports it when it is ready.
+        // The expected session number. The node reports the real one when it is ready.
         self.session += 1;
         self.state = NodeState::Booting;
         (self.done, self.leader_view, self.killed_as) = (false, None, None);
@@ -140,7 +140,7 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// True if the process exists, suspended or not.
+    /// Returns true if the process exists, suspended or not.
     pub(super) fn is_up(&self) -> bool {
         self.state != NodeState::Down
     }
@@ -157,7 +157,8 @@ impl NodeProcess {
             Some(child) => child.kill().await,
             None => Ok(()),
         };
-        // Closed only now, as the node would otherwise shut down in order.
+        // The standard input is closed only now. A closed input would have made the node shut down
+        // in order.
         self.lifeline = None;
         killed
     }
@@ -170,9 +171,9 @@ impl NodeProcess {
     }
 
     /// Suspends the process.
-    pub(super) fn stop(&mut self) -> io::Result<()> {
+    pub(super) fn suspend(&mut self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
-        self.state = NodeState::Stopped;
+        self.state = NodeState::Suspended;
         Ok(())
     }
 
@@ -185,7 +186,7 @@ impl NodeProcess {
 
     /// Resumes the process if it is suspended, and asks it to shut down.
     pub(super) fn request_shutdown(&mut self) {
-        if self.state == NodeState::Stopped {
+        if self.state == NodeState::Suspended {
             let _ = self.resume();
         }
         self.lifeline = None;
@@ -208,7 +209,7 @@ impl NodeProcess {
         Ok(status)
     }
 
-    /// Returns the message of a panic, or the last line of its log.
+    /// Returns the message of a panic in the node's log, or else the last line of the log.
     pub(super) fn last_log_line(&self) -> Option<String> {
         let log = fs::read_to_string(&self.files.log).ok()?;
         let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());

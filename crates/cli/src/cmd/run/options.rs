@@ -13,7 +13,7 @@ use crate::cmd::graph::{QuorumsOption, TopologyOption, TreeOption};
 use crate::cmd::group::{parse_positive, parse_size};
 use crate::cmd::name_parser::algorithm;
 use crate::cmd::output::Format;
-use crate::cmd::size::size;
+use crate::cmd::size::parse_byte_size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -141,7 +141,7 @@ pub(crate) struct Options {
     /// These clients send many requests in parallel. Most values are short; some have half of the
     /// maximum size or more. At the end all members are killed and restarted, and every
     /// acknowledged value must be present at each of them. The maximum is 1400K.
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "service")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_byte_size, requires = "service")]
     #[arg(help_heading = "Workload")]
     pub(super) values: Option<u64>,
     /// Time in the critical section, between the read and the write

@@ -19,8 +19,8 @@ impl ParentTrace {
         Writer::create(path, &Header { promises, ..header(plan, Source::Parent) }).map(ParentTrace)
     }
 
-    /// Writes an event of a process. `session` is the number of the process's start.
-    pub(super) fn process_event(
+    /// Writes an event of a process in its session with this number.
+    pub(super) fn write_process_event(
         &mut self,
         process: ProcessId,
         session: u64,
@@ -43,11 +43,11 @@ impl ParentTrace {
     }
 }
 
-/// Returns the header of a trace that no node writes, but the parent or the resource.
+/// Returns the header of the trace of the parent or of the resource.
 pub(super) fn header(plan: &Plan, source: Source) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
-        fenced: plan.lock && plan.card.fenced(),
+        fenced: plan.lock && plan.card.is_fenced(),
         most_bypass: plan.card.most_bypass().filter(|_| plan.lock),
         seed: Some(plan.options.seed),
         ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)

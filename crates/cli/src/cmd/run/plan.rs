@@ -19,7 +19,7 @@ const MAX_NODES: u32 = 64;
 
 /// Upper bound on nodes with partitions: each pair of nodes has a proxy connection, and a process
 /// may open a thousand files.
-const MAX_WIRED_NODES: u32 = 16;
+const MAX_PROXIED_NODES: u32 = 16;
 
 /// Default duration of a run.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -27,14 +27,14 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// Default faults of `--kill` and `--restart`.
 const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_at(5)];
 
-/// Defaults with `--watch`, which leave time to open the page.
+/// Default duration and default faults with `--watch`, which leave time to open the page.
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
 const WATCHED_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(10), TargetAt::leader_at(15)];
 
 /// Default size of a trace to keep, in MiB.
 const DEFAULT_TRACE_MIB: u64 = 64;
 
-/// A validated run.
+/// Validated plan of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) options: Options,
@@ -51,8 +51,8 @@ pub(super) struct Plan {
     /// Faults, ordered by time.
     pub(super) actions: Vec<Action>,
     /// Partitions, ordered by time.
-    pub(super) cuts: Vec<PartitionSpec>,
-    /// Properties that the card promises for these faults.
+    pub(super) partitions: Vec<PartitionSpec>,
+    /// Properties that the card promises under the faults of this run.
     pub(super) promises: Vec<Property>,
 }
 
@@ -69,11 +69,11 @@ impl Plan {
             (duration, _) => duration,
         };
         let actions = actions(&options, &service.mutex, &card, duration)?;
-        let cuts = cuts(&options, duration)?;
+        let partitions = partitions(&options, duration)?;
         // A process that is suspended or partitioned for longer than the heartbeat timeout is
         // falsely suspected. A partition loses no messages: TCP retransmits them.
         let stops = actions.iter().any(|action| matches!(action.kind, ActionKind::Pause(_)));
-        let suspicion = stops || !cuts.is_empty();
+        let suspicion = stops || !partitions.is_empty();
         let around = SystemModel { false_suspicion: suspicion, ..card.system_model() };
         Ok(Plan {
             promises: card.promises_under(&around),
@@ -85,19 +85,20 @@ impl Plan {
             entries: options.entries.map(NonZeroU64::get),
             duration,
             fifo,
-            // Two verified parts of each trace exist, or one and the part that is being written.
+            // Each trace has at most two files: two verified ones, or a verified one and the one
+            // that is being written.
             segment_kib: options.dir.is_none().then(|| {
                 options.trace_mib.map_or(DEFAULT_TRACE_MIB, NonZeroU64::get).saturating_mul(512)
             }),
             actions,
-            cuts,
+            partitions,
             options,
         })
     }
 }
 
-/// Returns whether the reliable channel is used, and the lock and election to run. Each of the two
-/// follows the other if it is not given.
+/// Returns true if the reliable channel is used, and the lock and election to run. If only the lock
+/// or only the election is given, it determines the other one.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
@@ -116,7 +117,7 @@ fn service(options: &Options) -> (bool, Service) {
 
 fn service_of(options: &Options, mutex: String, election: String) -> Service {
     let Options { variant, allow_mistakes, quorums, tree, topology, .. } = options.clone();
-    // `validate` reports an error.
+    // An invalid topology is ignored here, and reported by `validate`.
     let graph = topology.and_then(|topology| topology.graph(options.size()).ok());
     Service {
         mutex,
@@ -173,7 +174,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     })?;
     let card = office.card(size);
     service.check_mistakes(&card).map_err(Failure::usage)?;
-    if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
+    if !card.all_promises(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, which `tenure run` requires: use `tenure \
              simulate {mutex}`"
@@ -182,7 +183,8 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     Ok(card)
 }
 
-/// True if any fault is given. It replaces the default ones.
+/// Returns true if the user gives any fault. The faults that the user gives replace the default
+/// ones.
 fn has_faults(options: &Options) -> bool {
     let Options { kill, leave, restart, pause, partition, lose, duplicate, .. } = options;
     let on_time = !(kill.is_empty() && leave.is_empty() && restart.is_empty());
@@ -191,38 +193,41 @@ fn has_faults(options: &Options) -> bool {
 }
 
 /// Validates the partitions and orders them by time.
-fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<PartitionSpec>, Failure> {
-    let (nodes, mut cuts) = (options.size(), options.partition.clone());
-    cuts.sort_by_key(|cut| cut.from);
-    if !cuts.is_empty() && nodes > MAX_WIRED_NODES {
+fn partitions(
+    options: &Options,
+    duration: Option<Duration>,
+) -> Result<Vec<PartitionSpec>, Failure> {
+    let (nodes, mut partitions) = (options.size(), options.partition.clone());
+    partitions.sort_by_key(|partition| partition.from);
+    if !partitions.is_empty() && nodes > MAX_PROXIED_NODES {
         return Err(Failure::usage(format!(
-            "--partition supports at most {MAX_WIRED_NODES} nodes"
+            "--partition supports at most {MAX_PROXIED_NODES} nodes"
         )));
     }
-    for cut in &cuts {
+    for partition in &partitions {
         let is_known = |target: &Target| match target {
             Target::Leader | Target::Inside | Target::All => true,
             Target::Process(process) => process.0 < nodes,
         };
-        if cut.side.contains(&Target::Inside) {
-            check_has_lock(cut, options)?;
+        if partition.side.contains(&Target::Inside) {
+            check_has_lock(partition, options)?;
         }
-        if !cut.side.iter().all(is_known) {
-            return Err(Failure::usage(format!("{cut}: expected processes 1 to {nodes}")));
+        if !partition.side.iter().all(is_known) {
+            return Err(Failure::usage(format!("{partition}: expected processes 1 to {nodes}")));
         }
-        check_end(cut, cut.until, duration)?;
+        check_end(partition, partition.until, duration)?;
     }
-    Ok(cuts)
+    Ok(partitions)
 }
 
-/// Checks that a fault ends before the run.
+/// Checks that a fault ends before the run does.
 fn check_end(
     fault: &impl fmt::Display,
     end: Duration,
     limit: Option<Duration>,
 ) -> Result<(), Failure> {
     let Some(duration) = limit.filter(|duration| end >= *duration) else { return Ok(()) };
-    let end_of_run = crate::cmd::duration::show(duration);
+    let end_of_run = crate::cmd::duration::format(duration);
     Err(Failure::usage(format!("{fault} does not end before the run, at {end_of_run}")))
 }
 
@@ -263,7 +268,8 @@ fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks that an action is possible after those `before` it.
+/// Returns an error if an action is impossible after the actions in `before`, or if it is a fault
+/// that the lock does not tolerate.
 fn check_action(
     action: &Action,
     before: &[Action],
@@ -286,7 +292,7 @@ fn check_action(
     let crashes = match kind {
         ActionKind::Kill | ActionKind::Leave => Crashes::Stop,
         ActionKind::Restart => Crashes::Recovery,
-        // A suspended process is only slow.
+        // A suspended process is slow and does not crash.
         ActionKind::Pause(_) => Crashes::None,
     };
     let around = SystemModel { crashes, ..card.system_model() };

@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 /// Size of the buffer of a connection, in bytes.
 const BUFFER_SIZE: usize = 16 << 10;
 
-/// Current partitions. Each is given by the processes of one side.
-type Cuts = Vec<Vec<ProcessId>>;
+/// Current partitions. Each element has the processes on one side of a partition.
+type Partitions = Vec<Vec<ProcessId>>;
 
 /// TCP proxies, one from each node to each other node. In a partition, the proxies forward nothing
 /// and keep connections open, as if a cable were unplugged.
@@ -23,40 +23,45 @@ type Cuts = Vec<Vec<ProcessId>>;
 /// value closes every connection.
 #[derive(Debug)]
 pub(super) struct Proxies {
-    cuts: watch::Sender<Cuts>,
-    /// For each node, the addresses at which it reaches each process.
-    ends: Vec<Vec<SocketAddr>>,
+    partitions: watch::Sender<Partitions>,
+    /// For each node, the addresses at which the node reaches all processes, in the order of the
+    /// processes.
+    addresses: Vec<Vec<SocketAddr>>,
     _passing: JoinSet<()>,
 }
 
 impl Proxies {
     /// Starts the proxies to the addresses of the nodes.
     pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<Proxies> {
-        let cuts = watch::Sender::new(Cuts::new());
-        let (mut ends, mut passing) = (Vec::new(), JoinSet::new());
+        let partitions = watch::Sender::new(Partitions::new());
+        let (mut addresses, mut passing) = (Vec::new(), JoinSet::new());
         for from in 0..nodes.len() {
-            // A node has its real address as its own.
+            // The node's own entry is its real address.
             let mut own = nodes.to_vec();
             for to in (0..nodes.len()).filter(|to| *to != from) {
                 let end = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
                 let between = [from, to].map(ProcessId::at);
                 own[to] = end.local_addr()?;
-                passing.spawn(serve(end, nodes[to], Path { between, cuts: cuts.subscribe() }));
+                passing.spawn(serve(
+                    end,
+                    nodes[to],
+                    Path { between, partitions: partitions.subscribe() },
+                ));
             }
-            ends.push(own);
+            addresses.push(own);
         }
-        Ok(Proxies { cuts, ends, _passing: passing })
+        Ok(Proxies { partitions, addresses, _passing: passing })
     }
 
-    /// Returns the addresses at which this process reaches each of the others.
-    pub(super) fn of(&self, process: ProcessId) -> &[SocketAddr] {
-        &self.ends[process.index()]
+    /// Returns the addresses at which this process reaches the processes, in their order.
+    pub(super) fn addresses_for(&self, process: ProcessId) -> &[SocketAddr] {
+        &self.addresses[process.index()]
     }
 
     /// Sets the current partitions. Data then passes only between nodes that are on the same side
     /// of each partition.
-    pub(super) fn cut(&self, cuts: Cuts) {
-        self.cuts.send_replace(cuts);
+    pub(super) fn set_partitions(&self, partitions: Partitions) {
+        self.partitions.send_replace(partitions);
     }
 }
 
@@ -64,7 +69,7 @@ impl Proxies {
 #[derive(Clone, Debug)]
 struct Path {
     between: [ProcessId; 2],
-    cuts: watch::Receiver<Cuts>,
+    partitions: watch::Receiver<Partitions>,
 }
 
 impl Path {
@@ -74,7 +79,7 @@ impl Path {
         let between = self.between;
         let [one, other] = between;
         let together = |side: &Vec<ProcessId>| side.contains(&one) == side.contains(&other);
-        self.cuts.wait_for(|cuts| cuts.iter().all(together)).await.is_ok()
+        self.partitions.wait_for(|partitions| partitions.iter().all(together)).await.is_ok()
     }
 }
 
@@ -127,7 +132,7 @@ mod tests {
 
     /// Connects the first node to the second through their proxy.
     async fn connected(proxies: &Proxies, second: &TcpListener) -> (TcpStream, TcpStream) {
-        let near = TcpStream::connect(proxies.of(ProcessId(0))[1]).await.unwrap();
+        let near = TcpStream::connect(proxies.addresses_for(ProcessId(0))[1]).await.unwrap();
         let (far, _) = timeout(TIMEOUT, second.accept()).await.unwrap().unwrap();
         (near, far)
     }
@@ -145,14 +150,14 @@ mod tests {
         near.write_all(b"hello").await.unwrap();
         timeout(TIMEOUT, far.read_exact(&mut received)).await.unwrap().unwrap();
         // Separates the third node only, and then all three.
-        proxies.cut(vec![vec![ProcessId(2)]]);
+        proxies.set_partitions(vec![vec![ProcessId(2)]]);
         far.write_all(b"there").await.unwrap();
         timeout(TIMEOUT, near.read_exact(&mut received)).await.unwrap().unwrap();
-        proxies.cut(vec![vec![ProcessId(2)], vec![ProcessId(0), ProcessId(2)]]);
+        proxies.set_partitions(vec![vec![ProcessId(2)], vec![ProcessId(0), ProcessId(2)]]);
         near.write_all(b"again").await.unwrap();
         drop(near);
         assert!(timeout(QUIET_TIME, far.read_exact(&mut received)).await.is_err(), "partitioned");
-        proxies.cut(Vec::new());
+        proxies.set_partitions(Vec::new());
         timeout(TIMEOUT, far.read_exact(&mut received)).await.unwrap().unwrap();
         assert_eq!(&received, b"again");
         assert_eq!(timeout(TIMEOUT, far.read(&mut received)).await.unwrap().unwrap(), 0, "closed");
@@ -167,7 +172,7 @@ mod tests {
         drop((far, second));
         let mut received = [0];
         assert_eq!(timeout(TIMEOUT, near.read(&mut received)).await.unwrap().unwrap(), 0);
-        let mut next = TcpStream::connect(proxies.of(ProcessId(0))[1]).await.unwrap();
+        let mut next = TcpStream::connect(proxies.addresses_for(ProcessId(0))[1]).await.unwrap();
         let ended = timeout(TIMEOUT, next.read(&mut received)).await.unwrap();
         assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
     }

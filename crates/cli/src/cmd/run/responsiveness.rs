@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Delay from which on the machine counts as late. It is the time for waking a task and flushing a
-/// few bytes.
+/// Delay above which the machine counts as late, when it wakes a task and flushes a few bytes.
 ///
-/// It is a quarter of the shortest election timeout, because a node needs several such operations
-/// in that time.
+/// The delay is a quarter of the shortest election timeout, because a node needs several such
+/// operations in that timeout.
 const MAX_DELAY: Duration = Duration::from_millis(40);
 
 /// Interval between probes.
@@ -22,14 +21,15 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 /// Delays of the machine that were measured so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// Time at which the machine was late for the last time.
+    /// Time at which the machine was last late; `None` if it was never late.
     last: Option<Instant>,
-    /// Longest delay so far.
+    /// Longest delay above [`MAX_DELAY`] so far; 0 if there was none.
     most: Duration,
 }
 
 impl Delays {
-    /// Records how long a finished probe took.
+    /// Records that a probe took the time `took` and ended at `now`. Shorter delays than
+    /// [`MAX_DELAY`] are ignored.
     fn record(&mut self, now: Instant, took: Duration) {
         if took > MAX_DELAY {
             self.last = Some(now);
@@ -37,7 +37,8 @@ impl Delays {
         }
     }
 
-    /// Returns the longest delay of all, if the machine was late within `span` before `now`.
+    /// If the machine was late within `span` before `now`, returns the longest delay of the whole
+    /// run.
     fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -70,7 +71,8 @@ impl ResponsivenessProbe {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// Returns the longest delay of all, if the machine was late within `span` before now.
+    /// If the machine was late within `span` before now, returns the longest delay of the whole
+    /// run.
     pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
         self.0.delays().late_within(Instant::now(), span)
     }

@@ -62,7 +62,7 @@ impl TargetAt {
 
 impl fmt::Display for TargetAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.target, duration::show(self.at))
+        write!(f, "{}@{}", self.target, duration::format(self.at))
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Pause {
 impl fmt::Display for Pause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Pause { target, from, until } = self;
-        write!(f, "{target}@{}..{}", duration::show(*from), duration::show(*until))
+        write!(f, "{target}@{}..{}", duration::format(*from), duration::format(*until))
     }
 }
 
@@ -103,7 +103,7 @@ impl FromStr for Pause {
 /// A partition of some processes from all others, and its interval: `1,2@1s..3s`, `leader@2s..5s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PartitionSpec {
-    /// One side; all other processes are on the other side.
+    /// Targets on one side of the partition; all other processes are on the other side.
     pub(super) side: Vec<Target>,
     pub(super) from: Duration,
     pub(super) until: Duration,
@@ -113,7 +113,7 @@ impl fmt::Display for PartitionSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PartitionSpec { side, from, until } = self;
         let side: Vec<String> = side.iter().map(Target::to_string).collect();
-        let (from, until) = (duration::show(*from), duration::show(*until));
+        let (from, until) = (duration::format(*from), duration::format(*until));
         write!(f, "--partition {}@{from}..{until}", side.join(","))
     }
 }
@@ -165,8 +165,8 @@ pub(super) struct Action {
     pub(super) at: Duration,
     pub(super) target: Target,
     pub(super) kind: ActionKind,
-    /// True for an action that the user did not ask for. It is skipped if all work is complete
-    /// before its time.
+    /// True for an action that the user did not request. Such an action is skipped if all work is
+    /// complete before its time.
     pub(super) by_default: bool,
 }
 
@@ -224,8 +224,8 @@ mod tests {
             assert_eq!(text.parse::<Pause>().unwrap().to_string(), text);
         }
         for text in ["1,2@1s..3s", "leader@500ms..1.5s", "3,leader@1s..2s"] {
-            let cut: PartitionSpec = text.parse().unwrap();
-            assert_eq!(cut.to_string(), format!("--partition {text}"));
+            let partition: PartitionSpec = text.parse().unwrap();
+            assert_eq!(partition.to_string(), format!("--partition {text}"));
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
-use tenure_trace::{Election, Judgement, Quantiles, Verification, Violated};
+use tenure_trace::{Election, Judgement, Quantiles, TraceViolation, Verification};
 
 use super::analysis::{Analysis, Coordinator, Injected};
 use super::drive::{Partition, RunRecord};
@@ -47,10 +47,9 @@ pub(super) struct Summary {
     pub(super) overlaps: u64,
     /// Number of violations in the traces.
     pub(super) violations: usize,
-    pub(super) violated: Vec<Violated>,
+    pub(super) violated: Vec<TraceViolation>,
     pub(super) verdicts: BTreeMap<Property, Judgement>,
-    /// Properties among the verdicts that the card does not promise. A violation of them is no
-    /// failure.
+    /// Properties in `verdicts` that the card does not promise, and whose violation is no failure.
     pub(super) not_promised: Vec<Property>,
     /// True if progress is undecided, because the machine was too slow.
     #[serde(skip)]
@@ -79,11 +78,11 @@ pub(super) struct Latency {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MessagesPerEntry {
     pub(super) measured: f64,
-    /// Upper bound that the card of the lock states; `None` if it states none.
+    /// Upper bound that the card of the lock states; `None` if the card states no upper bound.
     pub(super) card: Option<u64>,
     /// Formula of the upper bound, as on the card of the lock.
     pub(super) formula: &'static str,
-    /// Messages per entry of all processes except the coordinator.
+    /// Number of messages per entry of the processes other than the coordinator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
 }
@@ -122,10 +121,10 @@ impl Summary {
         if plan.promises.len() < plan.card.promises.len() {
             notes.push(FALSE_SUSPICION_NOTE.to_owned());
         }
-        if !plan.cuts.is_empty() {
+        if !plan.partitions.is_empty() {
             notes.push(PARTITION_NOTE.to_owned());
         }
-        let not_counted = verification.violations.iter().filter(|violated| !violated.counts);
+        let not_counted = verification.violations.iter().filter(|violated| !violated.is_failure);
         let not_promised = not_counted.map(|violated| violated.property).collect();
         let counter = verification.counter.map_or(Counter::default(), |it| Counter {
             expected: it.expected,
@@ -167,7 +166,8 @@ impl Summary {
         }
     }
 
-    /// Returns true if entries that overlapped had no effect at the resource.
+    /// Returns true if mutual exclusion holds and the resource rejected all stale fencing tokens,
+    /// so that overlapping entries had no effect.
     pub(super) fn is_protected(&self) -> bool {
         let holds = |property| self.verdicts.get(&property) == Some(&Judgement::Holds);
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
@@ -191,11 +191,16 @@ impl Summary {
 }
 
 /// Returns the violations that make the run fail, including processes that did not finish.
-fn violated(record: &RunRecord, verification: &Verification) -> Vec<Violated> {
-    let counting = verification.violations.iter().filter(|violated| violated.counts);
+fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolation> {
+    let counting = verification.violations.iter().filter(|violated| violated.is_failure);
     let mut violated: Vec<_> = counting.cloned().collect();
     let mut add = |property, description| {
-        violated.push(Violated { property, at: verification.duration, description, counts: true });
+        violated.push(TraceViolation {
+            property,
+            at: verification.duration,
+            description,
+            is_failure: true,
+        });
     };
     if !record.unfinished.is_empty() && !record.interrupted {
         let names: Vec<_> = record.unfinished.iter().map(ProcessId::to_string).collect();
@@ -204,10 +209,10 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<Violated> {
     violated
 }
 
-/// Removes violations of liveness because the machine was too slow. Returns a note about it if
-/// there were any.
-fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
-    let waits = |it: &mut Violated| it.property.is_liveness();
+/// Removes the violations of liveness, because the machine was too slow to judge them. Returns a
+/// note with one of them and the delay `late`; `None` if there were none.
+fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<String> {
+    let waits = |it: &mut TraceViolation| it.property.is_liveness();
     let description = violated.extract_if(.., waits).last()?.description;
     let late = late.as_millis();
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
@@ -217,7 +222,7 @@ fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
 /// the traces.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
-    violated: &[Violated],
+    violated: &[TraceViolation],
     undecided: bool,
 ) -> BTreeMap<Property, Judgement> {
     verified.extend(undecided.then_some((Property::StarvationFreedom, Judgement::Incomplete)));
@@ -286,8 +291,12 @@ mod tests {
         let verified =
             [Property::StarvationFreedom, Property::Fencing].map(|it| (it, Judgement::Holds));
         let description = "P2 did not finish".to_owned();
-        let waited =
-            Violated { property: Property::StarvationFreedom, at: 17.0, description, counts: true };
+        let waited = TraceViolation {
+            property: Property::StarvationFreedom,
+            at: 17.0,
+            description,
+            is_failure: true,
+        };
         let mut violated = vec![waited];
         let known = verdicts(verified.into(), &violated, false);
         assert_eq!(known[&Property::StarvationFreedom], Judgement::Violated);

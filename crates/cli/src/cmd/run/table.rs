@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::Property;
-use tenure_trace::{Cause, Election, Judgement, Violated};
+use tenure_trace::{Cause, Election, Judgement, TraceViolation};
 
 use super::analysis::Injected;
 use super::drive::Partition;
@@ -110,7 +110,8 @@ impl Rows {
         self.row("recovery", &text);
     }
 
-    /// Adds the elections of the run. If the same leader is elected again, only its terms show it.
+    /// Adds a row for each elected leader. Consecutive elections of the same leader have one row,
+    /// which shows the range of their terms.
     fn elections(&mut self, elections: &[Election]) {
         if elections.is_empty() {
             self.row("leader elections", "none");
@@ -192,7 +193,7 @@ impl Rows {
         let rows = verdicts(&summary.verdicts, &summary.not_promised, label_of);
         rows.iter().for_each(|(name, text)| self.row(name, text));
         let violated =
-            summary.violated.iter().map(|Violated { property, at, description, .. }| {
+            summary.violated.iter().map(|TraceViolation { property, at, description, .. }| {
                 format!("{property} at {:.2} s: {description}", at / 1e3)
             });
         self.verdict(&summary.notes, summary.lock, violated.collect());

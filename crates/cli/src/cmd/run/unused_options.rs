@@ -8,16 +8,16 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 
 use super::options::Options;
-use crate::cmd::group::{ignores, selected};
+use crate::cmd::group::{is_same_config, names_where_true};
 
 /// Returns the given options that this lock ignores.
 pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
     let plain = Parameters { variants, ..Parameters::plain(7) };
-    let ignored = |other: Parameters| ignores(lock, &plain, &other);
+    let ignored = |other: Parameters| is_same_config(lock, &plain, &other);
     let (quorums, tree) = (Kind::Plane, Shape::Path);
     let graph = Some(Arc::new(Graph::line(7)));
-    selected([
+    names_where_true([
         (
             "--quorums",
             options.quorums.is_some() && ignored(Parameters { quorums, ..plain.clone() }),
@@ -33,7 +33,7 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
 /// Returns the given options that a run of a service ignores.
 #[cfg(feature = "service")]
 pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
-    selected([
+    names_where_true([
         ("--nodes", options.nodes.is_some()),
         ("--quorums", options.quorums.is_some()),
         ("--tree", options.tree.is_some()),

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use tenure_core::Service;
-use tenure_trace::live::{Follow, Next};
-use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment};
+use tenure_trace::live::{Next, TraceFollower};
+use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment_path};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::analysis::{Analysis, Coordinator};
@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Pause before the verification looks for new records again.
+/// Interval at which the verification looks for new records.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of records after which the verification checks whether it was cancelled.
@@ -42,8 +42,9 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// Starts the verification in another thread. It begins to read when a trace has a second file,
-    /// or when the run has ended. Short runs therefore do not share the processors with it.
+    /// Starts the verification in another thread. The thread begins to read when a trace has a
+    /// second file, or when the run has ended. Short runs therefore do not share the processors
+    /// with it.
     pub(super) fn begin(plan: &Plan, workspace: &Workspace) -> Verifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
@@ -58,7 +59,8 @@ impl Verifier {
         Verifier { run_ended, abandoned, task: handle }
     }
 
-    /// Waits for the result of the verification. Call it after the run has ended.
+    /// Lets the verification read the traces to their end, and waits for its result. The run must
+    /// have ended.
     pub(super) async fn end(mut self) -> Result<VerifiedRun, Failure> {
         self.run_ended.store(true, Ordering::Release);
         match (&mut self.task).await {
@@ -88,11 +90,13 @@ struct Task {
 
 impl Task {
     fn verify(self) -> Result<VerifiedRun, Failure> {
-        while !self.has_ended() && !self.traces.iter().any(|trace| segment(trace, 2).exists()) {
+        while !self.has_ended() && !self.traces.iter().any(|trace| segment_path(trace, 2).exists())
+        {
             self.wait()?;
         }
         let traces: Vec<_> = self.traces.iter().filter(|trace| trace.exists()).cloned().collect();
-        let mut follow = Follow::open(&traces, &self.run_ended).map_err(Failure::environment)?;
+        let mut follow =
+            TraceFollower::open(&traces, &self.run_ended).map_err(Failure::environment)?;
         let mut header = follow.header().clone();
         if self.only_election {
             header.service = Service::Election;
@@ -150,14 +154,14 @@ struct SegmentStore {
 }
 
 impl SegmentStore {
-    fn delete_finished(&mut self, follow: &mut Follow, judge: &TraceVerifier) {
-        for (trace, file) in follow.finished() {
+    fn delete_finished(&mut self, follow: &mut TraceFollower, judge: &TraceVerifier) {
+        for (trace, file) in follow.take_completed_files() {
             self.finish_segment(trace, file, judge);
         }
     }
 
-    /// Records that a trace file is complete and verified, and deletes the file before it of the
-    /// same trace. Does not delete files that existed at the first violation.
+    /// Records that a trace file is complete and verified. Deletes the previous file of the same
+    /// trace, unless it existed at the first violation.
     fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
         if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
             self.violated = true;

@@ -22,8 +22,8 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Returns these files, with those of `other` where none is given. The client certificate and
-    /// its key come from the same source.
+    /// Returns these files, and those of `other` in place of files that are not given here. The
+    /// client certificate and its key come from the same source.
     pub(super) fn or(&self, other: CertificateFiles) -> CertificateFiles {
         let cacert = self.cacert.clone().or(other.cacert);
         let (cert, key) = match (&self.cert, &self.key) {
@@ -33,7 +33,7 @@ impl CertificateFiles {
         CertificateFiles { cacert, cert, key }
     }
 
-    /// True if no file is given.
+    /// Returns true if no file is given.
     pub(super) const fn is_empty(&self) -> bool {
         self.cacert.is_none() && self.cert.is_none() && self.key.is_none()
     }

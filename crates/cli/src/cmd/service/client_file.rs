@@ -14,7 +14,7 @@ use super::certificates::CertificateFiles;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 
-/// Variable with the path of the file.
+/// Environment variable with the path of the file.
 const VARIABLE: &str = "TENURE_CONFIG";
 
 /// Upper bound on the bytes of the file.
@@ -99,13 +99,13 @@ fn path() -> Option<(PathBuf, bool)> {
     if let Some(path) = variable(VARIABLE) {
         return Some((path, true));
     }
-    // A relative path is invalid there, by the specification.
+    // By the specification of XDG, a relative path in this variable is invalid.
     let folder = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let folder = folder.or_else(|| Some(variable("HOME")?.join(".config")))?;
     Some((folder.join("tenure").join("client.toml"), false))
 }
 
-/// Returns the message of an error with its line.
+/// Returns the message of an error, with the number of the line that contains it.
 fn located(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
     let before = span.and_then(|span| text.get(..span.start));
     match before {

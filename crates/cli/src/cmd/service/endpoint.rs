@@ -14,7 +14,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::machine;
 use crate::cmd::output::Format;
 
-/// Endpoint of a service without any setting.
+/// Endpoint of the service if neither an option nor a variable nor the file names one.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
 
 /// Options that select a service.
@@ -65,7 +65,7 @@ impl Endpoints {
         if let Some(User { name, password }) = user {
             access = access.user(tenure_client::User::new(name, password));
         }
-        // A setting of the file may be for other endpoints than these.
+        // The certificates in the file may be for other endpoints than these.
         let uses_tls = endpoints.iter().any(|endpoint| endpoint.starts_with("https://"));
         if (uses_tls || !self.files.is_empty())
             && let Some(certificates) = certificates.read()?
@@ -76,7 +76,7 @@ impl Endpoints {
     }
 
     /// Returns these options with other endpoints.
-    pub(crate) fn at(&self, endpoints: Vec<String>) -> Endpoints {
+    pub(crate) fn with_endpoints(&self, endpoints: Vec<String>) -> Endpoints {
         Endpoints { endpoints: Some(endpoints), ..self.clone() }
     }
 
@@ -126,8 +126,8 @@ impl Service {
         self.runtime.block_on(call).map_err(request_failure)
     }
 
-    /// Makes several calls and waits for all of them. The caller handles errors.
-    pub(crate) fn run<T>(&self, calls: impl Future<Output = T>) -> T {
+    /// Waits for a future that makes calls. The caller handles the errors.
+    pub(crate) fn block_on<T>(&self, calls: impl Future<Output = T>) -> T {
         self.runtime.block_on(calls)
     }
 }

@@ -14,7 +14,7 @@ use tenure_trace::plain;
 /// Version of the format. Other versions are not read.
 const VERSION: u32 = 1;
 
-/// Upper bound on the characters of one part of a description.
+/// Upper bound on the number of characters of one part of a description in the output.
 const MAX_CHARACTERS: usize = 80;
 
 /// Description of a client, as it is stored.
@@ -27,12 +27,12 @@ pub(super) struct Identity {
     pid: u32,
     /// Name of the program, or the text of `--label`. Arguments may contain secrets.
     command: String,
-    /// Time at which the client entered the queue, by its clock (RFC 3339).
+    /// Time at which the client entered the queue, by the client's clock (RFC 3339).
     queued: String,
-    /// Time at which the client acquired the lock, by its clock (RFC 3339).
+    /// Time at which the client acquired the lock, by the client's clock (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
-    /// Description of the client that breaks the lock.
+    /// Description of the client that breaks the lock; `None` if no client has asked for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_by: Option<String>,
 }
@@ -88,14 +88,15 @@ impl Identity {
         self.broken_by.as_deref().map(shown)
     }
 
-    /// Returns the time since which the client holds its lock, or waits for it.
+    /// Returns the time since which the client holds its lock; if it waits, the time since which it
+    /// waits.
     pub(super) fn since(&self) -> String {
         shown(self.held.as_deref().unwrap_or(&self.queued))
     }
 }
 
-/// `alice@db1 4711 report.sh`. Other users may have written the parts, so they are escaped and
-/// shortened.
+/// Formats the description as in `alice@db1 4711 report.sh`. Other users may have written the
+/// parts, so they are escaped and shortened.
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [user, host, command] = [&self.user, &self.host, &self.command].map(|it| shown(it));

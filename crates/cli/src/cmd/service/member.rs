@@ -1,7 +1,9 @@
 //! `tenure member`: lists and changes the members of a lock service.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use tenure_client::{ClientError, Member};
+use tenure_server::Url;
 use tenure_trace::plain;
 
 use super::endpoint::{QueryOptions, Service, request_failure};
@@ -61,8 +63,8 @@ struct List {
 #[derive(Debug, Args)]
 struct Add {
     /// Peer URL of the member, as in --initial-cluster
-    #[arg(value_name = "URL")]
-    peer_url: String,
+    #[arg(value_name = "URL", value_parser = peer_url)]
+    peer_url: Url,
     /// Add a learner: it receives the log and does not vote
     #[arg(long)]
     learner: bool,
@@ -73,7 +75,7 @@ struct Add {
 #[derive(Debug, Args)]
 struct MemberOptions {
     /// Name of the member, or its ID as shown by `tenure member list`
-    #[arg(value_name = "MEMBER")]
+    #[arg(value_name = "MEMBER", value_parser = NonEmptyStringValueParser::new())]
     member: String,
     #[command(flatten)]
     common: QueryOptions,
@@ -88,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let changed = match &options.task {
         Task::List(_) => None,
         Task::Add(Add { peer_url, learner, .. }) => {
-            let added = service.run(service.admin.add_member(peer_url, *learner));
+            let added = service.block_on(service.admin.add_member(&peer_url.to_string(), *learner));
             Some(added.map_err(|error| add_failure(peer_url, error))?)
         }
         Task::Promote(selected) => {
@@ -105,8 +107,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(if report.quorum { Status::Success } else { Status::Environment })
 }
 
+fn peer_url(text: &str) -> Result<Url, String> {
+    text.parse().map_err(|_| "expected http://HOST:PORT or https://HOST:PORT".to_owned())
+}
+
 /// Converts the error of an addition. A member that does not run does not receive the log.
-fn add_failure(peer_url: &str, error: ClientError) -> Failure {
+fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
     if let ClientError::Rejected { message, .. } = &error
         && message.contains("in sync with leader")
     {

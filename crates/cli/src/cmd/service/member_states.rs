@@ -10,7 +10,7 @@ use tenure_trace::plain;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::cmd::output::{columns, json_name};
+use crate::cmd::output::{format_columns, json_name};
 
 /// Time limit for the response of a member.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -40,20 +40,22 @@ struct MemberReport {
     learner: bool,
     leader: bool,
     state: State,
-    /// Term that the member reported; `None` if it is unreachable, as for the following fields.
+    /// Term that the member reported. `None` if the member did not respond: then `applied_index`,
+    /// `lag` and `version` are `None` as well.
     term: Option<u64>,
     applied_index: Option<u64>,
     /// Number of entries that the leader has applied and this member has not.
     lag: Option<u64>,
     version: Option<String>,
     errors: Vec<String>,
-    /// Reason if the member did not respond.
+    /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
-    /// Time since which no member that responds has a connection with this one; `None` if it
-    /// responds, if a member has a connection, or if none had one since it started.
+    /// Time since which no responding member has a connection with this member. `None` if this
+    /// member responds, if a member has a connection with it, or if no member has had one.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
-    /// Time of the last message that a member received from this one; `None` if it responds.
+    /// Time of the last message that another member received from this member; `None` if this
+    /// member responds.
     #[serde(serialize_with = "time_or_null")]
     last_contact: Option<SystemTime>,
 }
@@ -86,7 +88,7 @@ fn time_or_null<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok
     time.map(format_rfc3339).serialize(to)
 }
 
-/// Reports by member ID, and reasons of the members that did not respond.
+/// Reports of the members that responded, and for each other member the reason, by member ID.
 #[derive(Debug, Default)]
 struct Responses {
     reports: BTreeMap<u64, MemberStatus>,
@@ -132,7 +134,7 @@ impl Responses {
     async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
-            let at = admin.at(&urls);
+            let at = admin.with_endpoints(&urls);
             asking.spawn(async move {
                 let status = async { at?.status().await };
                 let status = match timeout(REPORT_TIMEOUT, status).await {
@@ -175,8 +177,8 @@ impl Responses {
     }
 }
 
-/// Returns the time since which no member has a connection, if there is none, and the time of the
-/// last contact.
+/// Evaluates the connections of the responding members with one other member. Returns the time
+/// since which none is connected, or `None` if one is, and the time of the last contact.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();
@@ -230,7 +232,7 @@ impl Report {
                 urls,
             ]
         }));
-        let mut text = columns(&rows, |_| false);
+        let mut text = format_columns(&rows, |_| false);
         for it in &self.members {
             let name = if it.name.is_empty() { format!("{:x}", it.id) } else { it.name.clone() };
             if let Some(reason) = &it.unreachable {

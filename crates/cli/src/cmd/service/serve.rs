@@ -182,7 +182,8 @@ impl Options {
         Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
-    /// Uses the options of the log in a configuration file, unless arguments set them.
+    /// Takes over the options of the log from a configuration file, except those that arguments
+    /// set.
     fn apply_log_options(&mut self, file: &Path, config: &Config) -> Result<(), Failure> {
         let invalid = |option: &str, value: &str, reason: String| {
             let file = file.display();

@@ -12,7 +12,7 @@ use tenure_server::{Backup, BackupError, Config};
 use super::endpoint::{QueryOptions, request_failure};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print};
-use crate::cmd::size::size;
+use crate::cmd::size::parse_byte_size;
 
 /// Default increase of the revision when a backup is restored. It exceeds the number of revisions
 /// that a cluster creates in weeks.
@@ -49,7 +49,7 @@ struct Save {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Maximum size of the backup, as a protection against a faulty member
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8G")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_byte_size, default_value = "8G")]
     max_size: u64,
     #[command(flatten)]
     query: QueryOptions,
@@ -129,6 +129,12 @@ fn print_summary(backup: &Backup, file: &Path, format: Format) -> Result<Status,
 }
 
 fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure> {
+    if file.is_dir() {
+        return Err(Failure::usage(format!(
+            "invalid value '{}' for <FILE>: expected a file, not a directory",
+            file.display()
+        )));
+    }
     let part = PathBuf::from(format!("{}.part", file.display()));
     let cannot = Failure::cannot_write(&part);
     let service = query.endpoints.service()?;
@@ -137,7 +143,7 @@ fn save_backup(Save { file, max_size, query }: &Save) -> Result<Status, Failure>
     let part_file = part_file.write(true).create(true).truncate(true).mode(0o600);
     let fetched = part_file.open(&part).map_err(&cannot).and_then(|mut to| {
         let mut left = *max_size;
-        service.run(async {
+        service.block_on(async {
             let mut pieces = service.admin.snapshot().await.map_err(request_failure)?;
             while let Some(piece) = pieces.next().await.map_err(request_failure)? {
                 left = left.checked_sub(piece.len() as u64).ok_or_else(|| {

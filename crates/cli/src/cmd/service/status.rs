@@ -34,7 +34,7 @@ fn to_json(report: &Report, totals: &Result<LockTotals, String>) -> Result<Value
     Ok(value)
 }
 
-/// Returns a line about the leader and the members, and one about the locks.
+/// Formats one line about the leader and the members, and one about the locks.
 fn summary(report: &Report, totals: &Result<LockTotals, String>) -> String {
     let leader = match (report.leader_name(), report.term()) {
         (Some(leader), Some(term)) => format!("{leader} leads in term {term}"),

@@ -1,11 +1,11 @@
 //! A lower bound on the cost of runs, printed before they start.
 
-use tenure_core::Per;
+use tenure_core::CostUnit;
 use tenure_sim::{Entries, Pattern};
 
 use super::plan::Plan;
 
-/// Upper estimate of the simulation speed, in messages per second.
+/// Upper estimate of the number of messages that the simulator processes in a second.
 const MESSAGES_PER_SECOND: u64 = 3_000_000;
 
 const HOUR: u64 = 3600;
@@ -13,12 +13,12 @@ const HOUR: u64 = 3600;
 impl Plan {
     /// Returns a warning if these runs take hours at least. `None` for runs with a time limit.
     pub(super) fn estimate(&self, runs: u64) -> Option<String> {
-        let settings = self.common();
+        let settings = self.common_settings();
         if settings.limits.until.is_some() {
             return None;
         }
         let times = match self.card.messages.per {
-            Per::Entry => entries(settings.workload.locking.as_ref()?, settings.size),
+            CostUnit::Entry => entries(settings.workload.locking.as_ref()?, settings.size),
             _ => 1,
         };
         let messages = self.card.messages.least.saturating_mul(times).saturating_mul(runs);

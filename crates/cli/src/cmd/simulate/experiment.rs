@@ -21,23 +21,25 @@ pub(crate) struct Outcome {
     pub(crate) first: Report,
     /// Summary of all runs.
     pub(crate) summary: Summary,
-    /// Messages of each election, or of each run per entry or agreement.
+    /// Number of messages without those of lower layers. There is one value for each election, or
+    /// for each run its mean per entry or agreement.
     pub(crate) messages: Moments,
-    /// Number of runs with any entry, election or agreement.
+    /// Number of runs with at least one entry, election or agreement.
     pub(crate) measured: u64,
-    /// Comparison of these messages with the bounds of the card.
+    /// Comparison of `messages` with the bounds on the card.
     pub(crate) outside: CostDeviation,
-    /// Messages including those of lower layers.
+    /// Number of messages like `messages`, but with those of lower layers.
     pub(crate) all: Moments,
-    /// Exact predictions for the rings that were drawn.
+    /// Number of messages that theory predicts exactly for the ring that each run draws; `None` if
+    /// theory does not predict all runs.
     pub(crate) predicted: Option<Moments>,
-    /// By kind of fault: numbers of injected and observed faults, in all runs.
+    /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     /// Warnings that apply to every run.
     pub(crate) warnings: Vec<String>,
-    /// The first violation of each property whose violation is a failure.
+    /// For each property whose violation is a failure, its first violation.
     pub(crate) violations: Vec<Violation>,
-    /// True if a verdict that counts is undecided.
+    /// True if a property is undecided whose violation would be a failure.
     pub(crate) incomplete: bool,
     /// True if the user interrupted the runs.
     pub(crate) interrupted: bool,
@@ -49,18 +51,18 @@ pub(crate) struct Violation {
     pub(crate) finding: Finding,
     /// Number of runs with a violation.
     pub(crate) runs: u64,
-    /// Seed of the first such run.
+    /// Seed of the first run with a violation.
     pub(crate) seed: u64,
-    /// Command that replays this run.
+    /// Command that replays the first run with a violation.
     pub(crate) replay: String,
-    /// Command of a smaller run with the same violation, if one was found.
+    /// Command that replays a smaller run with the same violation, if one was found.
     pub(crate) shrunk: Option<String>,
 }
 
 /// Upper bound on attempts to shrink a violating run.
 const MAX_SHRINK_ATTEMPTS: usize = 400;
 
-/// Upper bound on the events of all these attempts.
+/// Upper bound on the number of events of all attempts to shrink a run together.
 const MAX_SHRINK_EVENTS: u64 = 4_000_000;
 
 impl Plan {
@@ -74,10 +76,10 @@ impl Plan {
     ) -> Result<Outcome, Failure> {
         let bar = progress(runs, &self.card.name);
         let stop = interrupt::flag();
-        let first = self.common().seed;
+        let first = self.common_settings().seed;
         let run = |number: usize| {
             let settings = self.settings(first.wrapping_add(number as u64));
-            let predicted = theory::predicted(self, &settings);
+            let predicted = theory::predicted_messages(self, &settings);
             let watched = bar.clone();
             let controls = Controls::new().stopped_by(&stop).reporting(move |progress| {
                 if runs == 1 {
@@ -112,7 +114,8 @@ struct Tally {
     predicted: Moments,
     faults: BTreeMap<&'static str, (u64, u64)>,
     warnings: BTreeMap<String, u64>,
-    /// By property: the first violation, its seed, and the number of violating runs.
+    /// For each property, its first violation, the seed of this violation, and the number of
+    /// violating runs.
     violations: BTreeMap<Property, (Finding, u64, u64)>,
     incomplete: bool,
 }
@@ -131,7 +134,7 @@ impl Tally {
             return ControlFlow::Break(());
         }
         self.summary.add(&report);
-        let measured = theory::measured(plan, &report);
+        let measured = theory::measured_messages(plan, &report);
         self.measured += u64::from(!measured.is_empty());
         for measured in measured {
             self.messages.add(measured.own);
@@ -157,7 +160,7 @@ impl Tally {
     }
 
     fn judge(&mut self, plan: &Plan, report: &Report) {
-        for finding in report.findings.iter().filter(|finding| plan.counts(finding.property)) {
+        for finding in report.findings.iter().filter(|finding| plan.is_required(finding.property)) {
             match finding.judgement {
                 Judgement::Holds => {}
                 Judgement::Incomplete => self.incomplete = true,
@@ -179,7 +182,7 @@ impl Tally {
         let made = self.summary.runs();
         let always = self.warnings.into_iter().filter(|(_, times)| *times == made);
         let violations = self.violations.into_values().map(|(finding, seed, runs)| Violation {
-            replay: plan.replay(&plan.settings(seed)),
+            replay: plan.replay_command(&plan.settings(seed)),
             shrunk: plan.shrunk(seed, finding.property),
             finding,
             runs,
@@ -191,7 +194,7 @@ impl Tally {
             predicted: (self.predicted.count() == made).then_some(self.predicted),
             warnings: always.map(|(warning, _)| warning).collect(),
             incomplete: self.incomplete,
-            outside: theory::outside(plan, self.outside, &self.messages),
+            outside: theory::cost_deviation(plan, self.outside, &self.messages),
             messages: self.messages,
             measured: self.measured,
             all: self.all,
@@ -225,10 +228,10 @@ impl Plan {
             events += report.metrics.events;
             (report.judgement(property.name()) == Some(Judgement::Violated)).then_some(report)
         })?;
-        (found.settings != settings).then(|| self.replay(&found.settings))
+        (found.settings != settings).then(|| self.replay_command(&found.settings))
     }
 
-    /// True if settings are valid and can be written as a command.
+    /// Returns true if the settings are valid and a command can express them.
     fn can_replay(&self, settings: &Settings) -> bool {
         let initiators = match &settings.workload.initiators {
             Some(tenure_sim::Initiators::Listed(listed)) => !listed.is_empty(),

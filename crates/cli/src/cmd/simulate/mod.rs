@@ -69,7 +69,7 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage(message));
     }
     let build = |algorithm: &str, run: &options::RunOptions| {
-        Plan::new(algorithm, run, &options.property)?.with_own(&options.own)
+        Plan::new(algorithm, run, &options.property)?.with_own_properties(&options.own)
     };
     sweep::run(&sweep::Request {
         algorithms: std::slice::from_ref(&options.algorithm),
@@ -96,8 +96,8 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
 /// Converts the options into a plan.
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
-    let mut plan = plan.with_load(options.load).with_own(&options.own)?;
-    let steering = Steering { steers: options.steer.clone(), max_steps: options.steps };
+    let mut plan = plan.with_load(options.load).with_own_properties(&options.own)?;
+    let steering = Steering { interventions: options.steer.clone(), max_steps: options.steps };
     if steering.is_active() && options.run.runs(1) > 1 {
         let message = "--steer and --steps apply to a single run: leave out --runs";
         return Err(Failure::usage(message));

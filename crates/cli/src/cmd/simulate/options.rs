@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tenure_core::Property;
 use tenure_sim::{
-    Chance, Distribution, Fault, HotProcess, Intervention, Latency, Link, RecoveryOption,
+    Chance, Distribution, Fault, HotProcess, Intervention, Latency, LinkLatency, RecoveryOption,
     SettingsError, parse_drift, parse_units,
 };
 
@@ -109,7 +109,7 @@ pub(crate) struct RunOptions {
     pub(crate) latency: Option<Distribution>,
     /// Latency from one process to another: 1-2=5..9; repeatable
     #[arg(long, value_name = "P-P=D", help_heading = "Network and time")]
-    pub(crate) link_latency: Vec<Link>,
+    pub(crate) link_latency: Vec<LinkLatency>,
     /// Probability that a message is lost, 0 to 1
     #[arg(long, value_name = "P", default_value = "0", allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
@@ -178,7 +178,7 @@ impl RunOptions {
     pub(crate) fn faults(&self) -> Result<Vec<Fault>, Failure> {
         let mut faults = self.crash.clone();
         for recovery in &self.recover {
-            recovery.join(&mut faults).map_err(Failure::usage)?;
+            recovery.add_to(&mut faults).map_err(Failure::usage)?;
         }
         faults.extend(self.partition.iter().cloned());
         Ok(faults)

@@ -8,17 +8,17 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
     Card, Detection, ProcessId, Property, Rank, Requirement, Service, Timing, Topology,
 };
-use tenure_instances::{AnyAlgorithm, Run, Steering, TraceHeader, TraceOutput};
+use tenure_instances::{AnyAlgorithm, RunParameters, Steering, TraceHeader, TraceOutput};
 use tenure_sim::{
-    BackgroundTraffic, Carrier, Controls, Detector, Distribution, Entries, Initiators,
-    InterventionError, Latency, Locking, Pattern, Processes, Random, Report, RunError, Settings,
+    BackgroundTraffic, Carrier, Controls, DetectorSettings, Distribution, Entries, Initiators,
+    InterventionError, Latency, Locking, Pattern, ProcessList, Random, Report, RunError, Settings,
     SettingsError, Tracking, Workload, group_options, replay_command, steering_options,
 };
 use tenure_trace::files;
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesOption, check_distinct, selected};
+use crate::cmd::group::{EntriesOption, check_distinct, names_where_true};
 use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::program::with_program_name;
 use crate::cmd::property::check_requested;
@@ -34,13 +34,14 @@ pub(crate) struct Plan {
     settings: Settings,
     /// True if ranks are drawn anew for each run.
     pub(crate) draws_ids: bool,
-    /// Options of the algorithm, which are not in the settings, for replay commands.
+    /// Options of the algorithm for replay commands. The settings do not contain them.
     own_options: String,
-    /// Names of the vertices in the file of `--topology`; empty if they are numbers.
+    /// Names of the vertices in the file of `--topology`. Empty if the vertices have only numbers.
     pub(crate) vertex_names: Vec<String>,
-    /// The same options with the content of files, for headers of traces.
+    /// Options of the algorithm for headers of traces, with the contents of files in place of their
+    /// names.
     header_options: String,
-    /// Properties that the user selected.
+    /// Properties that the user selected by `--property`.
     named: Vec<Property>,
     /// Interventions of the user in the run.
     pub(crate) steering: Steering,
@@ -131,7 +132,7 @@ impl Plan {
                 let locking = locking(options, self.size())?;
                 let entries = proposals(options, &locking.entries, self.size());
                 let pattern = Pattern::Closed { think: Distribution::ZERO };
-                // Users of other services give nothing back.
+                // Only users of these services hold something that they give back.
                 let holds = matches!(service, Service::Drinking | Service::Forum | Service::Shares);
                 let hold = if holds { locking.hold } else { Distribution::ZERO };
                 Workload::locking(Locking { pattern, entries, hold })
@@ -140,7 +141,7 @@ impl Plan {
                 let workload = Workload::locking(locking(options, self.size())?);
                 let (tell, latency) = (options.app_messages, options.usual_latency());
                 let chatter = BackgroundTraffic { tell, react: true, latency };
-                if tell.possible() { workload.with_background_traffic(chatter) } else { workload }
+                if tell.can_occur() { workload.with_background_traffic(chatter) } else { workload }
             }
         };
         Ok(())
@@ -153,11 +154,11 @@ impl Plan {
         let detects = self.card.detection != Detection::None;
         let has_no_crashes = options.crash.is_empty() && options.group.down().is_empty();
         let mut unused = options.group.unused_options(&self.card.name, self.card.service);
-        unused.extend(selected([
+        unused.extend(names_where_true([
             ("--sequential", elects && options.sequential.is_some()),
             ("--arrivals", elects && options.arrivals.is_some()),
             ("--hot", elects && options.hot.is_some()),
-            ("--app-messages", elects && options.app_messages.possible()),
+            ("--app-messages", elects && options.app_messages.can_occur()),
             ("--suspect-after", !detects && options.suspect_after.is_some()),
             ("--recover", has_no_crashes && !options.recover.is_empty()),
         ]));
@@ -171,7 +172,7 @@ impl Plan {
     }
 
     /// Adds the properties that the user wrote as expressions.
-    pub(crate) fn with_own(mut self, own: &OwnPropertyOptions) -> Result<Self, Failure> {
+    pub(crate) fn with_own_properties(mut self, own: &OwnPropertyOptions) -> Result<Self, Failure> {
         if !own.is_empty() {
             let algorithm = self.algorithm(&self.settings)?;
             let own = own.parse_for(&self.card, &*algorithm, self.size())?;
@@ -192,7 +193,7 @@ impl Plan {
         if self.named.iter().any(|named| named.requires() == Requirement::Clocks) {
             self.settings.instrumentation.order = Tracking::Always;
         }
-        let promised = self.card.promised(Some(self.settings.time.drift_ppm));
+        let promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let counted = promised.chain(self.named.iter().copied());
         self.settings.instrumentation.properties = Some(counted.collect());
         Ok(())
@@ -213,24 +214,25 @@ impl Plan {
         self
     }
 
-    /// Keeps vector clocks only if they decide a property whose violation is a failure. Otherwise
-    /// reports lack the findings on the order of entries.
+    /// Disables vector clocks unless they decide a property whose violation is a failure. Reports
+    /// then lack the findings on the order of entries.
     pub(crate) fn with_counted_clocks_only(mut self) -> Self {
         let ordered = [Property::Order, Property::OrderWithMessages];
-        if !ordered.into_iter().any(|property| self.counts(property)) {
+        if !ordered.into_iter().any(|property| self.is_required(property)) {
             self.settings.instrumentation.order = Tracking::Never;
         }
         self
     }
 
     /// Returns the settings that are common to all runs.
-    pub(crate) fn common(&self) -> &Settings {
+    pub(crate) fn common_settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// True if a violation of this property is a failure.
-    pub(crate) fn counts(&self, property: Property) -> bool {
-        let mut promised = self.card.promised(Some(self.settings.time.drift_ppm));
+    /// Returns true if a violation of this property is a failure: if the card or the user demands
+    /// it.
+    pub(crate) fn is_required(&self, property: Property) -> bool {
+        let mut promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
         let is_own = matches!(property, Property::Custom(_));
         is_own
@@ -273,11 +275,11 @@ impl Plan {
             Ok(TraceOutput {
                 writer: Box::new(BufWriter::new(file)),
                 has_states: states,
-                header: self.head(&settings),
+                header: self.trace_header(&settings),
             })
         });
         let trace = trace.transpose()?;
-        let run = Run { settings, steering: &self.steering, trace, controls };
+        let run = RunParameters { settings, steering: &self.steering, trace, controls };
         algorithm.simulate(run).map_err(|error| steering_failure(error, path))
     }
 
@@ -291,9 +293,9 @@ impl Plan {
     }
 
     /// Returns the trace header for these settings.
-    pub(crate) fn head(&self, settings: &Settings) -> TraceHeader {
+    pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeader {
         TraceHeader {
-            replay: Some(with_program_name(&self.replay(settings)).into_owned()),
+            replay: Some(with_program_name(&self.replay_command(settings)).into_owned()),
             options: self.option_words(settings),
         }
     }
@@ -302,7 +304,7 @@ impl Plan {
     fn option_words(&self, settings: &Settings) -> Vec<String> {
         let mut options = group_options(settings) + &self.header_options;
         if self.card.faults.absence && !settings.down.is_empty() {
-            options.push_str(&format!(" --down {}", Processes(settings.down.clone())));
+            options.push_str(&format!(" --down {}", ProcessList(settings.down.clone())));
         }
         if check_distinct(&settings.ranks).is_err() {
             options.push_str(" --beyond-assumptions");
@@ -311,13 +313,13 @@ impl Plan {
     }
 
     /// Returns the command that replays the run with these settings.
-    pub(crate) fn replay(&self, settings: &Settings) -> String {
-        let Steering { steers, max_steps } = &self.steering;
-        self.replay_unsteered(settings) + &steering_options(steers, *max_steps)
+    pub(crate) fn replay_command(&self, settings: &Settings) -> String {
+        let Steering { interventions, max_steps } = &self.steering;
+        self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
     }
 
     /// Returns the replay command without interventions.
-    pub(crate) fn replay_unsteered(&self, settings: &Settings) -> String {
+    pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
         let drawn = self.draws_ids && *settings == self.settings(settings.seed);
         let command = if drawn {
             let settings = Settings { ranks: [].into(), ..settings.clone() };
@@ -353,7 +355,7 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     settings.faults = options.faults()?;
     settings.down = group.down().to_vec();
     if let Some(delay) = options.suspect_after {
-        settings.detector = Some(Detector { delay });
+        settings.detector = Some(DetectorSettings { delay });
     }
     settings.limits.until = options.until;
     settings.beyond_assumptions = group.beyond_assumptions;
@@ -397,7 +399,7 @@ fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
     Entries::Listed((0..size).map(ProcessId).map(times).collect())
 }
 
-/// Sets the delays from which timeouts are derived.
+/// Returns the parameters with the delays of these settings, from which timeouts are derived.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
     let (latency, step) = longest_message_and_step(settings);
     parameters.bounded(latency, step, settings.time.drift_ppm)
@@ -430,7 +432,7 @@ fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
 fn settings_failure(error: SettingsError) -> Failure {
     match error {
         SettingsError::UnmetAssumption { algorithm, weakness } => {
-            Failure::weaker(&algorithm, &weakness)
+            Failure::unmet_assumption(&algorithm, &weakness)
         }
         error => Failure::usage(error),
     }

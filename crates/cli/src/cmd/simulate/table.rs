@@ -10,7 +10,7 @@ use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
 use super::theory::{self, CostDeviation};
 use crate::cmd::output::width;
-use crate::cmd::rows::{Rows, figure, listed};
+use crate::cmd::rows::{Rows, format_figure, join_first};
 
 /// Formats the result as a table.
 pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
@@ -28,7 +28,7 @@ pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
 }
 
 fn headline(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
-    let (name, size, seed) = (&plan.card.name, plan.size(), plan.common().seed);
+    let (name, size, seed) = (&plan.card.name, plan.size(), plan.common_settings().seed);
     let made = outcome.summary.runs();
     let seeds = match (runs, made) {
         (1, _) => format!("seed {seed}"),
@@ -55,7 +55,7 @@ impl Table<'_> {
         self.plan.card.service.is_agreement()
     }
 
-    /// Returns the unit of work to which message counts refer, such as an entry.
+    /// Returns the unit to which message counts refer, such as `per entry`.
     fn unit(&self) -> &'static str {
         match self.plan.card.service {
             Service::Election => "per election",
@@ -67,21 +67,21 @@ impl Table<'_> {
     fn one_run(&mut self, report: &Report) {
         let metrics = &report.metrics;
         let kinds = metrics.kinds.iter().map(|kind| format!("{} {}", kind.label.kind, kind.sent));
-        let kinds = listed(kinds, ", ");
+        let kinds = join_first(kinds, ", ");
         let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
         self.rows.row("messages", &format!("{}{kinds}", metrics.sent));
         self.rows.row("received", &metrics.received.to_string());
         if self.is_election() {
-            let (started, took_part) = (metrics.started, metrics.took_part());
+            let (started, took_part) = (metrics.elections_started, metrics.participant_count());
             let message = format!("{took_part} of {}; {started} started the election", report.size);
             self.rows.row("participants", &message);
             let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
-            self.rows.row("ranks", &listed(ids.collect::<Vec<_>>().into_iter(), ", "));
+            self.rows.row("ranks", &join_first(ids.collect::<Vec<_>>().into_iter(), ", "));
             self.elected(report);
         } else if self.is_agreement() {
             self.outcomes(report);
         } else {
-            let order = listed(metrics.entries.iter().map(ToString::to_string), " ");
+            let order = join_first(metrics.entries.iter().map(ToString::to_string), " ");
             let order = if order.is_empty() { String::new() } else { format!(": {order}") };
             self.rows.row("entries", &format!("{}{order}", metrics.entered));
             self.delays(report);
@@ -92,16 +92,16 @@ impl Table<'_> {
             EndReason::Served => "all requests served",
             EndReason::Quiescent => "no event left",
             EndReason::Stalled => "events continued, but no request was served",
-            EndReason::Until => "time limit",
+            EndReason::TimeLimit => "time limit",
             EndReason::Flooded => "messages multiply without bound",
-            EndReason::Events => "event limit",
+            EndReason::EventLimit => "event limit",
             EndReason::Stopped => "interrupted",
         };
-        let at = figure(report.finished_at_units());
+        let at = format_figure(report.finished_at_units());
         self.rows.row("ended at", &format!("{at}: {ended}, after {} events", metrics.events));
         if !report.blocked.is_empty() {
-            let blocked = listed(report.blocked.iter().map(ToString::to_string), " ");
-            let how = match report.stuck {
+            let blocked = join_first(report.blocked.iter().map(ToString::to_string), " ");
+            let how = match report.block_kind {
                 Some(BlockKind::Deadlock) => " (deadlock: no request is served any more)",
                 Some(BlockKind::Starvation) => " (starvation: other processes are served)",
                 None => "",
@@ -115,7 +115,7 @@ impl Table<'_> {
         let Some(load) = &report.metrics.load else { return };
         if let Some((at, busiest)) = load.busiest_process() {
             let ProcessLoad { sent, received, handled } = busiest;
-            let mean = figure(load.mean_messages());
+            let mean = format_figure(load.mean_messages_per_process());
             let message = format!(
                 "busiest {at}: {sent} sent, {received} received, {handled} steps; mean {mean} \
                  messages a process"
@@ -123,13 +123,13 @@ impl Table<'_> {
             self.rows.row("load", &message);
         }
         if let Some(((from, to), sent)) = load.busiest_link() {
-            let (mean, links) = (figure(load.mean_of_links()), load.links.len());
+            let (mean, links) = (format_figure(load.mean_messages_per_link()), load.links.len());
             let message = format!("busiest {from}→{to}: {sent} messages; mean of {links}: {mean}");
             self.rows.row("links", &message);
         }
         if report.metrics.entered > 0 {
             let (entries, share) = (report.throughput(), 100.0 * load.utilisation());
-            let (entries, share) = (figure(entries), figure(share));
+            let (entries, share) = (format_figure(entries), format_figure(share));
             let message = format!("{entries} entries per unit of time; utilisation {share} %");
             self.rows.row("throughput", &message);
         }
@@ -140,7 +140,7 @@ impl Table<'_> {
         let Some(network) = &report.metrics.network else { return };
         if let Some(busiest) = network.busiest() {
             let EdgeLoad { one, other, messages, .. } = busiest;
-            let (edges, mean) = (network.edges.len(), figure(network.mean_stress()));
+            let (edges, mean) = (network.edges.len(), format_figure(network.mean_stress()));
             let message = format!(
                 "{messages} messages over the busiest edge, {one}–{other}; mean of {edges} edges: \
                  {mean}"
@@ -148,7 +148,7 @@ impl Table<'_> {
             self.rows.row("stress", &message);
         }
         if network.is_overlay && network.messages > 0 {
-            let (mean, most) = (figure(network.mean_stretch()), network.longest_path);
+            let (mean, most) = (format_figure(network.mean_stretch()), network.longest_path);
             let hops = network.hops;
             let message = format!("{mean} edges per message, at most {most}; {hops} in total");
             self.rows.row("stretch", &message);
@@ -157,7 +157,7 @@ impl Table<'_> {
         let names = names.map(|(place, name)| format!("{} = {name}", ProcessId::at(place)));
         let names: Vec<String> = names.collect();
         if !names.is_empty() {
-            self.rows.row("vertices", &listed(names.into_iter(), ", "));
+            self.rows.row("vertices", &join_first(names.into_iter(), ", "));
         }
     }
 
@@ -165,13 +165,13 @@ impl Table<'_> {
     fn outcomes(&mut self, report: &Report) {
         let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {
-            let events = listed(events.iter().cloned(), ", ");
+            let events = join_first(events.iter().cloned(), ", ");
             let events = if events.is_empty() { "none".to_owned() } else { events };
             outcomes.entry(events).or_default().push(ProcessId::at(place).to_string());
         }
         let mut name = "outcome";
         for (events, processes) in outcomes {
-            let processes = listed(processes.into_iter(), " ");
+            let processes = join_first(processes.into_iter(), " ");
             self.rows.row(name, &format!("{processes}: {events}"));
             name = "";
         }
@@ -192,28 +192,28 @@ impl Table<'_> {
                 None => format!("none by {count} (including crashed processes)"),
             })
             .collect();
-        self.rows.row("elected", &listed(parts.into_iter(), ", "));
+        self.rows.row("elected", &join_first(parts.into_iter(), ", "));
         let time = &report.metrics.election_time;
         if time.count > 0 {
-            let longest = figure(units(time.longest as f64));
+            let longest = format_figure(units(time.longest as f64));
             self.rows.row("time to elect", &format!("{longest} from the last cause to agreement"));
         }
     }
 
     fn delays(&mut self, report: &Report) {
-        let page = theory::of_lock(&self.plan.card);
+        let page = theory::lock_theory(&self.plan.card);
         let metrics = &report.metrics;
         let delay = |tally: &Tally| {
             if tally.count == 0 {
                 return "not measured".to_owned();
             }
             let (mean, longest) = (units(tally.mean()), units(tally.longest as f64));
-            format!("mean {}, at most {}", figure(mean), figure(longest))
+            format!("mean {}, at most {}", format_figure(mean), format_figure(longest))
         };
         let theory_of = |message: Option<&str>| {
             message.map_or(String::new(), |message| format!("; theory: {message}"))
         };
-        let uncontended = page.map(|page| page.entry);
+        let uncontended = page.map(|page| page.entry_delay);
         let uncontended = uncontended
             .map_or(String::new(), |hops| format!("; theory: {hops} without contention"));
         self.rows.row("delay at entry", &(delay(&metrics.entry_delay) + &uncontended));
@@ -222,7 +222,7 @@ impl Table<'_> {
         let handing = &metrics.synchronisation_delay;
         let handing = match handing.count {
             0 => "no process waited at any exit".to_owned(),
-            _ => delay(handing) + &theory_of(page.map(|page| page.delay.words)),
+            _ => delay(handing) + &theory_of(page.map(|page| page.synchronisation_delay.formula)),
         };
         self.rows.row("synchronisation", &handing);
         let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);
@@ -274,7 +274,7 @@ impl Table<'_> {
         self.measured_in(std::iter::once(first).chain(others));
     }
 
-    /// Adds the number of runs for figures that not every run has.
+    /// For figures that not every run has, adds the number of runs in which they were measured.
     fn measured_in<'a>(&mut self, figures: impl Iterator<Item = (&'a str, u64)>) {
         let runs = self.outcome.summary.runs();
         let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -294,13 +294,13 @@ impl Table<'_> {
             return;
         }
         let (low, high) = moments.confidence();
-        let confidence = format!("{} … {}", figure(low), figure(high));
+        let confidence = format!("{} … {}", format_figure(low), format_figure(high));
         let figures = [moments.mean(), moments.deviation(), moments.min(), moments.max()];
-        let [mean, deviation, min, max] = figures.map(figure);
+        let [mean, deviation, min, max] = figures.map(format_figure);
         self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
-    /// Adds the figures of the card and of theory to the measured messages.
+    /// Adds a comparison of the measured number of messages with the card and with theory.
     fn theory(&mut self) {
         let unit = self.unit();
         let cost = &self.plan.card.messages;
@@ -319,7 +319,7 @@ impl Table<'_> {
         let formula = cost.formula;
         let all = self.outcome.all.mean();
         let all = match (all - measured).abs() > 1e-9 {
-            true => format!(" ({} including lower layers)", figure(all)),
+            true => format!(" ({} including lower layers)", format_figure(all)),
             false => String::new(),
         };
         let theory = match formula.is_empty() {
@@ -327,7 +327,9 @@ impl Table<'_> {
             false => format!("; card: {formula}, here {range}{note}"),
         };
         let message = match is_counted {
-            true => format!("{} {unit}{all}{}{theory}", figure(measured), self.each_election()),
+            true => {
+                format!("{} {unit}{all}{}{theory}", format_figure(measured), self.each_election())
+            }
             false if self.is_agreement() => format!("no requests{theory}"),
             false => format!("no entries{theory}"),
         };
@@ -339,12 +341,15 @@ impl Table<'_> {
             return;
         }
         if let Some(predicted) = self.outcome.predicted {
-            let predicted = figure(predicted.mean());
+            let predicted = format_figure(predicted.mean());
             self.rows.row("", &format!("exactly {predicted} predicted for the drawn rings"));
         }
-        let Some(expected) = theory::expected(self.plan) else { return };
-        let mut message =
-            format!("expected: {} {}", expected.precision.words(), figure(expected.messages));
+        let Some(expected) = theory::expected_messages(self.plan) else { return };
+        let mut message = format!(
+            "expected: {} {}",
+            expected.precision.words(),
+            format_figure(expected.messages)
+        );
         if expected.precision == Precision::Mean {
             let messages = &self.outcome.messages;
             let errors = (messages.mean() - expected.messages) / messages.standard_error();
@@ -356,13 +361,14 @@ impl Table<'_> {
         self.rows.row("", &message);
     }
 
-    /// Returns the messages of each election of a single run, if it has more than one.
+    /// Returns the number of messages of each election, for a single run with more than one
+    /// election. Otherwise returns an empty text.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
             return String::new();
         }
-        let each = listed(elections.iter().map(|election| election.messages.to_string()), ", ");
+        let each = join_first(elections.iter().map(|election| election.messages.to_string()), ", ");
         format!(" ({} elections: {each})", elections.len())
     }
 
@@ -401,7 +407,7 @@ impl Table<'_> {
                 self.rows.row(name, &properties.join(", "));
             }
         }
-        let unexpected = violated.iter().filter(|(property, _)| !self.plan.counts(**property));
+        let unexpected = violated.iter().filter(|(property, _)| !self.plan.is_required(**property));
         let unexpected: Vec<String> = unexpected
             .map(|(property, times)| match runs {
                 1 => property.to_string(),
@@ -418,7 +424,7 @@ impl Table<'_> {
         for violation in &self.outcome.violations {
             let Violation { finding, runs, seed, replay, shrunk } = violation;
             let Some(first) = &finding.violation else { continue };
-            let time = figure(units(first.time as f64));
+            let time = format_figure(units(first.time as f64));
             let often = match self.outcome.summary.runs() {
                 1 => String::new(),
                 all => format!(" in {runs} of {all} runs, first"),

@@ -8,7 +8,7 @@ use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settin
 use super::plan::Plan;
 
 /// Returns the theory of a lock from the literature, if there is any.
-pub(crate) fn of_lock(card: &Card) -> Option<Theory> {
+pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
     card.theory.filter(|_| card.service == Service::Mutex)
 }
 
@@ -17,25 +17,25 @@ pub(crate) fn of_lock(card: &Card) -> Option<Theory> {
 pub(crate) struct Expected {
     /// Messages per entry or per election.
     pub(crate) messages: f64,
-    /// Precision of the number.
+    /// Precision of `messages`.
     pub(crate) precision: Precision,
 }
 
-/// Returns the expected messages per entry or election; `None` if there is no formula for these
-/// runs, or if faults or variants are outside its scope.
-pub(crate) fn expected(plan: &Plan) -> Option<Expected> {
-    expected_in(plan, plan.common(), plan.draws_ids)
+/// Returns the expected messages per entry or election; `None` if theory has no formula for these
+/// runs, or none that covers their faults or variants.
+pub(crate) fn expected_messages(plan: &Plan) -> Option<Expected> {
+    expected_in(plan, plan.common_settings(), plan.draws_ids)
 }
 
-/// Returns the exact number of messages of one run for the ring that was drawn, if theory predicts
-/// it.
-pub(crate) fn predicted(plan: &Plan, settings: &Settings) -> Option<u64> {
+/// Returns the exact number of messages of one run on the ring that the run draws. `None` if theory
+/// does not predict it, or predicts the same number for all rings.
+pub(crate) fn predicted_messages(plan: &Plan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
     };
     let is_exact = |it: &Expected| it.precision == Precision::Exact;
     // If the number is the same for all rings, it is not repeated here.
-    if !plan.draws_ids || expected(plan.common(), true).as_ref().is_some_and(is_exact) {
+    if !plan.draws_ids || expected(plan.common_settings(), true).as_ref().is_some_and(is_exact) {
         return None;
     }
     expected(settings, false).filter(is_exact).map(|it| it.messages as u64)
@@ -45,54 +45,61 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
     let scene = settings.workload_kind(plan.card.service, drawn).filter(|_| is_plain(plan))?;
     let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
     let parameters = Parameters { ranks, ..plan.parameters.clone() };
-    let expected = tenure_instances::expected(&plan.card.name, &parameters, scene).ok()??;
-    Some(Expected { messages: theory::value(expected.messages), precision: expected.precision })
+    let expected =
+        tenure_instances::predicted_messages(&plan.card.name, &parameters, scene).ok()??;
+    Some(Expected { messages: theory::to_f64(expected.messages), precision: expected.precision })
 }
 
-/// Returns the expected delays in virtual units: from an exit to the next entry, or from the start
-/// of an election until all processes know the result. One number, or the minimum and maximum;
-/// empty if the latency varies or theory does not cover the run.
-pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
-    let settings = plan.common();
+/// Returns the expected delays in virtual units: one number, or the minimum and the maximum. For a
+/// lock it is the delay from an exit to the next entry. For an election it is the delay from its
+/// start until all processes know the result. Empty if the latency varies or theory does not cover
+/// the run.
+pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
+    let settings = plan.common_settings();
     let latency = settings.network.latency.usual();
     let is_direct = settings.network.carrier.is_none() && latency.is_constant();
     if !is_plain(plan) || !is_direct || settings.time.step != Distribution::ZERO {
         return Vec::new();
     }
-    let theory = plan.card.theory.filter(|theory| theory.delay.whole);
-    let Some(Theory { delay, .. }) = theory else { return Vec::new() };
+    let theory = plan.card.theory.filter(|theory| theory.synchronisation_delay.is_unconditional);
+    let Some(Theory { synchronisation_delay: delay, .. }) = theory else { return Vec::new() };
     let by_all = matches!(settings.workload.initiators, Some(Initiators::All));
     let agrees = plan.card.service.is_agreement();
     if agrees || plan.card.service == Service::Election && !by_all {
         return Vec::new();
     }
-    let unit = latency.most().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_UNIT as f64);
+    let unit = latency.max_ticks().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_UNIT as f64);
     let mut ends = vec![delay.least, delay.most];
     ends.dedup();
     ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
 }
 
-/// True if the run has no faults and the algorithm is the published one.
+/// Returns true if the run has no faults and the algorithm is the published one.
 fn is_plain(plan: &Plan) -> bool {
-    let settings = plan.common();
+    let settings = plan.common_settings();
     settings.faults.is_empty()
         && (settings.down.is_empty() || plan.card.faults.absence)
-        && !settings.network.loss.possible()
-        && !settings.network.duplication.possible()
+        && !settings.network.loss.can_occur()
+        && !settings.network.duplication.can_occur()
         && settings.limits.until.is_none()
         && plan.parameters.variants.is_empty()
         && plan.parameters.timeouts.is_empty()
 }
 
-/// True if a mean per entry or agreement is outside the bounds of the card.
+/// Returns true if the mean number of messages per entry or agreement is outside the bounds on the
+/// card. Returns false if the bounds do not cover a whole run.
 fn is_outside(cost: &Cost, measured: f64) -> bool {
     let below = measured < cost.least as f64 - 1e-9;
     let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
-    cost.whole && (below || above)
+    cost.is_complete && (below || above)
 }
 
 /// Returns how the messages of many runs compare with the bounds of the card.
-pub(crate) fn outside(plan: &Plan, elections: CostDeviation, messages: &Moments) -> CostDeviation {
+pub(crate) fn cost_deviation(
+    plan: &Plan,
+    elections: CostDeviation,
+    messages: &Moments,
+) -> CostDeviation {
     let is_election = plan.card.service == Service::Election;
     let is_outside = |messages: &Moments| is_outside(&plan.card.messages, messages.mean());
     match messages.count() > 0 {
@@ -102,18 +109,18 @@ pub(crate) fn outside(plan: &Plan, elections: CostDeviation, messages: &Moments)
     }
 }
 
-/// Messages per entry, election or agreement of a run.
+/// Numbers of messages of one election, or means per entry or agreement in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// Messages of the lock, election or agreement itself, without lower layers.
+    /// Number of messages of the lock, election or agreement itself, without lower layers.
     pub(crate) own: f64,
-    /// Messages of all layers.
+    /// Number of messages of all layers.
     pub(crate) all: f64,
 }
 
-/// Returns the messages of each election of a run, or the mean per entry or agreement; empty if
-/// there was none.
-pub(crate) fn measured(plan: &Plan, report: &Report) -> Vec<Measured> {
+/// Returns the numbers of messages of each election in a run, or their means per entry or
+/// agreement. Empty if the run had no election, entry or agreement.
+pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
         Service::Election => (Layer::Election, metrics.elections.len() as u64),
@@ -137,22 +144,23 @@ pub(crate) fn measured(plan: &Plan, report: &Report) -> Vec<Measured> {
 /// Comparison of the messages of runs with the bounds of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CostDeviation {
-    /// All are within the bounds.
+    /// The messages are within the bounds.
     #[default]
     Never,
-    /// Only elections with a crash or recovery are outside.
+    /// Only elections with a crash or recovery are outside the bounds.
     OnlyDisturbed,
-    /// Undisturbed elections are outside.
+    /// Entries, agreements, or elections without a crash or recovery are outside the bounds.
     Undisturbed,
 }
 
 impl CostDeviation {
-    /// Compares each election of a run with the bounds.
+    /// Compares the messages of each election of a run with the bounds on the card, and returns the
+    /// worst result.
     pub(crate) fn of_elections(cost: &Cost, elections: &[ElectionCost]) -> Self {
         let outside = elections.iter().filter(|election| {
             let above = cost.most.is_some_and(|most| election.messages > most);
             let below = election.is_complete && election.messages < cost.least;
-            cost.whole && (above || below)
+            cost.is_complete && (above || below)
         });
         let each = outside.map(|election| match election.is_disturbed {
             true => CostDeviation::OnlyDisturbed,

@@ -53,7 +53,8 @@ fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     }
 }
 
-/// Describes an I/O error. For a timeout it does not use the system's message, which does not help.
+/// Describes an I/O error. For a timeout, the text is this program's own, because that of the
+/// system does not help.
 fn describe_io_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {

@@ -37,7 +37,7 @@ use super::output::Format;
   tenure status /etc/tenure/a.toml")]
 pub(crate) struct Options {
     /// Configuration files of nodes or members, URLs of pages, or client URLs of members
-    #[arg(value_name = "CONFIG|URL")]
+    #[arg(value_name = "CONFIG|URL", value_parser = target)]
     #[cfg_attr(not(feature = "service"), arg(required = true))]
     targets: Vec<String>,
     #[cfg(feature = "service")]
@@ -85,7 +85,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
     #[cfg(feature = "service")]
     if let Some(urls) = service_members::client_urls(&options.targets)? {
-        return super::service::status::run(&options.endpoints.at(urls), options.format);
+        return super::service::status::run(
+            &options.endpoints.with_endpoints(urls),
+            options.format,
+        );
     }
     let mut targets: Vec<Target> = Vec::new();
     for argument in &options.targets {
@@ -101,6 +104,19 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let silent =
         cluster.nodes.iter().any(|response| response.page.is_some() && response.error.is_some());
     Ok(if silent { Status::Environment } else { Status::Success })
+}
+
+/// Returns the argument. Rejects an `http` URL without a host or a port.
+fn target(argument: &str) -> Result<String, String> {
+    let page = argument.strip_prefix("http://").map(|rest| address(rest).page.unwrap_or_default());
+    let is_address = |page: String| {
+        let (host, port) = page.rsplit_once(':').unwrap_or_default();
+        !host.is_empty() && port.parse::<u16>().is_ok()
+    };
+    match page.is_none_or(is_address) {
+        true => Ok(argument.to_owned()),
+        false => Err("expected http://HOST:PORT".to_owned()),
+    }
 }
 
 impl Target {
@@ -179,7 +195,8 @@ mod tests {
             let page = page.map(str::to_owned);
             Response { node: Some(node), page, status: None, error: None }
         };
-        // Two files of a group of three, neither of which knows where the others are.
+        // Two configuration files of a group of three, each without the addresses of the other
+        // pages.
         let all = vec![
             response(1, Some("a")),
             response(2, None),

@@ -3,7 +3,7 @@
 use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::{ClusterStatus, Response};
-use crate::cmd::output::{width, wrapped};
+use crate::cmd::output::{width, wrap};
 
 /// Widths of the columns, in characters.
 const COLUMNS: [usize; 6] = [6, 8, 8, 10, 9, 7];
@@ -41,7 +41,7 @@ fn wrap_line(line: &str) -> Vec<String> {
     }
     let text = line.trim_start();
     let indent = " ".repeat(line.len() - text.len());
-    let lines = wrapped(text, width() - indent.len());
+    let lines = wrap(text, width() - indent.len());
     lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 

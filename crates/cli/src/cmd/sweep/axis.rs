@@ -15,7 +15,7 @@ pub(crate) struct Axis {
     values: Vec<String>,
 }
 
-/// An option of a run with a single value.
+/// Option of a run that takes one value, so that a sweep can vary it.
 #[derive(Debug)]
 struct Parameter {
     name: &'static str,
@@ -24,7 +24,7 @@ struct Parameter {
     /// True if `A..B` stands for all whole numbers from A to B.
     is_count: bool,
     copy: fn(&mut RunOptions, &RunOptions),
-    /// Text of the value, which differs from the default if the option is given.
+    /// Function that formats the value of the option, to compare it with the default value.
     text: fn(&RunOptions) -> String,
 }
 
@@ -81,14 +81,14 @@ impl Axis {
     ///
     /// # Errors
     ///
-    /// The message of the command-line parser, if the option does not accept the value.
+    /// Returns the message of the command-line parser if the option does not accept the value.
     pub(super) fn set(&self, options: &mut RunOptions, value: &str) -> Result<(), String> {
         let from = parsed(&[format!("--{}", self.option()), value.to_owned()])?;
         (self.parameter.copy)(options, &from);
         Ok(())
     }
 
-    /// True if the option of this parameter has another value than its default.
+    /// Returns true if the option of this parameter has another value than its default.
     pub(super) fn is_given(&self, options: &RunOptions) -> Result<bool, String> {
         let text = self.parameter.text;
         Ok(text(options) != text(&parsed(&[])?))

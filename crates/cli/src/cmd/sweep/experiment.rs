@@ -15,27 +15,28 @@ use crate::cmd::simulate::plan::{Plan, split_variants};
 /// Upper bound on the points of a sweep.
 const MAX_POINTS: usize = 100_000;
 
-/// Entries of each process of a lock: without contention locks hardly differ.
+/// Default number of entries of each process of a lock. With fewer there is little contention,
+/// without which locks hardly differ.
 const ENTRIES: u32 = 3;
 
-/// Latency of messages between the processes of a lock, in units: with equal latencies requests
-/// arrive in the order in which they are sent.
+/// Default latency of messages between the processes of a lock, 1 to 9 units. With equal latencies
+/// requests would arrive in the order in which they are sent.
 const LATENCY: Distribution = Distribution::between_units(1, 9);
 
-/// Parameters that each output has. Others are listed if they have several values.
+/// Parameters that each output lists. Other parameters are listed if they have several values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 
 /// Options that do not change the results.
-const OTHERS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
+const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
-/// The points of a sweep, each with its plan unless it is refused.
+/// Points of a sweep. Each has a plan, unless the plan was refused.
 pub(super) struct Experiment {
     pub(super) header: Header,
     pub(super) plans: Vec<Option<Plan>>,
 }
 
-/// Creates the plan of an algorithm with these options.
-pub(crate) type Build<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Plan, Failure>;
+/// Function that creates the plan of the named algorithm with the given options.
+pub(crate) type BuildPlan<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Plan, Failure>;
 
 impl Experiment {
     /// Creates the points: each algorithm with each combination of values. The values of the last
@@ -49,7 +50,7 @@ impl Experiment {
         options: &RunOptions,
         axes: &[Axis],
         runs: u64,
-        build: Build<'_>,
+        build: BuildPlan<'_>,
     ) -> Result<Self, Failure> {
         check_axes(axes, options)?;
         let combinations = combinations(axes, algorithms.len())?;
@@ -93,7 +94,7 @@ impl Experiment {
         }
         let header = Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: program::command_without(&OTHERS, program::arguments()),
+            command: program::command_without(&RESULT_NEUTRAL_OPTIONS, program::arguments()),
             seed: options.seed,
             runs,
             parameters,
@@ -145,7 +146,8 @@ fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Fa
     Ok(combinations)
 }
 
-/// Sets the default workload of locks, which tells algorithms apart. Returns the service.
+/// Sets the default workload of a lock, under which the results of locks differ. Returns the
+/// service of the algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
@@ -159,7 +161,8 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     Some(service)
 }
 
-/// Returns the value of a parameter that has one value.
+/// Returns the value of a parameter that the sweep does not vary. Empty if the parameter does not
+/// apply.
 fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
     match name {
         "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),
@@ -185,7 +188,7 @@ fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String
 
 /// Returns the digest of everything that determines the runs of a plan.
 fn settings_digest(plan: &Plan) -> String {
-    let settings = plan.settings(plan.common().seed);
-    let head = plan.head(&settings);
-    digest(&format!("{} {}", plan.replay(&settings), head.options.join(" ")))
+    let settings = plan.settings(plan.common_settings().seed);
+    let head = plan.trace_header(&settings);
+    digest(&format!("{} {}", plan.replay_command(&settings), head.options.join(" ")))
 }

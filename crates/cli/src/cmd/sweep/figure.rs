@@ -12,27 +12,27 @@ use crate::cmd::simulate::theory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Figure {
-    /// Messages of a run per entry, without those of lower layers.
+    /// Number of messages per entry in a run, without those of lower layers.
     MessagesPerEntry,
-    /// Messages of each election, without those of lower layers.
+    /// Number of messages of one election, without those of lower layers.
     MessagesPerElection,
-    /// Messages of a run per agreement, without those of lower layers.
+    /// Number of messages per agreement in a run, without those of lower layers.
     MessagesPerAgreement,
-    /// All messages that a run sends.
+    /// Number of all messages that a run sends.
     Messages,
-    /// Time from a request to the entry, the mean of a run.
+    /// Mean time in a run from a request to the entry.
     WaitingTime,
-    /// Time from a request to the entry, the longest of a run.
+    /// Longest time in a run from a request to the entry.
     LongestWait,
-    /// Time from an exit, while a process waits, to the next entry, the mean of a run.
+    /// Mean time in a run from an exit, while another process waits, to the next entry.
     SynchronisationDelay,
-    /// Entries of one process during a wait of another, the maximum of a run.
+    /// Maximum number of entries of one process in a run while another process waits.
     Bypass,
-    /// Entries per unit of time.
+    /// Number of entries per unit of time in a run.
     Throughput,
-    /// Time until all processes know the leader, the mean of a run.
+    /// Mean time in a run until all processes know the elected leader.
     ElectionTime,
-    /// Time from the first request to the last result.
+    /// Time in a run from the first request for an agreement to the last result.
     AgreementTime,
     /// Time until the end of a run.
     Duration,
@@ -68,8 +68,8 @@ impl Figure {
     }
 }
 
-/// Returns the figures of a run in millionths. A figure that was not measured is left out, and an
-/// election counts by itself.
+/// Returns the figures of a run, each with its value in millionths of its unit. A figure that was
+/// not measured is left out. Each election of the run has a value of its own.
 pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
     let metrics = &report.metrics;
     let per = match plan.card.service {
@@ -77,7 +77,7 @@ pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
         service if service.is_agreement() => Figure::MessagesPerAgreement,
         _ => Figure::MessagesPerEntry,
     };
-    let messages = theory::measured(plan, report);
+    let messages = theory::measured_messages(plan, report);
     let mut figures: Vec<(Figure, u64)> =
         messages.iter().map(|it| (per, (it.own * TICKS_PER_UNIT as f64).round() as u64)).collect();
     figures.push((Figure::Messages, millionths(metrics.sent)));
@@ -124,14 +124,14 @@ fn mean(tally: &Tally) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tenure_trace::units::exact;
+    use tenure_trace::units::format_ticks;
 
     use super::*;
 
     #[test]
     fn millionths_are_written_exactly() {
         for (value, text) in [(0, "0"), (4_000_000, "4"), (1, "0.000001"), (12_500_000, "12.5")] {
-            assert_eq!(exact(value), text);
+            assert_eq!(format_ticks(value), text);
         }
     }
 

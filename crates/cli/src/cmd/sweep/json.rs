@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::results::{Broken, Cell, Header, Point, Results};
+use super::results::{Cell, Header, Point, PropertyViolations, Results};
 use super::statistics::Statistics;
 use crate::cmd::failure::Failure;
 
@@ -26,7 +26,7 @@ struct PointFields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<&'a str>,
     incomplete: u64,
-    violated: &'a BTreeMap<String, Broken>,
+    violated: &'a BTreeMap<String, PropertyViolations>,
     figures: Map<String, Value>,
 }
 

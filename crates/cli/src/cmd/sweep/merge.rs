@@ -74,7 +74,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds a shard, unless it is known. All shards must be of one command.
+    /// Adds the part of a shard, unless the same part was added already. Returns an error if the
+    /// part is not of the same command and version as the others.
     fn add(&mut self, path: &Path, part: Part) -> Result<(), Failure> {
         let name = path.display();
         if let Some(first) = self.parts.values().next() {

@@ -18,7 +18,7 @@ mod table;
 
 use std::path::Path;
 
-use experiment::{Build, Experiment};
+use experiment::{BuildPlan, Experiment};
 use part::Part;
 use raw::RawFile;
 use results::Results;
@@ -34,7 +34,7 @@ pub(crate) use options::{MeasureFormat, SweepOptions};
 /// Default number of runs of a point.
 const DEFAULT_RUNS: u64 = 30;
 
-/// Measurements of a command, with the options of their output.
+/// Measurements that a command requests, with the options of their output.
 pub(crate) struct Request<'a> {
     /// Names of the algorithms, with variants after `+`.
     pub(crate) algorithms: &'a [String],
@@ -42,11 +42,12 @@ pub(crate) struct Request<'a> {
     pub(crate) sweep: &'a SweepOptions,
     pub(crate) plot: Option<&'a Path>,
     pub(crate) format: MeasureFormat,
-    /// Creates the plan of an algorithm.
-    pub(crate) build: Build<'a>,
+    /// Function that creates the plan of an algorithm.
+    pub(crate) build: BuildPlan<'a>,
 }
 
-/// Performs all runs and prints the results, or performs a share of them.
+/// Performs all runs and prints the results. If a shard is selected, performs only its runs and
+/// prints them for `tenure merge`.
 pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
     let Request { algorithms, run, sweep, plot, format, build } = *request;
     if let Some(path) = plot {

@@ -40,7 +40,7 @@ pub(crate) enum MeasureFormat {
 }
 
 impl SweepOptions {
-    /// True if the command makes measurements for files and plots.
+    /// Returns true if the command makes measurements for files and plots.
     pub(crate) fn is_active(&self, format: MeasureFormat) -> bool {
         let is_tabular = matches!(format, MeasureFormat::Csv | MeasureFormat::Jsonl);
         !self.sweep.is_empty() || self.raw.is_some() || self.shard.is_some() || is_tabular

@@ -9,7 +9,7 @@ use super::results::{Cell, Header, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 
-/// Version of the format.
+/// Version of the format of a part.
 const FORMAT: u32 = 1;
 
 /// Results of one share of the runs.
@@ -35,7 +35,7 @@ struct PointLine {
     cell: Cell,
 }
 
-/// Last line of the file, without which it is truncated.
+/// Last line of the file. A file without it is truncated.
 #[derive(Serialize, Deserialize)]
 struct LastLine {
     points: usize,

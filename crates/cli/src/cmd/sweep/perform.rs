@@ -17,14 +17,14 @@ use crate::cmd::simulate::plan::Plan;
 /// Number of consecutive runs that one thread performs before it passes their results on.
 const RUNS_PER_JOB: u64 = 16;
 
-/// The figures of one run, in millionths, and its seed.
+/// Seed of a run, and its figures in millionths.
 pub(super) type RawRun = (u64, Vec<(Figure, u64)>);
 
 /// Results of consecutive runs of one point.
-struct Part {
+struct JobResult {
     point: usize,
     cell: Cell,
-    /// The single runs, if they are wanted.
+    /// Figures of the single runs; empty unless `--raw` is given.
     raw: Vec<RawRun>,
     interrupted: bool,
 }
@@ -59,21 +59,21 @@ impl Experiment {
             let (point, plan) = active[usize::try_from(place).unwrap_or(usize::MAX)];
             let first = runs.start + job * RUNS_PER_JOB;
             let numbers = first..runs.end.min(first + RUNS_PER_JOB);
-            part(point, plan, seed, numbers, is_raw)
+            perform_job(point, plan, seed, numbers, is_raw)
         };
         let mut cells = vec![Cell::default(); self.plans.len()];
         let (mut failure, mut raw, mut interrupted) = (None, raw, false);
-        let mut add = |part: Part| {
-            interrupted |= part.interrupted;
-            cells[part.point].merge(&part.cell);
-            bar.inc(part.cell.runs);
+        let mut add = |result: JobResult| {
+            interrupted |= result.interrupted;
+            cells[result.point].merge(&result.cell);
+            bar.inc(result.cell.runs);
             match &mut raw {
-                Some(raw) => raw.add(&self.header.points[part.point], &part.raw),
+                Some(raw) => raw.add(&self.header.points[result.point], &result.raw),
                 None => Ok(()),
             }
         };
-        run_parallel(usize::try_from(jobs).unwrap_or(usize::MAX), threads, job, |part| {
-            failure = part.and_then(&mut add).err();
+        run_parallel(usize::try_from(jobs).unwrap_or(usize::MAX), threads, job, |result| {
+            failure = result.and_then(&mut add).err();
             failure.is_none() && !interrupt::is_interrupted()
         });
         bar.finish_and_clear();
@@ -91,16 +91,17 @@ impl Experiment {
 }
 
 /// Performs consecutive runs of a point.
-fn part(
+fn perform_job(
     point: usize,
     plan: &Plan,
     seed: u64,
     numbers: Range<u64>,
     is_raw: bool,
-) -> Result<Part, Failure> {
-    let mut part = Part { point, cell: Cell::default(), raw: Vec::new(), interrupted: false };
+) -> Result<JobResult, Failure> {
+    let mut result =
+        JobResult { point, cell: Cell::default(), raw: Vec::new(), interrupted: false };
     // The configuration depends on the seed only if ranks are drawn.
-    let fixed = (!plan.draws_ids).then(|| plan.algorithm(plan.common())).transpose()?;
+    let fixed = (!plan.draws_ids).then(|| plan.algorithm(plan.common_settings())).transpose()?;
     let stop = interrupt::flag();
     for number in numbers {
         let settings = plan.settings(seed.wrapping_add(number));
@@ -110,13 +111,13 @@ fn part(
             None => plan.run(settings, None, controls)?,
         };
         if report.ended == EndReason::Stopped {
-            part.interrupted = true;
+            result.interrupted = true;
             break;
         }
-        let figures = part.cell.add(plan, &report);
+        let figures = result.cell.add(plan, &report);
         if is_raw {
-            part.raw.push((report.seed, figures));
+            result.raw.push((report.seed, figures));
         }
     }
-    Ok(part)
+    Ok(result)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tenure_trace::units::exact;
+use tenure_trace::units::format_ticks;
 
 use super::csv::line;
 use super::perform::RawRun;
@@ -33,7 +33,7 @@ impl RawFile {
         for (seed, figures) in runs {
             let seed = seed.to_string();
             for (figure, value) in figures {
-                let value = exact(*value);
+                let value = format_ticks(*value);
                 let values = point.values.iter().map(String::as_str);
                 let cells = [point.algorithm.as_str()].into_iter().chain(values);
                 let text = line(cells.chain([seed.as_str(), &figure.name(), &value]));

@@ -41,9 +41,10 @@ pub(super) struct Header {
 pub(super) struct Point {
     /// Name of the algorithm, with its variants after `+`.
     pub(super) algorithm: String,
-    /// Values of the parameters, as on the command line; empty if one does not apply.
+    /// Values of the parameters, as on the command line. A value is empty if the parameter does not
+    /// apply.
     pub(super) values: Vec<String>,
-    /// Reason why it is not run.
+    /// Reason why the point is not run; `None` if it is run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) refused: Option<String>,
     /// Digest of the settings, which includes the content of files.
@@ -54,21 +55,21 @@ pub(super) struct Point {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) runs: u64,
-    /// Number of runs in which a property that counts was not decided.
+    /// Number of runs in which a property was undecided whose violation would be a failure.
     pub(super) incomplete: u64,
-    /// Violated properties that count as failures, by name.
-    pub(super) violated: BTreeMap<String, Broken>,
+    /// For each property, by name, the violations that are failures.
+    pub(super) violated: BTreeMap<String, PropertyViolations>,
     pub(super) figures: BTreeMap<Figure, Sample>,
 }
 
 /// The violations of a property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Broken {
+pub(super) struct PropertyViolations {
     /// Number of runs with a violation.
     pub(super) runs: u64,
-    /// Seed of the first such run.
+    /// Seed of the first run with a violation.
     pub(super) seed: u64,
-    /// Command that replays this run.
+    /// Command that replays the first run with a violation.
     pub(super) replay: String,
 }
 
@@ -80,19 +81,20 @@ impl Cell {
         for (figure, value) in &figures {
             self.figures.entry(*figure).or_default().add(*value);
         }
-        let counted = || report.findings.iter().filter(|finding| plan.counts(finding.property));
+        let counted =
+            || report.findings.iter().filter(|finding| plan.is_required(finding.property));
         let is_undecided = counted().any(|it| it.judgement == Judgement::Incomplete);
         self.incomplete += u64::from(is_undecided);
         for finding in counted().filter(|it| it.judgement == Judgement::Violated) {
             let name = finding.property.name().to_owned();
-            let replay = || plan.replay(&plan.settings(report.seed));
-            let first = || Broken { runs: 0, seed: report.seed, replay: replay() };
+            let replay = || plan.replay_command(&plan.settings(report.seed));
+            let first = || PropertyViolations { runs: 0, seed: report.seed, replay: replay() };
             self.violated.entry(name).or_insert_with(first).runs += 1;
         }
         figures
     }
 
-    /// Adds the runs of another share of this point.
+    /// Adds the results of another share of the runs of this point.
     pub(super) fn merge(&mut self, other: &Cell) {
         self.runs += other.runs;
         self.incomplete += other.incomplete;
@@ -140,8 +142,8 @@ impl Results {
 }
 
 impl Header {
-    /// Returns the position of a parameter.
-    pub(super) fn place(&self, parameter: &str) -> Option<usize> {
+    /// Returns the index of a parameter in `parameters`.
+    pub(super) fn parameter_index(&self, parameter: &str) -> Option<usize> {
         self.parameters.iter().position(|name| name == parameter)
     }
 }
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn merged_violations_keep_the_first_seed() {
         let cell = |seed: u64| {
-            let broken = Broken { runs: 2, seed, replay: format!("seed {seed}") };
+            let broken = PropertyViolations { runs: 2, seed, replay: format!("seed {seed}") };
             let violated = BTreeMap::from([("order".to_owned(), broken)]);
             Cell { runs: 5, violated, ..Cell::default() }
         };

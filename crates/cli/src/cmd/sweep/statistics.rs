@@ -9,7 +9,7 @@ pub(super) struct Statistics {
     /// Number of values.
     pub(super) count: u64,
     pub(super) mean: f64,
-    /// Ends of the 95 % confidence interval of the mean.
+    /// Lower and upper end of the 95 % confidence interval of the mean.
     pub(super) ci95: [f64; 2],
     pub(super) stddev: f64,
     pub(super) min: f64,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::results::{Broken, Cell, Point, Results};
-use crate::cmd::output::columns;
-use crate::cmd::rows::{Rows, figure};
+use super::results::{Cell, Point, PropertyViolations, Results};
+use crate::cmd::output::format_columns;
+use crate::cmd::rows::{Rows, format_figure};
 
 /// Figures of the table, in this order; those that no point has are left out.
 const FIGURES: [(Figure, &str); 5] = [
@@ -31,7 +31,7 @@ pub(super) fn table(results: &Results) -> String {
     lines.extend(results.measured().map(|(point, cell)| line(results, point, cell, &figures)));
     // Names are aligned to the left, and figures to the right.
     let last = lines[0].len() - 1;
-    rows.line(&columns(&lines, |column| (1..last).contains(&column)));
+    rows.line(&format_columns(&lines, |column| (1..last).contains(&column)));
     rows.line("");
     rows.line(
         "  ±: half of the 95 % confidence interval of the mean; p99: 99 % of runs have at most",
@@ -45,9 +45,11 @@ pub(super) fn table(results: &Results) -> String {
     rows.into_text()
 }
 
-/// Adds the violations of each algorithm: the number of points, and a command for the first.
+/// Adds a line for each property that an algorithm violates: the first point with a violation, the
+/// number of violating runs there, and the number of other such points. The next line has the
+/// command that replays the first run.
 fn violations(rows: &mut Rows, results: &Results) {
-    let mut found: BTreeMap<(&str, &str), Vec<(&Point, &Broken)>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
     for (point, cell) in results.measured() {
         for (property, broken) in &cell.violated {
             let key = (point.algorithm.as_str(), property.as_str());
@@ -70,8 +72,8 @@ fn violations(rows: &mut Rows, results: &Results) {
 /// Returns the parameters that have a column: those with several values.
 fn parameters(results: &Results) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
-    let swept = header.swept.iter().filter_map(|name| header.place(name));
-    let none = header.swept.is_empty().then(|| header.place("n")).flatten();
+    let swept = header.swept.iter().filter_map(|name| header.parameter_index(name));
+    let none = header.swept.is_empty().then(|| header.parameter_index("n")).flatten();
     swept.chain(none)
 }
 
@@ -95,9 +97,9 @@ fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str
         };
         let moments = sample.moments();
         let (_, high) = moments.confidence();
-        let half = figure(high - moments.mean());
-        cells.push(format!("{} ± {half}", figure(moments.mean())));
-        cells.push(figure(sample.quantile(990)));
+        let half = format_figure(high - moments.mean());
+        cells.push(format!("{} ± {half}", format_figure(moments.mean())));
+        cells.push(format_figure(sample.quantile(990)));
     }
     cells.push(match (cell.violated.is_empty(), cell.incomplete) {
         (false, _) => "VIOLATED".to_owned(),

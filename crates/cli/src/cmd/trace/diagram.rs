@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_sim::parse_units;
 use tenure_trace::diagram::{
-    Clock, Direction, Layout, Margin, Moment, Scale, View, Window, lay_out_files,
+    Clock, DiagramOptions, Direction, Layout, Margin, Moment, Scale, Window, lay_out_files,
 };
 use tenure_trace::merge_whole_files;
 
@@ -129,7 +129,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         events: options.events.clone(),
         most: is_whole.then_some(most),
     };
-    let view = View { window, ..view(options) };
+    let view = DiagramOptions { window, ..view(options) };
     let layout = lay_out_files(&options.files, view).map_err(input_failure)?;
     warn_unknown_fields(options)?;
     let Some((first, last)) = layout.shown else {
@@ -160,15 +160,15 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
     for from in (first..=last).step_by(most.into()) {
         let events = Some(from..=last.min(from + u64::from(most) - 1));
         let window = Window { events, ..Window::default() };
-        let row = lay_out_files(&options.files, View { window, ..view(options) });
+        let row = lay_out_files(&options.files, DiagramOptions { window, ..view(options) });
         rows.push(row.map_err(input_failure)?);
     }
     print_file(&Layout::rows_to_svg(rows, direction(options)))
 }
 
 /// Returns the view that the options select.
-fn view(options: &Options) -> View {
-    View {
+fn view(options: &Options) -> DiagramOptions {
+    DiagramOptions {
         scale: scale(options).unwrap_or(Scale::Time),
         clock: match options.clock {
             ClockName::None => Clock::None,
@@ -184,9 +184,9 @@ fn view(options: &Options) -> View {
 fn moments(options: &Options) -> Vec<Moment> {
     let last = options.events.as_ref().map(|events| *events.end());
     match (options.to, last) {
-        (Some(to), _) => vec![Moment::At(to)],
-        (None, Some(last)) => vec![Moment::Behind(last)],
-        (None, None) => options.at.iter().map(|at| Moment::At(*at)).collect(),
+        (Some(to), _) => vec![Moment::AtTime(to)],
+        (None, Some(last)) => vec![Moment::AfterRecord(last)],
+        (None, None) => options.at.iter().map(|at| Moment::AtTime(*at)).collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use tenure_trace::{DiffEvent, Merged, Run, Subject, TraceDiff, merge_files};
 
 use super::{check_process, input_failure, parse_process, warn_torn};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_file, print_json, width, wrapped};
+use crate::cmd::output::{Format, print, print_file, print_json, width, wrap};
 
 /// Number of common events that are shown before and after each difference.
 const CONTEXT_EVENTS: usize = 3;
@@ -94,7 +94,7 @@ fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
     let column = (width - 3) / 2;
     let mut text = String::new();
     let mut row = |first: &str, sign: &str, second: &str| {
-        let [first, second] = [first, second].map(|message| wrapped(message, column));
+        let [first, second] = [first, second].map(|message| wrap(message, column));
         for line in 0..first.len().max(second.len()) {
             let part = |lines: &[String]| lines.get(line).cloned().unwrap_or_default();
             let sign = if line == 0 { sign } else { " " };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tenure_trace::diagram::fits;
+use tenure_trace::diagram::check_group_size;
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{MergeError, Merged, Trace, merge};
 
@@ -57,7 +57,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         traces.and_then(merge).map_err(input_failure)?;
     warn_torn(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
-        fits(&header).map_err(input_failure)?;
+        check_group_size(&header).map_err(input_failure)?;
     }
     let text = match options.form {
         Form::Shiviz => shiviz(&header, &records),

@@ -27,7 +27,7 @@ use super::output::{Format, print};
 use super::own_monitors;
 use super::own_property::OwnPropertyOptions;
 use super::program;
-use super::size::size;
+use super::size::parse_byte_size;
 
 /// Verify, show, draw or convert traces of the simulator, the checker or real nodes
 ///
@@ -46,7 +46,7 @@ pub(crate) struct Options {
         long = "longest-line",
         global = true,
         value_name = "M",
-        value_parser = size,
+        value_parser = parse_byte_size,
         default_value = "16M"
     )]
     max_line_bytes: u64,

@@ -28,7 +28,8 @@ use crate::cmd::own_monitors;
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
-/// Upper bound on steps after the recorded ones, so that no process waits only for time to pass.
+/// Upper bound on the steps that are added after the recorded ones, so that no process waits at the
+/// end only because time has not passed.
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
@@ -69,10 +70,10 @@ struct Outcome {
     engine: ReplayEngine,
     steps: usize,
     violated_again: bool,
-    /// Step that violates the property; absent if the end of the run does.
+    /// Step that violates the property; absent if only the end of the run does.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<usize>,
-    /// Deviations from what real nodes do by themselves.
+    /// Notes of the parent of real nodes, on actions that nodes do not perform by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     verification: Verification,
@@ -123,7 +124,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(if is_violated { Status::Violated } else { Status::Success })
 }
 
-/// Returns the property of a counterexample that is an expression.
+/// Returns the property that a counterexample violates, if this property is an expression.
 fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
     let header = &trace.header;
     let Some((form, text)) = header.violates.as_deref().and_then(Form::of_name) else {
@@ -140,8 +141,9 @@ fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
     Ok(Some(Arc::new(property)))
 }
 
-/// Judges a property that is an expression, and adds the finding. Returns the number of records
-/// until it is violated, unless only the end violates it.
+/// Judges a property that is an expression, and adds the finding to `verification`. Returns the
+/// number of records up to and including the one that violates it. `None` if no record does: the
+/// end of the run may.
 fn judge_own(
     property: &Arc<OwnProperty>,
     merged: &Merged,
@@ -150,7 +152,7 @@ fn judge_own(
     let Header { n, service, .. } = merged.header;
     let mut judge = PropertyJudge::new(std::slice::from_ref(property), n, service, &[]);
     let mut violated = None;
-    for (records, record) in merged.records.iter().enumerate() {
+    for (records, record) in (1..).zip(&merged.records) {
         judge.read(record);
         if violated.is_none() && judge.violation().is_some() {
             violated = Some(records);
@@ -167,7 +169,8 @@ fn violates(verification: &Verification, property: Property) -> bool {
     verification.violations.iter().any(|found| found.property.name() == property.name())
 }
 
-/// Returns the number of records until a property is violated; `None` if only the end violates it.
+/// Returns the number of records up to and including the one that violates a property. `None` if no
+/// record does: the end of the run may.
 fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
@@ -189,7 +192,7 @@ fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     Some(after)
 }
 
-/// Returns the notes of the parent of real nodes.
+/// Returns the notes that the parent of real nodes wrote to the trace.
 fn notes(merged: &Merged) -> Vec<String> {
     let of_parent = merged.records.iter().filter(|record| record.process == Subject::Parent);
     let message = of_parent.filter_map(|record| match &record.kind {
@@ -199,8 +202,8 @@ fn notes(merged: &Merged) -> Vec<String> {
     message.collect()
 }
 
-/// Returns the property that a run violates: that of its header, or the first that its verification
-/// finds.
+/// Returns the property that a run violates: the one in its header, or else the first one that its
+/// verification finds.
 fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     if let Some(name) = &trace.header.violates {
         let unknown = || {
@@ -220,8 +223,8 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     })
 }
 
-/// Rejects the trace of an algorithm that only the checker runs, with the command that finds it
-/// again.
+/// Rejects the trace of an algorithm that only the checker runs. The error names the command that
+/// finds the run again.
 fn reject_own_model(header: &Header) -> Result<(), Failure> {
     let Header { algorithm, replay, .. } = header;
     if own_model_card::names().all(|name| name != algorithm) {
@@ -237,7 +240,8 @@ pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
         return Ok(Parameters::plain(header.n));
     }
-    // A header has the content of files, so that a trace makes no program read one.
+    // A header contains the contents of files instead of their names. A trace must not make this
+    // program read other files.
     if let Some(option) = option_with_file(&header.options) {
         let message = format!("the header of the trace names a file for {option}");
         return Err(Failure::usage(message));
@@ -279,8 +283,8 @@ fn replay(
     let algorithm = algorithm.map_err(Failure::usage)?;
     let mut schedule = Schedule::from_trace(trace).map_err(Failure::usage)?;
     let ended = trace.records.last().is_some_and(|last| last.kind == Kind::End);
-    // First in the script runner, which checks that users behave as specified: a protocol does not
-    // check that.
+    // The run is first replayed in the script runner, which checks that users behave as specified.
+    // A protocol does not check that.
     let further = if ended { FURTHER_STEPS } else { 0 };
     let whole = algorithm.extended(&schedule, further).map_err(Failure::usage)?;
     if ended {
@@ -315,7 +319,8 @@ fn replay_over_tcp(
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
     let followed = algorithm.follow_over_tcp(schedule, directory.path());
     let files = followed.map_err(|error| match error {
-        FollowError::Engine(_) | FollowError::Impossible { why: ActionError::Broken(_), .. } => {
+        FollowError::Engine(_)
+        | FollowError::Impossible { why: ActionError::EngineFailed(_), .. } => {
             Failure::environment(error)
         }
         error => Failure::usage(error),

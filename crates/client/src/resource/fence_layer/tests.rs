@@ -1,3 +1,5 @@
+//! Tests of the layer: stale tokens, slow handlers, and tokens in a directory.
+
 use std::convert::Infallible;
 use std::sync::Mutex;
 
@@ -6,7 +8,8 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// Inner service that records the tokens of its requests when it responds, each with a permit.
+/// Inner service that records the token of each request when it responds. A request with token 5
+/// waits for a permit before.
 #[derive(Clone)]
 struct Recorder {
     served: Arc<Mutex<Vec<Option<u64>>>>,

@@ -1,3 +1,5 @@
+//! Monitors of the users of a log: answers to commands, and the origin of committed payloads.
+
 use alloc::collections::BTreeSet;
 use alloc::format;
 
@@ -6,7 +8,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
 
-/// Every command is answered once, by the process that received it.
+/// Every command is answered at most once, by the process that received it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AnsweredOnce(BTreeSet<(ProcessId, u64)>);
 
@@ -22,7 +24,7 @@ impl Monitor<Command, Event> for AnsweredOnce {
             }
             Observation::Crashed => self.0.retain(|(process, _)| *process != at),
             Observation::Event(event) => {
-                if let Some(ticket) = event.answers()
+                if let Some(ticket) = event.answered_ticket()
                     && !self.0.remove(&(at, ticket))
                 {
                     return violated(at, format!("{at} answers {ticket}, which is not pending"));
@@ -38,8 +40,8 @@ impl Monitor<Command, Event> for AnsweredOnce {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedWasAppended {
     payloads: BTreeSet<Payload>,
-    /// Snapshots that users provided: the index of the last entry that a snapshot covers, and the
-    /// state of the state machine after that entry.
+    /// Snapshots that users provided. Each is the index of the last entry that the snapshot covers,
+    /// and the state of the state machine after that entry.
     states: BTreeSet<(u64, Payload)>,
 }
 

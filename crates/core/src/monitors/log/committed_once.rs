@@ -1,3 +1,5 @@
+//! Monitor of entries that are committed twice, or committed although they were declined.
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
@@ -9,9 +11,9 @@ use crate::service::log::{Command, Content, Event, Payload};
 /// An appended entry is committed at most once, and a declined one never.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedOnce {
-    /// Appends that may still be declined, by process and ticket.
+    /// Appends that may still be declined: for each process and ticket, the payload.
     pending: BTreeMap<(ProcessId, u64), Payload>,
-    /// Number of appends and the commits of each payload.
+    /// For each payload: the number of its appends, and the indices at which it is committed.
     known: BTreeMap<Payload, PayloadState>,
 }
 
@@ -64,7 +66,7 @@ impl Monitor<Command, Event> for CommittedOnce {
                 Ok(())
             }
             Observation::Event(event) => {
-                let Some(ticket) = event.answers() else { return Ok(()) };
+                let Some(ticket) = event.answered_ticket() else { return Ok(()) };
                 let Some(payload) = self.pending.remove(&(at, ticket)) else { return Ok(()) };
                 if !matches!(event, Event::Declined { .. }) {
                     return Ok(());

@@ -58,8 +58,8 @@ impl KnownLogs {
         self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
     }
 
-    /// Returns the term of the entry at `index` in the log of the process `at`. Returns 0 if there
-    /// is no entry, and `None` if a snapshot covers it.
+    /// Returns the term of the entry at `index` in the log of the process `at`. Returns 0 if the
+    /// log has no such entry, and `None` if a snapshot covers the index.
     pub(super) fn term(&self, at: ProcessId, index: u64) -> Option<u64> {
         let Some(known_log) = self.0.get(&at) else { return Some(0) };
         match known_log.entries.get(&index) {

@@ -1,3 +1,5 @@
+//! Monitor of leader completeness, and of the durability of acknowledged entries.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -17,14 +19,15 @@ pub struct LeaderCompleteness {
     known_logs: KnownLogs,
     /// Latest term that each live process has reported.
     terms: BTreeMap<ProcessId, u64>,
-    /// Term in which each leading process leads.
+    /// For each process that leads: the term in which it leads.
     leading: BTreeMap<ProcessId, u64>,
-    /// Committed entry at each index, with the earliest term in which its commit was known.
+    /// For each index: the committed entry, and the earliest term in which a process knew that it
+    /// is committed.
     committed: BTreeMap<u64, (Entry, u64)>,
 }
 
 impl LeaderCompleteness {
-    /// Restricts the monitor to acknowledged entries.
+    /// Restricts the monitor to acknowledged entries, and returns it.
     #[must_use]
     pub fn for_acknowledged(self) -> Self {
         LeaderCompleteness { acknowledged: true, ..self }

@@ -1,3 +1,5 @@
+//! Monitor of the reads of a log.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -13,9 +15,10 @@ use crate::service::log::{Command, Event};
 pub struct LinearizableReads {
     /// Highest index in any acknowledgement or answer.
     known: u64,
-    /// Known index when each pending read was issued.
+    /// For each reader and ticket of a pending read: the highest index known to be committed when
+    /// the read was issued.
     pending: BTreeMap<(ProcessId, u64), u64>,
-    /// Last applied index of each live process.
+    /// For each live process: the index of the last entry that it has applied.
     applied: BTreeMap<ProcessId, u64>,
 }
 

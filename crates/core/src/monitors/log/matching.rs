@@ -1,3 +1,5 @@
+//! Monitors of election safety and log matching.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -27,8 +29,9 @@ impl Monitor<Command, Event> for ElectionSafety {
 }
 
 /// *Log matching*: two logs with an entry of the same term at the same index are equal up to that
-/// index. Each entry was compared when it was stored, so only its predecessor is examined. No entry
-/// is stored at an occupied index: a process that replaces an entry first reports that it drops it.
+/// index. The monitor compares each entry when it is stored. All earlier entries were compared
+/// before, so the monitor then examines only the preceding entry. No entry is stored at an occupied
+/// index: a process that replaces an entry first reports that it drops the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LogMatching(KnownLogs);
 

@@ -1,3 +1,5 @@
+//! Monitor of applied entries and of the states in snapshots.
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
@@ -8,15 +10,16 @@ use crate::property::Property;
 use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all processes apply the same entries, in the order of the log and
-/// without gaps. After a boot, a process applies from the first entry or from a snapshot. The state
-/// at an index is the same everywhere, whether a user provided it there or restored it.
+/// without gaps. After a boot, a process applies from the first entry or from a snapshot. All
+/// processes have the same state after the entry at an index, whether a user provided this state
+/// for a snapshot or restored it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StateMachineSafety {
-    /// Committed entries, from index 1.
+    /// Committed entries in the order of the log, from index 1.
     history: Vec<Entry>,
     /// Number of entries that each live process has applied.
     applied: BTreeMap<ProcessId, u64>,
-    /// State of the state machine, by index.
+    /// For each index of a snapshot: the state of the state machine after the entry at this index.
     states: BTreeMap<u64, Payload>,
 }
 
@@ -40,8 +43,9 @@ impl StateMachineSafety {
         }
     }
 
-    /// Records the state of a process at `index`, which the process provides for a snapshot or
-    /// restores from one. Returns an error if another process had a different state at this index.
+    /// Records the state of the process `at` after the entry at `index`. The process provides this
+    /// state for a snapshot, or restores it from one. Returns an error if another process had a
+    /// different state at this index.
     fn record_state(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         match self.states.get(&index) {
             Some(known) if known != state => {
@@ -55,7 +59,7 @@ impl StateMachineSafety {
     }
 
     /// Records that a process restores a snapshot, and compares its state with the state of others.
-    /// The property *no creation* checks that some user provided the snapshot.
+    /// The monitor of the property *no creation* checks that some user provided the snapshot.
     fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> MonitorResult {
         self.applied.insert(at, index);
         self.record_state(at, index, state)

@@ -13,15 +13,15 @@ use crate::process_set::ProcessSet;
 pub struct Members {
     /// Members that vote and count for a majority.
     pub voters: ProcessSet,
-    /// Former voters during a membership change, when a majority of them is needed as well. Empty
-    /// otherwise.
+    /// Former voters during a membership change, while a majority of them is needed as well. Empty
+    /// at all other times.
     pub outgoing: ProcessSet,
     /// Members that receive the log and do not vote.
     pub learners: ProcessSet,
 }
 
 impl Members {
-    /// Creates members that all vote.
+    /// Creates members without learners: each of `voters` votes.
     pub fn of(voters: ProcessSet) -> Self {
         Members { voters, ..Members::default() }
     }
@@ -32,7 +32,7 @@ impl Members {
     }
 
     /// Returns true if a process votes, before or after a membership change.
-    pub fn count(&self, process: ProcessId) -> bool {
+    pub fn is_voter(&self, process: ProcessId) -> bool {
         self.voters.contains(process) || self.outgoing.contains(process)
     }
 
@@ -46,8 +46,8 @@ impl Members {
         self.voters.iter().chain(&self.outgoing).chain(&self.learners).collect()
     }
 
-    /// Returns true if `processes` contains a majority. During a membership change, a majority of
-    /// the former voters and a majority of the new voters are needed.
+    /// Returns true if `processes` contains a majority of the voters. During a membership change, a
+    /// majority of the former voters and a majority of the new voters are needed.
     pub fn is_majority(&self, processes: &ProcessSet) -> bool {
         let of = |side: &ProcessSet| {
             let there = side.iter().filter(|process| processes.contains(*process)).count() as u64;
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(joint.is_majority(&of(processes)), is, "{processes:?}");
         }
         assert!(Members::of(of(&[1, 2, 3])).is_majority(&of(&[1, 3])));
-        assert!(joint.count(ProcessId(0)) && !joint.count(ProcessId(5)));
+        assert!(joint.is_voter(ProcessId(0)) && !joint.is_voter(ProcessId(5)));
         assert_eq!(joint.all(), ProcessSet::first(6));
     }
 }

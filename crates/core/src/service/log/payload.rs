@@ -1,4 +1,4 @@
-//! Payload of log entries: bytes without meaning to the log.
+//! Payload of log entries: bytes that the log does not interpret.
 
 use core::fmt;
 
@@ -23,8 +23,8 @@ impl Payload {
         &self.0
     }
 
-    /// Parses a payload. Text after `0x` is read as hexadecimal digits, and any other text as its
-    /// own bytes. Returns `None` if the digits are invalid.
+    /// Parses a payload. If the text begins with `0x`, the rest is read as hexadecimal digits. Any
+    /// other text stands for its own bytes. Returns `None` if the digits are invalid.
     pub fn of_text(text: &str) -> Option<Self> {
         let Some(digits) = text.strip_prefix("0x") else {
             return Some(Payload::new(text.as_bytes()));
@@ -64,7 +64,8 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// Human-readable formats use the form of [`Payload::of_text`], others the bytes.
+/// Human-readable formats contain the text that [`Payload::of_text`] parses. Other formats contain
+/// the bytes.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -4,11 +4,12 @@ use alloc::format;
 
 use super::{Command, Content, Event, Payload};
 use crate::process::ProcessId;
-use crate::service::agreement::{ServiceUser, UserConfig, UserState};
+use crate::service::user::{ServiceUser, UserModelConfig, UserState};
 
 /// A user of a log. It appends and reads in turn, one command at a time, while its process leads or
-/// relays to the leader. Otherwise it waits until it knows the leader. Every other user begins with
-/// a read. When a snapshot is needed, it provides one.
+/// relays to the leader. Otherwise it waits until it knows the leader. The users at processes with
+/// an odd index begin with a read, and all others with an append. When the log needs a snapshot,
+/// the user provides one.
 ///
 /// Its state machine is a hash of all payloads, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,12 +17,12 @@ pub struct User {
     at: ProcessId,
     /// Ticket of the last command.
     ticket: u64,
-    /// Number of appends and reads.
+    /// Number of appends and reads that the user has issued.
     issued: u64,
     limit: u64,
     /// True if the user waits for the answer to its last command.
     is_waiting: bool,
-    /// True if a snapshot is needed.
+    /// True if the log needs a snapshot, which the user provides by its next command.
     needs_snapshot: bool,
     belief: Belief,
     /// Index of the last applied entry.
@@ -29,7 +30,7 @@ pub struct User {
     state: u32,
 }
 
-/// Leader that the user knows of.
+/// Knowledge of a user about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
     /// The user has received no event since the last boot.
@@ -37,7 +38,7 @@ enum Belief {
     NoLeader,
     Me,
     Another,
-    /// Another process, to which this one relays commands.
+    /// Another process leads, and this process relays commands to it.
     Relayed,
 }
 
@@ -57,7 +58,7 @@ impl User {
         }
     }
 
-    /// Returns true if the user's process executes commands or relays them to the leader.
+    /// Returns true if this process executes the user's commands or relays them to the leader.
     fn is_served(&self) -> bool {
         matches!(self.belief, Belief::Me | Belief::Relayed)
     }
@@ -78,8 +79,8 @@ impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(config: &UserConfig) -> Self {
-        let limit = config.times.into();
+    fn new(config: &UserModelConfig) -> Self {
+        let limit = config.command_count.into();
         User {
             at: config.at,
             ticket: 0,
@@ -93,7 +94,7 @@ impl ServiceUser for User {
         }
     }
 
-    fn first_command(config: &UserConfig) -> Option<Command> {
+    fn first_command(config: &UserModelConfig) -> Option<Command> {
         User { belief: Belief::Me, ..User::new(config) }.next_command()
     }
 
@@ -135,11 +136,12 @@ impl ServiceUser for User {
                 self.restore(*index, state);
                 self.needs_snapshot = false;
             }
-            event => self.is_waiting &= event.answers() != Some(self.ticket),
+            event => self.is_waiting &= event.answered_ticket() != Some(self.ticket),
         }
     }
 
-    /// After recovery the user continues with new tickets.
+    /// Keeps the number of the last ticket, so that the user continues with new tickets after
+    /// recovery.
     fn on_crash(&mut self) {
         (self.is_waiting, self.needs_snapshot) = (false, false);
         self.belief = Belief::Unknown;
@@ -160,8 +162,12 @@ mod tests {
 
     #[test]
     fn user_issues_commands_only_under_leader() {
-        let mut user =
-            User::new(&UserConfig { service: Service::Log, at: ProcessId(0), size: 3, times: 2 });
+        let mut user = User::new(&UserModelConfig {
+            service: Service::Log,
+            at: ProcessId(0),
+            size: 3,
+            command_count: 2,
+        });
         assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
         user.on_event(&Event::Following { term: 1, leader: Some(ProcessId(1)) });
         assert_eq!((user.next_command(), user.state()), (None, UserState::Idle));
@@ -180,8 +186,12 @@ mod tests {
 
     #[test]
     fn user_issues_commands_when_relayed() {
-        let mut user =
-            User::new(&UserConfig { service: Service::Log, at: ProcessId(1), size: 3, times: 1 });
+        let mut user = User::new(&UserModelConfig {
+            service: Service::Log,
+            at: ProcessId(1),
+            size: 3,
+            command_count: 1,
+        });
         user.on_event(&Event::Relaying { term: 1, leader: ProcessId(0) });
         assert_eq!(user.next_command(), Some(Command::Read { ticket: 1 }));
     }

@@ -1,4 +1,5 @@
-//! Handing over: a leader resigns and asks another process to stand immediately.
+//! Handing over: a leader resigns and asks another process, its heir, to become a candidate
+//! immediately.
 
 use super::terms::{
     CANDIDATE, ELECTED_BY, HAS_VOTED, LEADER, MEMBER, TERM, VOTE, VOTES, step_down,
@@ -12,22 +13,23 @@ use crate::model::action::Action;
 
 /// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
 pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
-/// Quorum that had voted in a later term, or for the resigned leader, when a term was ended.
+/// For an ended term: a quorum whose members had all voted in a later term, or for the resigned
+/// leader, when the term was ended.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
 /// A request to stand is in flight: receiver, term of the resigned leader.
 const HAND_OVER: Symbol = Symbol::relation("hand-over", &[Process, Int]);
 /// A successor's request for votes is in flight: candidate, term.
 const SUCCEED: Symbol = Symbol::relation("succeed", &[Process, Int]);
 
-/// Symbols of the state.
+/// Symbols that this module adds to the state of the model.
 pub(super) const STATE: [Symbol; 4] = [ENDED, ENDED_BY, HAND_OVER, SUCCEED];
 
-/// Returns the initial condition.
+/// Returns the initial condition on the symbols of this module.
 pub(super) fn initial() -> Term {
     ENDED.equals(-1) & for_all([P, T], !HAND_OVER.at((P, T)) & !SUCCEED.at((P, T)))
 }
 
-/// Returns the steps of the resigned leader, its heir and the voters.
+/// Returns the actions of a leader that resigns, of its heir, and of the voters.
 pub(super) fn actions() -> Vec<Action> {
     let is_ended_now = ENDED.less(T) & T.at_most(TERM.at(X));
     let latest = choose(ENDED.less(TERM.at(X)), TERM.at(X), ENDED);

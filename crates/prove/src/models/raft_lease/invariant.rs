@@ -29,16 +29,16 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
 struct Promise {
     /// Names of the conjuncts: the promise lasts, no vote is counted, no vote is in flight.
     names: [&'static str; 3],
-    /// Statements of the conjuncts.
+    /// Statements of the same three conjuncts, in words.
     statements: [&'static str; 3],
-    /// The lease relies on the promise.
+    /// Condition under which the lease relies on the promise.
     condition: Term,
-    /// Time on the clock of `P` until which the promise lasts.
+    /// Time until which the promise lasts, on the clock of `P`.
     until: Term,
 }
 
-/// Returns the conjuncts about the three kinds of promises: by a vote for a candidate, by a member
-/// of a quorum to a leader, and by a response to the last heartbeat.
+/// Returns the conjuncts about three kinds of promises: with a vote for a candidate, by a member of
+/// the quorum that a leader relies on, and with a response to the last heartbeat.
 fn promises(variant: Option<&str>) -> Vec<Conjunct> {
     let has_vote = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
     let has_response = ANSWERED.at((P, V)) | HEARD.at((V, P, TERM.at(P), ROUND.at(P)));
@@ -104,7 +104,7 @@ fn conjuncts_of(promise: Promise) -> [Conjunct; 3] {
     ]
 }
 
-/// Conjuncts about roles and deadlines.
+/// Returns the conjuncts about roles and deadlines.
 fn deadlines() -> Vec<Conjunct> {
     vec![
         Conjunct::new(
@@ -130,7 +130,7 @@ fn deadlines() -> Vec<Conjunct> {
     ]
 }
 
-/// Conjuncts about messages in flight.
+/// Returns the conjuncts about messages in flight.
 fn messages() -> Vec<Conjunct> {
     // A heartbeat of the present term is one that this leader has sent.
     let is_sent = |leader: Variable| {

@@ -18,7 +18,7 @@ pub(in crate::models) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[
 pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
 /// A process leads.
 pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
-/// A candidate or leader has the vote of a process in its term.
+/// The first process, a candidate or leader, has the vote of the second process in its term.
 pub(in crate::models) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
 /// Quorum that elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
@@ -29,10 +29,10 @@ pub(in crate::models) const REQUEST_VOTE: Symbol =
 pub(in crate::models) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
 /// A process is a member of a quorum.
 pub(in crate::models) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// Some member of both quorums.
+/// A process that is a member of both quorums.
 pub(in crate::models) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
-/// Symbols of the state.
+/// Symbols that this module adds to the state of the model.
 pub(super) const STATE: [Symbol; 9] =
     [TERM, HAS_VOTED, VOTED_FOR, CANDIDATE, LEADER, VOTES, ELECTED_BY, REQUEST_VOTE, VOTE];
 
@@ -46,7 +46,7 @@ pub(in crate::models) fn quorums() -> Axiom {
     Axiom::new("any two quorums have a common member", intersect)
 }
 
-/// Returns the initial conditions.
+/// Returns the initial conditions on the symbols of this module.
 pub(super) fn initial() -> [Term; 3] {
     [
         for_all([P], TERM.at(P).equals(0) & !HAS_VOTED.at(P)),
@@ -55,17 +55,17 @@ pub(super) fn initial() -> [Term; 3] {
     ]
 }
 
-/// A process is a candidate or leads.
+/// Returns the formula that a process is a candidate or leads.
 pub(in crate::models) fn stands(process: Variable) -> Term {
     CANDIDATE.at(process) | LEADER.at(process)
 }
 
-/// Abandons a candidacy or leadership of `X`.
+/// Adds to an action that `X` is no longer a candidate or leader.
 pub(super) fn step_down(action: Action) -> Action {
     action.set(CANDIDATE, X, false).set(LEADER, X, false)
 }
 
-/// `X` joins a higher term. A follower keeps its promise.
+/// Returns the action by which `X` joins a higher term. A follower keeps its promise.
 pub(super) fn see_higher_term() -> Action {
     step_down(Action::new("see-higher-term", [X, M]))
         .when(TERM.at(X).less(M))
@@ -104,8 +104,8 @@ pub(in crate::models) fn leaders() -> [Conjunct; 2] {
     ]
 }
 
-/// Returns the conjuncts about votes that are counted or in flight. A process counts the vote of
-/// `V` if `has_vote`.
+/// Returns the conjuncts about votes that are counted or in flight. `has_vote` returns the formula
+/// that a process counts the vote of `V`.
 pub(in crate::models) fn votes(has_vote: impl Fn(Variable) -> Term) -> [Conjunct; 5] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
     // The vote of v in a term is recorded at v as long as v has seen no higher term.

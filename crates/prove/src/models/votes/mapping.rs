@@ -1,4 +1,4 @@
-//! Maps states of the code to votes.
+//! Maps a state of the code to the symbols for votes.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::models::lock::{INSIDE, WAITING};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Adds the quorums, of which any two have a common voter.
+/// Adds `quorums` to `structure`, with a common voter of any two of them.
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@ pub(in crate::models) fn voters(process: Tree<'_>) -> Option<BTreeSet<Value>> {
     })
 }
 
-/// Adds the state of a process, with its vote.
+/// Adds to `structure` the state of the process `me`, with its vote.
 pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, process: Tree<'_>) {
     structure.set(CLOCK, [me], process.field("clock").int());
     let phase = process.field("phase");
@@ -90,7 +90,8 @@ pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, proce
     }
 }
 
-/// Adds a message. Failures and inquiries have no effect in the model.
+/// Adds a message in flight to `structure`. Messages that report failures or inquire have no effect
+/// in the model.
 pub(in crate::models) fn add_message(
     structure: &mut Structure,
     [from, to]: [Value; 2],
@@ -110,7 +111,7 @@ pub(in crate::models) fn add_message(
     structure.add(relation, [from, to, stamp, number]);
 }
 
-/// Returns the voter of a vote, and the vote.
+/// Returns the voter and its vote, from a pair of both.
 fn vote(pair: Tree<'_>) -> (Value, Tree<'_>) {
     let mut parts = pair.elements();
     let mut next = || parts.next().expect("a pair has two parts");

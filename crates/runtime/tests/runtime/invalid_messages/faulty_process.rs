@@ -17,8 +17,8 @@ use super::mutation::variants;
 /// Maximum number of invalid messages that the faulty process sends per correct one.
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
-/// Invalid messages that were sent so far, and their limit. It is not part of the state of a
-/// process, so all values are equal.
+/// Invalid messages that were sent so far, and the limit of their number. They are no part of the
+/// state of a process, so all values of this type are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 
@@ -58,8 +58,9 @@ impl FaultSource {
 }
 
 impl SentFaults {
-    /// Returns variants of a message that were not sent yet. Few of them pass validation, because
-    /// one such variant may block the group until a restart.
+    /// Draws variants of a message that were not sent yet, at most [`MAX_FAULTS_PER_MESSAGE`], and
+    /// records them as sent. Few of them pass validation, because one such variant may block the
+    /// group until a restart.
     fn variants_of<P: Protocol>(&mut self, message: &P::Message) -> Vec<P::Message> {
         let kind = message.label().kind;
         let mut all = variants(message);

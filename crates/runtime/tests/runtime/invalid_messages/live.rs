@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tenure_algorithms::catalogue::{
     ELECTIONS, MUTEXES, OfficeVisitor, Parameters, office_card, visit_office,
 };
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::Heartbeat;
 use tenure_core::{Algorithm, Crashes, Office, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::transport::{Keyring, Listen, MeshView, Settings, Trust};
@@ -25,7 +25,7 @@ use crate::{detector, listeners, store};
 /// Time limit for correct nodes to serve all users, on a busy machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time after which the faulty node has finished if it sends no new variant.
+/// Time without a new variant after which the faulty node counts as finished.
 const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
 
 /// Maximum time for which the faulty node sends invalid messages.
@@ -39,7 +39,7 @@ fn offices() -> Vec<Name> {
     let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
     let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));
     let elections = ELECTIONS.iter().map(|election| ("central".to_owned(), *election));
-    // An election in synchronous rounds is no part of an office.
+    // An election in synchronous rounds cannot be combined with a lock.
     let elections =
         elections.filter(|(lock, election)| office_card(lock, election, &parameters()).is_ok());
     below.into_iter().chain(locks).chain(elections).collect()
@@ -92,8 +92,8 @@ impl ClusterFiles {
     }
 }
 
-/// User that acquires and releases the lock repeatedly, and starts an election if there is no
-/// leader. The user of the highest process starts first.
+/// Runs a user that acquires and releases the lock repeatedly, and starts an election if there is
+/// no leader. The user of the highest process starts first.
 async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId) {
     let started = Instant::now();
     while !view.peers().iter().all(|it| it.is_connected)
@@ -136,10 +136,10 @@ impl OfficeVisitor for Trial {
     type Output = Result<String, String>;
 
     fn office<P: Office + Algorithm>(self, inner: P::Config) -> Self::Output {
-        let config = detected::Config { detector: detector(), inner };
+        let config = with_detector::Config { detector: detector(), inner };
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let runtime = threads.worker_threads(2).enable_all().build().unwrap();
-        runtime.block_on(self.of::<Detected<Heartbeat, P>>(config))
+        runtime.block_on(self.of::<WithDetector<Heartbeat, P>>(config))
     }
 }
 

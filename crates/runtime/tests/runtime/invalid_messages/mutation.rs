@@ -53,7 +53,7 @@ pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Vari
     variants
 }
 
-/// Returns variants of the bytes that differ from position `place` on.
+/// Returns variants of `bytes`, which begin with the same `place` bytes.
 fn copies(bytes: &[u8], place: usize) -> Vec<Vec<u8>> {
     let (before, rest) = bytes.split_at(place);
     let Ok((number, after)) = postcard::take_from_bytes::<u64>(rest) else { return Vec::new() };

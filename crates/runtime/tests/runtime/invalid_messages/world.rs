@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
+use tenure_core::service::agreement::User;
+use tenure_core::service::user::{ServiceUser, UserModelConfig};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Agreement, Algorithm, Batch, Election, Environment, Group, Input, LocalTime, Mutex, ProcessId,
@@ -50,13 +51,13 @@ impl<P: Agreement> ProcessUser<P> for User {
 /// Function that creates the user of a process. Its arguments are the process and the group size.
 type NewUser<P> = fn(ProcessId, u32) -> Box<dyn ProcessUser<P>>;
 
-/// Number of sessions that such a user requests.
+/// Number of sessions that a [`ProcessUser`] requests.
 const REQUESTS: u32 = 3;
 
 /// Commands and events of the users of a service.
 #[derive(Clone, Debug)]
 pub(crate) struct Service<P: Protocol> {
-    /// Creates the user of a process. `None` if all users issue `ask`.
+    /// Function that creates the user of a process. `None` if all users issue the command `ask`.
     user: Option<NewUser<P>>,
     pub(crate) ask: P::Command,
     /// Command that ends the session that the command `ask` began. `None` if the service needs
@@ -92,7 +93,12 @@ impl<P: Agreement + Algorithm> Service<P> {
             Shares => Some(|at, size| user::<P>(Shares, at, size)),
             _ => None,
         };
-        let ask = User::first_command(&UserConfig { service, at: ProcessId(0), size, times: 1 })?;
+        let ask = User::first_command(&UserModelConfig {
+            service,
+            at: ProcessId(0),
+            size,
+            command_count: 1,
+        })?;
         Some(Service { user, ask, leave: None, serves: |_| true })
     }
 }
@@ -103,7 +109,7 @@ fn user<P: Agreement>(
     at: ProcessId,
     size: u32,
 ) -> Box<dyn ProcessUser<P>> {
-    Box::new(User::new(&UserConfig { service, at, size, times: REQUESTS }))
+    Box::new(User::new(&UserModelConfig { service, at, size, command_count: REQUESTS }))
 }
 
 /// Next event of the group.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_runtime::transport::frame::{Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
-    Incoming, Limits, Listen, Mesh, MeshError, Refusal, Settings, Trust,
+    Incoming, Limits, Listen, Mesh, MeshError, RejectionReason, Settings, Trust,
 };
 
 use super::support::{
@@ -20,19 +20,22 @@ async fn wrong_handshake_is_refused_without_harm() {
     let opening = || HelloContent::Introduction(right.clone());
     let hello_with = Hello::with;
     let claim = |claim| hello_with(HelloContent::Introduction(claim));
-    let wrong: Vec<(Hello<'_>, Refusal)> = vec![
-        (claim(Introduction { cluster: "toast", ..right.clone() }), Refusal::WrongCluster),
-        (claim(Introduction { group_size: 4, ..right.clone() }), Refusal::WrongGroupSize),
-        (claim(Introduction { receiver: 1, ..right.clone() }), Refusal::WrongReceiver),
-        (claim(Introduction { sender: 3, ..right.clone() }), Refusal::WrongSender),
-        (claim(Introduction { sender: u32::MAX, ..right.clone() }), Refusal::WrongSender),
-        (claim(Introduction { sender: 0, ..right.clone() }), Refusal::WrongSender),
-        (claim(Introduction { boot: boot(0), ..right.clone() }), Refusal::OldSession),
-        (claim(Introduction { boot: boot(u64::MAX), ..right.clone() }), Refusal::FarSession),
-        (Hello { version: 3, ..hello_with(opening()) }, Refusal::NewerVersion),
-        (Hello { version: 1, ..hello_with(opening()) }, Refusal::OlderVersion),
-        (Hello { magic: *b"HTTP", ..hello_with(opening()) }, Refusal::Malformed),
-        (hello_with(HelloContent::Exchange(&[9; 96])), Refusal::Unproven),
+    let wrong: Vec<(Hello<'_>, RejectionReason)> = vec![
+        (claim(Introduction { cluster: "toast", ..right.clone() }), RejectionReason::WrongCluster),
+        (claim(Introduction { group_size: 4, ..right.clone() }), RejectionReason::WrongGroupSize),
+        (claim(Introduction { receiver: 1, ..right.clone() }), RejectionReason::WrongReceiver),
+        (claim(Introduction { sender: 3, ..right.clone() }), RejectionReason::WrongSender),
+        (claim(Introduction { sender: u32::MAX, ..right.clone() }), RejectionReason::WrongSender),
+        (claim(Introduction { sender: 0, ..right.clone() }), RejectionReason::WrongSender),
+        (claim(Introduction { boot: boot(0), ..right.clone() }), RejectionReason::OldSession),
+        (
+            claim(Introduction { boot: boot(u64::MAX), ..right.clone() }),
+            RejectionReason::FarSession,
+        ),
+        (Hello { version: 3, ..hello_with(opening()) }, RejectionReason::NewerVersion),
+        (Hello { version: 1, ..hello_with(opening()) }, RejectionReason::OlderVersion),
+        (Hello { magic: *b"HTTP", ..hello_with(opening()) }, RejectionReason::Malformed),
+        (hello_with(HelloContent::Exchange(&[9; 96])), RejectionReason::Unproven),
     ];
     for (hello, refusal) in wrong {
         let before = refused(&nodes[0].0.view(), refusal);
@@ -54,7 +57,7 @@ async fn lower_process_does_not_dial_higher_one() {
     let (_mesh, _inbox) = ports.start(P2, 1);
     let mut peer = RawPeer::dial(ports.addresses[1]).await;
     peer.send(&greeting(hello(P1, P2, 3))).await;
-    assert_eq!(peer.receive_refusal().await, Refusal::WrongSender.code());
+    assert_eq!(peer.receive_refusal().await, RejectionReason::WrongSender.code());
 }
 
 #[tokio::test]
@@ -68,7 +71,10 @@ async fn malformed_handshake_closes_only_its_connection() {
         let mut peer = RawPeer::dial(ports.addresses[0]).await;
         peer.send_bytes(bytes).await;
         peer.wait_closed().await;
-        eventually("the refusal is counted", || refused(&view, Refusal::Malformed) == count).await;
+        eventually("the refusal is counted", || {
+            refused(&view, RejectionReason::Malformed) == count
+        })
+        .await;
         assert_still_connected(&mut nodes).await;
     }
 }
@@ -103,7 +109,7 @@ async fn silent_connections_do_not_block_a_peer() {
     let (_second, _other) = ports.start(P2, 1);
     assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 1 });
     let view = mesh.view();
-    assert!(refused(&view, Refusal::CrowdedOut) >= 6, "{:?}", view.counts());
+    assert!(refused(&view, RejectionReason::CrowdedOut) >= 6, "{:?}", view.counts());
 }
 
 #[tokio::test]
@@ -113,7 +119,7 @@ async fn silent_connection_is_closed() {
         ports.start_with(P1, Limits { handshake_timeout: Duration::from_millis(20), ..limits() });
     RawPeer::dial(ports.addresses[0]).await.wait_closed().await;
     let view = mesh.view();
-    eventually("the refusal is counted", || refused(&view, Refusal::TooSlow) == 1).await;
+    eventually("the refusal is counted", || refused(&view, RejectionReason::TooSlow) == 1).await;
 }
 
 #[tokio::test]

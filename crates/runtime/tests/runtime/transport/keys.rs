@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use tenure_runtime::transport::{
     Evicted, GroupKeys, Inbox, Incoming, Keyring, Keys, Mesh, MeshError, PrivateKey, PublicKey,
-    Refusal, Settings, Trust,
+    RejectionReason, Settings, Trust,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -64,7 +64,7 @@ async fn unlisted_key_is_refused_without_effects() {
     let (mine, public) = key_pairs(3);
     let (impostor, _inbox) = start(&mut ports, P3, &keys(P3, &mine[2], &public));
     let view = nodes[0].0.view();
-    eventually("the connection is refused", || refused(&view, Refusal::Unproven) > 1).await;
+    eventually("the connection is refused", || refused(&view, RejectionReason::Unproven) > 1).await;
     let peers = impostor.view().peers();
     assert!(peers.iter().all(|peer| !peer.is_connected && peer.session.is_none()), "{peers:?}");
     assert_eq!(nodes[0].0.view().peers()[1].session, None);
@@ -75,11 +75,12 @@ async fn unlisted_key_is_refused_without_effects() {
 async fn nodes_with_and_without_keys_refuse_each_other() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = start(&mut ports, P1, &group(2)[0]);
-    // The first lacks only the proof, the second is wrong in all fields: both get the same answer.
+    // The first claim lacks only the proof, and the second claim is wrong in all fields. Both
+    // receive the same response.
     for claim in [hello(P2, P1, 2), hello(P3, P3, 9)] {
         let mut peer = RawPeer::dial(ports.addresses[0]).await;
         peer.send(&greeting(claim)).await;
-        assert_eq!(peer.receive_refusal().await, Refusal::Unproven.code());
+        assert_eq!(peer.receive_refusal().await, RejectionReason::Unproven.code());
         peer.wait_closed().await;
     }
     assert_eq!(inbox.try_receive(), None);
@@ -104,7 +105,8 @@ async fn refuses_member_that_claims_another_identity() {
     let swapped = keys(P3, &private[1], &[public[0], public[2], public[1]]);
     let (impostor, _inbox) = start(&mut ports, P3, &swapped);
     let view = nodes[0].0.view();
-    eventually("the connection is refused", || refused(&view, Refusal::WrongSender) > 0).await;
+    eventually("the connection is refused", || refused(&view, RejectionReason::WrongSender) > 0)
+        .await;
     assert!(!impostor.view().peers()[0].is_connected);
     assert_still_connected(&mut nodes).await;
     // The real P3 can still connect.
@@ -165,10 +167,10 @@ async fn majority_of_mismatched_peers_evicts_node() {
     let trust = Trust::Keys(keys[2].clone());
     let other = Settings { cluster: "toast".into(), trust, ..ports.settings(P3, 1) };
     let (_third, mut inbox) = Mesh::start(other).expect("a mesh");
-    let Incoming::Evicted(Evicted { refusal, .. }) = receive(&mut inbox).await else {
+    let Incoming::Evicted(Evicted { reason, .. }) = receive(&mut inbox).await else {
         panic!("expected an eviction")
     };
-    assert_eq!(refusal, Refusal::WrongCluster);
+    assert_eq!(reason, RejectionReason::WrongCluster);
     // Only one of three is misconfigured, so the other two continue.
     assert_still_connected(&mut nodes).await;
     assert!(nodes.iter_mut().all(|(_, inbox)| inbox.try_receive().is_none()));
@@ -321,7 +323,8 @@ async fn replayed_connection_is_refused() {
     let mut again = RawPeer::dial(address).await;
     again.send_bytes(&proxy.received()).await;
     again.wait_closed().await;
-    eventually("the connection is refused", || refused(&view, Refusal::Unproven) == 1).await;
+    eventually("the connection is refused", || refused(&view, RejectionReason::Unproven) == 1)
+        .await;
     assert_eq!(nodes[0].1.try_receive(), None, "the existing connection continues");
     assert_still_connected(&mut nodes).await;
 }

@@ -38,8 +38,8 @@ impl CuttingProxy {
     }
 }
 
-/// Forwards bytes in both directions until the budget of one direction is used up. Then closes both
-/// ends.
+/// Forwards at most `there` bytes from `near` to `target`, and `back` bytes in the other direction.
+/// Closes both connections when the bytes of one direction are used up.
 async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let (mut here, mut yonder) = ([0; 512], [0; 512]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{Boot, Frame, Introduction};
-use tenure_runtime::transport::{Evicted, Incoming, Listen, Mesh, Refusal, Settings};
+use tenure_runtime::transport::{Evicted, Incoming, Listen, Mesh, RejectionReason, Settings};
 
 use super::support::{
     P1, P2, Ports, RawPeer, TEST_TIMEOUT, boot, eventually, greeting, hello, message, pair,
@@ -101,7 +101,7 @@ async fn refuses_session_older_than_known() {
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 6);
     let mut older = RawPeer::dial(ports.addresses[0]).await;
     older.send(&greeting(Introduction { boot: boot(5), ..hello(P2, P1, 2) })).await;
-    assert_eq!(older.receive_refusal().await, Refusal::OldSession.code());
+    assert_eq!(older.receive_refusal().await, RejectionReason::OldSession.code());
     assert_eq!(mesh.view().peers()[0].session, Some(6));
 }
 
@@ -113,7 +113,7 @@ async fn superseded_session_is_refused_at_once() {
     let mut older = RawPeer::join(ports.addresses[0], session(5)).await;
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 5);
     let _newer = RawPeer::join(ports.addresses[0], session(6)).await;
-    assert_eq!(older.receive_refusal().await, Refusal::OldSession.code());
+    assert_eq!(older.receive_refusal().await, RejectionReason::OldSession.code());
     older.wait_closed().await;
 }
 
@@ -126,10 +126,10 @@ async fn refuses_second_boot_with_same_session() {
     assert_eq!(receive_peer_up(&mut inbox, P2).await, 5);
     let mut copy = RawPeer::dial(ports.addresses[0]).await;
     copy.send(&greeting(nonce(2))).await;
-    assert_eq!(copy.receive_refusal().await, Refusal::Twin.code());
+    assert_eq!(copy.receive_refusal().await, RejectionReason::Twin.code());
     original.send(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
     assert_eq!(message(&mut inbox).await, (P2, 5, b"undisturbed".to_vec()));
-    assert_eq!(mesh.view().counts().refused.get(&Refusal::Twin), Some(&1));
+    assert_eq!(mesh.view().counts().refused.get(&RejectionReason::Twin), Some(&1));
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn refuses_distant_session_without_recording_it() {
         let mut peer = RawPeer::dial(ports.addresses[0]).await;
         let far = Introduction { boot: boot(session), ..hello(P2, P1, 2) };
         peer.send(&greeting(far)).await;
-        assert_eq!(peer.receive_refusal().await, Refusal::FarSession.code(), "{session}");
+        assert_eq!(peer.receive_refusal().await, RejectionReason::FarSession.code(), "{session}");
     }
     assert_eq!(mesh.view().peers()[0].session, Some(7));
 }
@@ -157,7 +157,7 @@ async fn outdated_session_is_evicted(stays: ProcessId, returns: ProcessId) {
     drop(newer);
     assert_eq!(receive_peer_down(&mut inbox, returns).await, 9);
     let (_older, mut forgetful) = ports.start(returns, 1);
-    let out = Evicted { by: stays, refusal: Refusal::OldSession };
+    let out = Evicted { by: stays, reason: RejectionReason::OldSession };
     assert_eq!(receive(&mut forgetful).await, Incoming::Evicted(out));
     assert_eq!(forgetful.try_receive(), None, "the eviction is reported once");
 }
@@ -182,7 +182,7 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     let elsewhere = Listen::Address("127.0.0.1:0".parse().expect("an address"));
     let settings = Settings { listen: elsewhere, ..ports.settings(P2, 9) };
     let (_newer, _) = Mesh::start(settings).expect("a mesh");
-    let out = Evicted { by: P1, refusal: Refusal::OldSession };
+    let out = Evicted { by: P1, reason: RejectionReason::OldSession };
     let context = loop {
         match receive(&mut superseded).await {
             Incoming::Evicted(expelled) => break expelled,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, MeshView, PrivateKey, Refusal,
-    Settings,
+    GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, MeshView, PrivateKey,
+    RejectionReason, Settings,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -72,8 +72,8 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// Returns how many connections were refused for this reason.
-pub(crate) fn refused(view: &MeshView, refusal: Refusal) -> u64 {
-    view.counts().refused.get(&refusal).copied().unwrap_or(0)
+pub(crate) fn refused(view: &MeshView, reason: RejectionReason) -> u64 {
+    view.counts().refused.get(&reason).copied().unwrap_or(0)
 }
 
 /// Generates keys for a group of `size` processes. Returns the keyring of each process.
@@ -206,7 +206,8 @@ impl RawPeer {
             if let Some(frame) = self.decoder.take().expect("a frame") {
                 return inspect(&frame);
             }
-            let read = timeout(TEST_TIMEOUT, self.stream.read_buf(self.decoder.space())).await;
+            let read =
+                timeout(TEST_TIMEOUT, self.stream.read_buf(self.decoder.read_buffer())).await;
             let length = read.expect("a response").expect("an open connection");
             assert!(length > 0, "the connection was closed without a response");
         }

@@ -1,11 +1,11 @@
 //! Page for operators: members, locks, queues, and clients that block others.
 //!
-//! The page is one HTML file. It requests its state once a second. The page itself contains no
-//! data, so it needs no credentials. The state contains the names of locks only at client URLs, and
-//! with users enabled only for a user who may read the keys of the lock.
+//! The page is one HTML file, which requests the state once a second. The page itself contains no
+//! data, so it needs no credentials. The state contains the names of locks only at client URLs. If
+//! authentication is enabled, a user sees only the locks whose keys the user may read.
 
-mod blocking;
 mod state;
+mod waits_for;
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,8 +25,8 @@ const HTML: &str = include_str!("dashboard.html");
 const STYLE: &str = include_str!("dashboard.css");
 const SCRIPT: &str = include_str!("dashboard.js");
 
-/// Mark in the page for the number that allows its own scripts and styles. Each response has
-/// another number.
+/// Placeholder in the page for the nonce that allows the page's own scripts and styles. Each
+/// response has another nonce.
 const NONCE_MARK: &str = "NONCE";
 
 /// The page with all of its parts.
@@ -35,7 +35,7 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
         .replace("/* SCRIPT */", &[ELEMENTS, SCRIPT].concat())
 });
 
-/// Returns true if `path` belongs to the page.
+/// Returns true if `path` is the path of the page or of its state.
 pub(crate) fn is_dashboard(path: &str) -> bool {
     ["/dashboard", "/dashboard/state"].contains(&path)
 }
@@ -72,8 +72,8 @@ pub(crate) async fn respond(
     response
 }
 
-/// Returns the page. Its policy allows no scripts and styles but its own, and no requests but those
-/// to this member.
+/// Returns the page. Its content security policy allows only the page's own scripts and styles, and
+/// only requests to this member.
 fn page() -> Response<Body> {
     let mut bytes = [0; 16];
     if let Err(error) = getrandom::fill(&mut bytes) {
@@ -94,8 +94,8 @@ fn page() -> Response<Body> {
     response
 }
 
-/// Returns the response for a state that cannot be read: the token is invalid, or the member is
-/// busy.
+/// Returns the response for a state that could not be read, because the token is invalid or the
+/// member is busy.
 fn failed(error: RpcError) -> Response<Body> {
     let status = match tonic::Status::from(error.clone()).code() {
         tonic::Code::Unauthenticated => StatusCode::UNAUTHORIZED,

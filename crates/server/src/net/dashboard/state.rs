@@ -1,4 +1,4 @@
-//! State that the page shows, as this member knows it.
+//! State of the cluster that the page for operators shows, as this member knows it.
 
 use std::cmp::Reverse;
 use std::time::{Duration, Instant, SystemTime};
@@ -8,22 +8,22 @@ use tenure_core::ProcessId;
 use tenure_runtime::transport::PeerStatus;
 use tenure_store::{Bytes, Claim, Queue, Span};
 
-use super::blocking::{WaitsFor, cycles};
+use super::waits_for::{WaitsFor, cycles};
 use crate::auth::caller::Caller;
 use crate::log::state::State;
 use crate::net::listener::Scope;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on the locks of a state. Those with the most waiters come first.
+/// Upper bound on the locks in one response. Those with the most waiters come first.
 const MAX_LOCKS: usize = 100;
 
-/// Upper bound on the claims of one lock, holders and waiters each.
+/// Upper bound on the holders of one lock in a response, and also on its waiters.
 const MAX_CLAIMS: usize = 20;
 
-/// Upper bound on the bytes of the description of a client.
+/// Upper bound on the bytes of a claim's value that can be read as the description of a client.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
-/// Upper bound on the characters of a name.
+/// Upper bound on the characters of a name. A longer name is shortened.
 const MAX_NAME_CHARS: usize = 200;
 
 /// State of the cluster, as one member knows it.
@@ -38,15 +38,17 @@ pub(super) struct DashboardState {
     applied_index: u64,
     members: Vec<MemberState>,
     totals: Totals,
-    /// Reason for which the names of locks are missing; `None` if they are not.
+    /// Access of the request to the names of locks. Without access, `locks` is empty.
     access: Access,
-    /// User of the request, if users are enabled.
+    /// User who sent the request; `None` if the request names no user or authentication is
+    /// disabled.
     user: Option<String>,
     locks: Vec<LockState>,
-    /// Number of locks that the user may not read.
+    /// Number of locks that are left out because the user may not read them.
     hidden_locks: usize,
     blocked: Vec<Blocked>,
-    /// Leases that wait for each other, each for the next one and the last for the first.
+    /// Cycles of leases, by their IDs. In each cycle, each lease waits for the next one, and the
+    /// last one for the first.
     deadlocks: Vec<Vec<String>>,
 }
 
@@ -54,9 +56,9 @@ pub(super) struct DashboardState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Access {
-    /// The response has all locks that the user may read.
+    /// The response contains the locks that the user may read, up to [`MAX_LOCKS`].
     Granted,
-    /// Users are enabled, and the request names none.
+    /// Authentication is enabled, and the request names no user.
     NeedsUser,
     /// The URL serves only metrics.
     MetricsOnly,
@@ -69,15 +71,17 @@ struct MemberState {
     role: &'static str,
     /// True for the member that responds.
     is_own: bool,
-    /// True if the member that responds is connected to this one, or is this one.
+    /// True if the member that responds is connected to the described member, or is the described
+    /// member.
     is_connected: bool,
-    /// Milliseconds since the last message of the member.
+    /// Milliseconds since the last message of the described member.
     last_contact_ms: Option<u64>,
-    /// Client URLs that the member has published; empty without access.
+    /// Client URLs that the described member has published; empty without access.
     urls: Vec<String>,
 }
 
-/// Numbers over all locks, which are no secret.
+/// Totals over all locks and leases, and the numbers of watchers and connections of this member.
+/// None of them is secret.
 #[derive(Debug, Default, Serialize)]
 struct Totals {
     locks: usize,
@@ -93,8 +97,9 @@ struct LockState {
     name: String,
     holders: Vec<ClaimState>,
     waiters: Vec<ClaimState>,
-    /// Numbers of all holders and waiters. The lists above may be shorter.
+    /// Number of all holders. The list `holders` may be shorter.
     holding: usize,
+    /// Number of all waiters. The list `waiters` may be shorter.
     waiting: usize,
 }
 
@@ -106,13 +111,13 @@ struct ClaimState {
     client: Option<String>,
     fence: u64,
     mode: String,
-    /// Milliseconds since the claim was queued, or since it acquired the lock if it holds it.
+    /// Time in milliseconds since the claim acquired the lock or, if it waits, since it was queued.
     for_ms: Option<u64>,
     /// Remaining milliseconds of the lease; `None` unless this member leads.
     left_ms: Option<u64>,
 }
 
-/// A lease that waits, and the leases that hold the lock.
+/// A lease that waits for a lock, and the leases that hold this lock.
 #[derive(Debug, Serialize)]
 struct Blocked {
     lease: String,
@@ -121,7 +126,7 @@ struct Blocked {
     by: Vec<String>,
 }
 
-/// Reads the state for a caller.
+/// Reads the state that the page shows to `caller`.
 ///
 /// # Errors
 ///
@@ -164,7 +169,7 @@ pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState
         }
         readable.sort_by_key(|(waiting, name, _)| (Reverse(*waiting), *name));
         readable.truncate(MAX_LOCKS);
-        let (mut locks, mut graph) = (Vec::new(), BlockingGraph::default());
+        let (mut locks, mut graph) = (Vec::new(), WaitsForGraph::default());
         for (_, name, queue) in readable {
             locks.push(lock_state(state, name, queue, &mut graph));
         }
@@ -190,15 +195,15 @@ pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState
     })
 }
 
-/// Graph of the leases that wait for others, over all locks of a state.
+/// Graph of the leases that wait for others, over all locks in a response.
 #[derive(Debug, Default)]
-struct BlockingGraph {
+struct WaitsForGraph {
     blocked: Vec<Blocked>,
     waits_for: WaitsFor,
 }
 
 /// Returns the state of a lock, and adds its waiters to `graph`.
-fn lock_state(state: &State, name: &Bytes, queue: &Queue, graph: &mut BlockingGraph) -> LockState {
+fn lock_state(state: &State, name: &Bytes, queue: &Queue, graph: &mut WaitsForGraph) -> LockState {
     let now = Instant::now();
     let (mut holders, mut waiters) = (Vec::new(), Vec::new());
     // Holders are the head of the queue.
@@ -251,8 +256,8 @@ struct ClientIdentity {
     command: String,
 }
 
-/// Returns the description of the client that has stored this value; `None` if the value is
-/// something else.
+/// Returns the description of the client that has stored `value` in its claim. Returns `None` if
+/// the value is not such a description.
 fn client(value: &[u8]) -> Option<String> {
     if value.len() > MAX_IDENTITY_BYTES {
         return None;
@@ -262,7 +267,7 @@ fn client(value: &[u8]) -> Option<String> {
     (tenure == 1).then(|| text(description.as_bytes()))
 }
 
-/// Returns the processes of the cluster, with the members' names.
+/// Returns the state of all possible members of the cluster, as the member that responds sees them.
 fn members(
     caller: &Caller,
     state: &State,

@@ -10,7 +10,7 @@ use tenure_core::{
     labelled,
 };
 
-/// The algorithm of Ricart and Agrawala. Its rule may contain a mistake.
+/// The algorithm of Ricart and Agrawala. Its [`Rule`] is correct or contains a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permission {
     group: Group,
@@ -20,7 +20,7 @@ pub struct Permission {
     rule: Rule,
 }
 
-/// Rule that decides which request is first.
+/// Rule by which a process decides which of two requests is served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// The request with the earlier timestamp is first. This is the correct rule.
@@ -246,7 +246,7 @@ impl Extrema {
 }
 
 impl Protocol for Extrema {
-    /// Ids of the processes, by position on the ring.
+    /// Id of the process.
     type Config = u32;
     type Command = election::Command;
     type Event = election::Event;
@@ -297,8 +297,8 @@ impl Protocol for Extrema {
     }
 }
 
-/// An election in which each process believes in the highest process that it does not suspect. Its
-/// stable state is the number of leaders that it has announced.
+/// An election in which each process believes in the highest process that it does not suspect. The
+/// stable state of a process is the number of leaders that it has announced to its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Highest {
     group: Group,

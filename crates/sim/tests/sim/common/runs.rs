@@ -3,13 +3,14 @@
 use tenure_core::{Algorithm, ProcessId};
 use tenure_sim::{
     BackgroundTraffic, Controls, CrashTrigger, Distribution, EndReason, Entries, Fault, Judgement,
-    Locking, Memory, Network, Pattern, Random, Recovery, Report, Settings, Simulation, Workload,
+    Locking, Memory, NetworkSettings, Pattern, Random, Recovery, Report, Settings, Simulation,
+    Workload,
 };
 use tenure_trace::{Recorded, Trace, TraceBuffer};
 
 /// Returns settings with this seed, workload and latency.
 pub fn seeded(size: u32, seed: u64, workload: Workload, latency: Distribution) -> Settings {
-    let network = Network { latency: latency.into(), ..Network::default() };
+    let network = NetworkSettings { latency: latency.into(), ..NetworkSettings::default() };
     Settings { seed, workload, network, ..Settings::new(size) }
 }
 
@@ -20,7 +21,7 @@ pub fn busy(size: u32, entries: u32, seed: u64) -> Settings {
 }
 
 /// Returns a workload in which each user thinks before each request, and sends a message to another
-/// user after it. The receiver then requests the lock immediately.
+/// user after each request. The receiver then requests the lock immediately.
 pub fn talkative(entries: u32, think: Distribution) -> Workload {
     let (pattern, hold) = (Pattern::Closed { think }, Distribution::units(1));
     let locking = Locking { pattern, entries: Entries::Each(entries), hold };
@@ -40,7 +41,7 @@ pub fn crash(process: u32, when: CrashTrigger) -> Fault {
 
 /// Returns a crash after which the process stays down for `after` ticks and keeps its stable state.
 pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault {
-    let recovery = Some(Recovery { after, memory: Memory::Stable });
+    let recovery = Some(Recovery { downtime: after, memory: Memory::Stable });
     Fault::Crash { process: ProcessId(process), when, recovery }
 }
 
@@ -70,7 +71,7 @@ pub fn traced<P: Recorded>(simulation: &Simulation<P>) -> (Report, String) {
     (report, text(&buffer))
 }
 
-/// Takes a trace out of its buffer.
+/// Empties the buffer and returns the trace that it contained.
 pub fn text(buffer: &TraceBuffer) -> String {
     String::from_utf8(buffer.take()).unwrap()
 }
@@ -87,7 +88,7 @@ pub fn assert_served(report: &Report, context: &str) {
     assert_eq!(report.ended, EndReason::Served, "{context}");
 }
 
-/// Asserts that a run is judged by these properties, and that they hold.
+/// Asserts that these properties were judged in a run, and that they hold.
 #[track_caller]
 pub fn assert_hold(report: &Report, properties: &[&str], context: &str) {
     for property in properties {

@@ -77,8 +77,8 @@ fn bypass_meter_matches_monitor_and_catalogue() {
     assert!(worst >= 3, "a slow request to a coordinator is overtaken often, not {worst} times");
 }
 
-/// Runs a simulation and returns its bypass figure. Asserts that the bypass monitor agrees with the
-/// figure.
+/// Runs a simulation and returns the maximum bypass in its report. Asserts that the monitor of
+/// bypass agrees with this number.
 fn metered(settings: Settings) -> u32 {
     use tenure_algorithms::mutex::{Central, central};
     let seed = settings.seed;
@@ -97,8 +97,8 @@ fn metered(settings: Settings) -> u32 {
     most
 }
 
-/// Returns settings in which the processes with these numbers enter once. All of them request the
-/// lock at the same time.
+/// Returns settings in which the processes with the numbers `numbers` enter once each. All of them
+/// request the lock at the same time.
 fn simultaneous_entries(size: u32, numbers: &[u32]) -> Settings {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(size) };
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
@@ -131,7 +131,7 @@ fn uncontended_coordinator_entry_takes_three_messages() {
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
 
-/// P2 is inside when the request of Pn arrives, and then that of P1. The coordinator serves Pn
+/// While P2 is inside, the request of Pn arrives, and then that of P1. The coordinator serves Pn
 /// first.
 #[test]
 fn coordinator_serves_by_arrival() {
@@ -193,7 +193,7 @@ fn every_entry_sends_same_kinds() {
     }
 }
 
-/// 2.3: a reply is saved if another request makes it superfluous. That happens only under
+/// A reply need not be sent if another request makes it superfluous. That happens only under
 /// contention.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
@@ -215,8 +215,8 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// An idle token takes one message per hop and pause, forever. It takes no message while a process
-/// is inside.
+/// A token without requests takes one message per hop and pause, forever. It takes no message while
+/// a process is inside.
 #[test]
 fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {
@@ -225,8 +225,8 @@ fn idle_token_circulates_except_during_entry() {
         run("token-ring", settings).metrics.sent
     };
     for (size, units) in [(2, 100), (5, 1000), (20, 10_000)] {
-        // It travels for one unit and rests for up to one, uniformly: 1.5 on average, with a
-        // deviation of 1/√12 per hop.
+        // The token travels for one unit and rests for a uniformly drawn time of up to one unit. A
+        // hop takes 1.5 units on average, with a deviation of 1/√12.
         let expected = units as f64 / 1.5;
         let error = expected.sqrt() / 12f64.sqrt() / 1.5;
         let sent = idle(size, units) as f64;
@@ -239,14 +239,14 @@ fn idle_token_circulates_except_during_entry() {
 }
 
 /// From an exit to the next entry, the token takes one message if the next process on the ring
-/// waits. It takes N messages if the same process enters again. An entry waits for 0 to N messages,
-/// an exit for none.
+/// waits. It takes N messages if the same process enters again. A process that requests an entry
+/// waits for 0 to N messages of the token. An exit waits for none.
 #[test]
 fn ring_passes_token_within_lap() {
     for size in 2..12u32 {
         for distance in 1..size {
             let report = run("token-ring", simultaneous_entries(size, &[1, 1 + distance]));
-            // And one that passes the token on from the last process that entered.
+            // One more message passes the token on from the last process that entered.
             assert_eq!(report.metrics.sent, u64::from(distance) + 1, "n = {size}, {distance}");
         }
         let mut again = simultaneous_entries(size, &[1]);
@@ -266,7 +266,8 @@ fn ring_passes_token_within_lap() {
             Pattern::Closed { think: Distribution::between_units(0, 30) };
         let report = run("token-ring", settings);
         let (context, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
-        // N hops of a unit; each other process may rest for one unit and then be inside for one.
+        // A lap has N hops of one unit. Each other process may keep the token for one unit and then
+        // be inside for one unit.
         let lap = (u64::from(size) * 3 - 2) * 1_000_000;
         assert!(metrics.synchronisation_delay.longest <= lap, "{context}");
         assert!(metrics.entry_delay.longest <= lap, "{context}");
@@ -280,7 +281,8 @@ fn maekawa(kind: Kind, settings: Settings) -> Report {
     run_with("maekawa", &parameters, settings)
 }
 
-/// Quorum systems: kind, N, 3(K − 1), and the mean number of messages measured under saturation.
+/// Quorum systems: kind, group size N, number 3(K − 1) of messages with quorums of K processes, and
+/// the mean number of messages measured under saturation.
 const QUORUMS: [(Kind, u32, u64, f64); 5] = [
     (Kind::Pairs, 3, 3, 3.6),
     (Kind::Plane, 7, 6, 7.9),
@@ -289,7 +291,8 @@ const QUORUMS: [(Kind, u32, u64, f64); 5] = [
     (Kind::Grid, 16, 18, 24.2),
 ];
 
-/// 2.5: if requests come one at a time, each entry takes exactly 3(K − 1) messages.
+/// Maekawa 1985: if requests come one at a time, each entry takes exactly 3(K − 1) messages, where
+/// K is the size of a quorum.
 #[test]
 fn uncontended_maekawa_takes_three_messages_per_member() {
     for (kind, size, messages, _) in QUORUMS {
@@ -302,8 +305,8 @@ fn uncontended_maekawa_takes_three_messages_per_member() {
     }
 }
 
-/// 2.5: if all processes request constantly, an entry takes from 3(K − 1) to 6(K − 1) messages, and
-/// about 4(K − 1) on average.
+/// Maekawa 1985: if all processes request constantly, an entry takes from 3(K − 1) to 6(K − 1)
+/// messages, where K is the size of a quorum. The mean is about 4(K − 1).
 #[test]
 fn saturated_maekawa_takes_about_four_messages_per_member() {
     for (kind, size, least, expected) in QUORUMS {

@@ -57,8 +57,9 @@ fn mean_cost_stays_within_card() {
 }
 
 fn predicted(name: &str, parameters: &Parameters) -> f64 {
-    let expected = catalogue::expected(name, parameters, WorkloadKind::OneAtATime).unwrap();
-    theory::value(expected.expect("theory has a mean").messages)
+    let expected =
+        catalogue::predicted_messages(name, parameters, WorkloadKind::OneAtATime).unwrap();
+    theory::to_f64(expected.expect("theory has a mean").messages)
 }
 
 #[test]
@@ -75,8 +76,8 @@ fn sequential_mean_costs_match_literature() {
     }
 }
 
-/// Negative control: the comparison detects a mean that differs by four messages in a hundred
-/// entries.
+/// Negative control: the comparison rejects a predicted mean that is wrong by four messages in a
+/// hundred entries.
 #[test]
 fn wrong_mean_is_rejected() {
     let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
@@ -85,8 +86,8 @@ fn wrong_mean_is_rejected() {
     assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
 }
 
-/// Raymond 1989: if all processes request constantly, an entry takes about four messages. In a
-/// round, the token crosses each edge in both directions, each time after a request.
+/// Raymond 1989: if all processes request constantly, an entry takes about four messages. While all
+/// processes enter once, the token crosses each edge in both directions, each time after a request.
 #[test]
 fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREES {
@@ -107,7 +108,8 @@ fn unit_delays_match_comparison_table() {
         let alone = Settings { workload: Workload::sequential(60), ..Settings::new(5) };
         let crowd = Settings { workload: Workload::entries(2), ..Settings::new(5) };
         let (alone, crowd) = (run(name, alone).metrics, run(name, crowd).metrics);
-        // By the centre of the star; up to N by the tree of Naimi and Trehel.
+        // Longest entry delay and synchronisation delay, in hops. Messages of Raymond pass the
+        // centre of the star, and a request of Naimi and Trehel may visit up to N processes.
         let (farthest, handing) = match name {
             "raymond" => (4, 2),
             "naimi-trehel" => (5, 1),

@@ -1,4 +1,5 @@
-//! Effect of one fault on each election (5.7), over many seeds.
+//! Effect of one fault on each election, over many seeds. These are the results 5.7 of
+//! `docs/checklist.md`.
 
 use std::collections::BTreeSet;
 
@@ -12,38 +13,39 @@ use crate::common::runs::{is_violated, shuffled};
 
 /// Expected effect of a fault on an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
-    /// In every run, all processes believe in the largest live rank at the end.
+enum Effect {
+    /// In every run, all live processes believe in the same leader at the end. It has the largest
+    /// rank if the algorithm elects by rank.
     Fine,
-    /// In some run a process learns of no leader. In no run do two processes believe in different
-    /// leaders.
+    /// In some run a process never learns of a leader. In no run do two processes believe in
+    /// different leaders.
     Blocked,
     /// In some run two processes believe in different leaders, or one believes in a leader that is
     /// not the largest.
     Unsafe,
 }
 
-use Cell::{Blocked, Fine, Unsafe};
+use Effect::{Blocked, Fine, Unsafe};
 
-/// Returns the elections of the matrix.
+/// Returns the names of the elections to which the faults are applied.
 fn elections() -> impl Iterator<Item = &'static str> {
     RINGS.into_iter().chain(["bully", "raft"])
 }
 
-/// Returns true if this election should be won by the largest rank.
+/// Returns true if the process with the largest rank should win this election.
 fn elects_largest_rank(name: &str) -> bool {
     !matches!(name, "itai-rodeh" | "raft")
 }
 
 const SEEDS: u64 = 400;
 
-/// One experiment: its settings, the processes that start late, and the delay that timeouts are
-/// derived from.
+/// One experiment: its settings, the elections that are requested later, and the delay from which
+/// timeouts are derived.
 struct Trial {
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
-    /// Upper bound on message delays that the timeouts are derived from, in ticks; `None` for the
-    /// actual maximum.
+    /// Upper bound on message delays from which timeouts are derived, in ticks. `None` for the
+    /// actual bound of the settings.
     allowed: Option<u64>,
     variant: &'static str,
 }
@@ -81,7 +83,7 @@ fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<Report> {
 /// Asserts the effect that the fault in `change` has on an algorithm. Fails if the fault occurred
 /// in no run, because then the runs prove nothing.
 #[track_caller]
-fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
+fn assert_effect(name: &str, expected: Effect, change: &dyn Fn(&mut Trial)) {
     let runs = runs(name, change);
     let requested_faults =
         runs.iter().flat_map(|report| &report.faults).filter(|count| count.requested);
@@ -107,7 +109,7 @@ fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
 #[test]
 fn no_fault_no_violation() {
     for name in elections() {
-        cell(name, Fine, &|trial| trial.settings.network.order = Some(Order::Fifo));
+        assert_effect(name, Fine, &|trial| trial.settings.network.order = Some(Order::Fifo));
     }
 }
 
@@ -122,34 +124,35 @@ fn reordering_blocks_late_starter_of_chang_roberts() {
             trial.settings.network.order = Some(order);
         }
     };
-    cell("chang-roberts", Blocked, &late(Order::Reordered));
-    cell("chang-roberts", Fine, &late(Order::Fifo));
+    assert_effect("chang-roberts", Blocked, &late(Order::Reordered));
+    assert_effect("chang-roberts", Fine, &late(Order::Fifo));
     for name in ["hirschberg-sinclair", "franklin", "itai-rodeh", "bully", "raft"] {
-        cell(name, Fine, &late(Order::Reordered));
+        assert_effect(name, Fine, &late(Order::Reordered));
     }
 }
 
 #[test]
 fn reordering_misleads_lelann_and_blocks_dolev_klawe_rodeh() {
     let reorder = |trial: &mut Trial| trial.settings.network.order = Some(Order::Reordered);
-    cell("lelann", Unsafe, &reorder);
-    cell("dolev-klawe-rodeh", Blocked, &reorder);
+    assert_effect("lelann", Unsafe, &reorder);
+    assert_effect("dolev-klawe-rodeh", Blocked, &reorder);
 }
 
-/// After the loss of a message in the bully algorithm, a lower process believes that it leads.
+/// After the loss of a message in the bully algorithm, a process that does not have the largest
+/// rank believes that it leads.
 #[test]
 fn lost_message_blocks_ring_and_misleads_bully() {
     let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
-    cell("lelann", Unsafe, &lose);
+    assert_effect("lelann", Unsafe, &lose);
     for name in &RINGS[1..] {
-        cell(name, Blocked, &lose);
+        assert_effect(name, Blocked, &lose);
     }
-    cell("raft", Fine, &lose);
+    assert_effect("raft", Fine, &lose);
     // With terms a lower process leads until it receives a message of a higher one. A process that
     // missed the announcement waits. If lower leaders are accepted, the lower one stays.
-    cell("bully", Blocked, &lose);
+    assert_effect("bully", Blocked, &lose);
     assert!(runs("bully", &lose).iter().any(|run| two_at_a_time(&run)));
-    cell("bully", Unsafe, &|trial| {
+    assert_effect("bully", Unsafe, &|trial| {
         lose(trial);
         trial.variant = "no-terms,accept-lower";
     });
@@ -158,14 +161,14 @@ fn lost_message_blocks_ring_and_misleads_bully() {
 #[test]
 fn duplicates_harm_no_election() {
     for name in elections() {
-        cell(name, Fine, &|trial| {
+        assert_effect(name, Fine, &|trial| {
             trial.settings.network.duplication = Chance::at_most(0.2, 1);
             trial.settings.network.order = Some(Order::Fifo);
         });
     }
 }
 
-/// A ring without repair cannot leave out a crashed process. The bully algorithm detects it.
+/// A ring without repair cannot leave out a crashed process. The bully algorithm detects the crash.
 #[test]
 fn initial_crash_breaks_only_unrepaired_ring() {
     let down = |trial: &mut Trial| {
@@ -174,10 +177,10 @@ fn initial_crash_breaks_only_unrepaired_ring() {
         settings.workload = Workload::elect();
     };
     for name in RINGS {
-        cell(name, Blocked, &down);
+        assert_effect(name, Blocked, &down);
     }
-    cell("bully", Fine, &down);
-    cell("raft", Fine, &down);
+    assert_effect("bully", Fine, &down);
+    assert_effect("raft", Fine, &down);
     // The repaired ring consists of the other processes.
     let repaired = |trial: &mut Trial| {
         let settings = &mut trial.settings;
@@ -186,7 +189,7 @@ fn initial_crash_breaks_only_unrepaired_ring() {
         settings.workload = Workload::elect();
     };
     for name in RINGS {
-        cell(name, Fine, &repaired);
+        assert_effect(name, Fine, &repaired);
     }
 }
 
@@ -198,14 +201,14 @@ fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
     settings.workload = Workload::elect();
 }
 
-/// In the bully algorithm, the next lower process takes over.
+/// If the winner of the bully algorithm crashes, the process with the next lower rank takes over.
 #[test]
 fn crash_during_election_breaks_ring_not_bully() {
     for name in RINGS {
-        cell(name, Blocked, &|trial| crash(trial, None));
+        assert_effect(name, Blocked, &|trial| crash(trial, None));
     }
-    cell("bully", Fine, &|trial| crash(trial, None));
-    cell("raft", Fine, &|trial| crash(trial, None));
+    assert_effect("bully", Fine, &|trial| crash(trial, None));
+    assert_effect("raft", Fine, &|trial| crash(trial, None));
 }
 
 /// A ring has no timeouts, so a false alarm only costs another election.
@@ -218,7 +221,7 @@ fn false_alarm_repeats_election_with_same_winner() {
         trial.late = vec![(100_000_000, process)];
     };
     for name in RINGS.into_iter().filter(|name| elects_largest_rank(name)) {
-        cell(name, Fine, &alarm);
+        assert_effect(name, Fine, &alarm);
         for (once, again) in runs(name, &calm).iter().zip(runs(name, &alarm)) {
             let context = format!("{name}, seed {}", again.seed);
             assert!(again.metrics.sent > once.metrics.sent, "{context}");
@@ -236,27 +239,29 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// Two processes lead at the same time. This lasts forever if processes accept lower leaders.
+/// In the bully algorithm, two processes lead at the same time for a while. Without terms, and if
+/// processes accept leaders with a lower rank, they disagree to the end.
 #[test]
 fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");
     assert_eq!(runs("bully", &|_| {}).iter().filter(two_at_a_time).count(), 0);
-    cell("bully", Fine, &too_short);
-    cell("bully", Unsafe, &|trial| {
+    assert_effect("bully", Fine, &too_short);
+    assert_effect("bully", Unsafe, &|trial| {
         too_short(trial);
         trial.variant = "no-terms,accept-lower";
     });
 }
 
-/// Raft only wastes terms, as long as an occasional heartbeat is answered before the next.
+/// Short timeouts cost Raft only additional terms, as long as some heartbeat is answered before the
+/// next one is sent.
 #[test]
 fn short_timeouts_cost_raft_only_terms() {
     let restart = |trial: &mut Trial| {
         let after = 1 + trial.settings.seed % 40 * 1_000_000;
-        crash(trial, Some(Recovery { after, memory: Memory::Stable }));
+        crash(trial, Some(Recovery { downtime: after, memory: Memory::Stable }));
     };
-    cell("raft", Fine, &|trial| trial.allowed = Some(1_500_000));
-    cell("raft", Fine, &restart);
+    assert_effect("raft", Fine, &|trial| trial.allowed = Some(1_500_000));
+    assert_effect("raft", Fine, &restart);
     let sent = |change: &dyn Fn(&mut Trial)| {
         runs("raft", change).iter().map(|report| report.metrics.sent).sum::<u64>()
     };
@@ -268,13 +273,13 @@ fn restart_during_election_misleads_bully_without_terms() {
     let restart = |variant| {
         move |trial: &mut Trial| {
             let after = 1 + trial.settings.seed % 40 * 1_000_000;
-            crash(trial, Some(Recovery { after, memory: Memory::Stable }));
+            crash(trial, Some(Recovery { downtime: after, memory: Memory::Stable }));
             trial.variant = variant;
         }
     };
-    cell("bully", Fine, &restart(""));
+    assert_effect("bully", Fine, &restart(""));
     assert!(runs("bully", &restart("")).iter().any(|run| two_at_a_time(&run)));
     for rule in ["no-terms,accept-lower", "no-terms,ignore-lower"] {
-        cell("bully", Unsafe, &restart(rule));
+        assert_effect("bully", Unsafe, &restart(rule));
     }
 }

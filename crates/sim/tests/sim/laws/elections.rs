@@ -1,6 +1,6 @@
 //! Laws about the messages and the winner of elections.
 
-use tenure_algorithms::catalogue::{Parameters, expected};
+use tenure_algorithms::catalogue::{Parameters, predicted_messages};
 use tenure_algorithms::election::chang_roberts::messages;
 use tenure_core::ProcessId;
 use tenure_core::theory::WorkloadKind;
@@ -53,7 +53,7 @@ fn hirschberg_sinclair_stays_below_bound() {
         };
         let plain = sent(Distribution::units(1), seed);
         assert_eq!(plain, sent(Distribution::between_units(1, 9), seed), "seed {seed}: {ids:?}");
-        let bound = expected(
+        let bound = predicted_messages(
             "hirschberg-sinclair",
             &Parameters::plain(size),
             WorkloadKind::AllStartRandomRanks,
@@ -92,8 +92,8 @@ fn bully_replaces_and_restores_leader() {
     }
 }
 
-/// Returns the number of messages that an election has sent by a certain time, in tenths of a unit.
-/// Every message takes one unit.
+/// Returns the number of messages that an election has sent by the time `tenths`, in tenths of a
+/// unit. Every message takes one unit.
 fn sent_by(name: &str, ids: &[u32], tenths: u64) -> u64 {
     let mut settings = ring(ids);
     settings.limits.until = Some(tenths * 100_000);
@@ -104,7 +104,8 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// Checks the sum of messages after each round. The ids decrease in the direction of the messages.
+/// Checks the number of messages sent so far after each round. The ids on the ring decrease in the
+/// direction of the messages.
 #[test]
 fn worst_ring_of_five_matches_lecture_counts() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
@@ -112,7 +113,8 @@ fn worst_ring_of_five_matches_lecture_counts() {
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
-/// Runs the worst ring and the best ring. Both counts include the announcement.
+/// Runs the order of ids with most messages and the one with fewest. Both counts include the
+/// announcement of the leader.
 #[test]
 fn chang_roberts_reaches_worst_and_best_case() {
     for size in 2..60 {
@@ -136,7 +138,7 @@ fn owner_of_returned_id_announces() {
     }
 }
 
-/// Holds for any initiators on any ring.
+/// Any processes may start the election, on a ring in any order.
 #[test]
 fn any_initiators_agree_on_the_largest() {
     for seed in 0..2000 {
@@ -159,7 +161,8 @@ fn any_initiators_agree_on_the_largest() {
     }
 }
 
-/// One initiator, drawn uniformly, costs 2N + (N − 1)/2 on average and 3N − 1 at most.
+/// An election that one uniformly drawn process starts takes 2N + (N − 1)/2 messages on average and
+/// 3N − 1 at most.
 #[test]
 fn single_initiator_mean_cost_matches_theory() {
     let (size, mut mean) = (11, Moments::new());
@@ -177,9 +180,9 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// Returns the bound on messages as a sum over the phases, as the lecture computes it, and the
-/// closed form of the lecture.
-fn slide_bounds(n: f64) -> (f64, f64) {
+/// Returns the bound on the number of messages, first as a sum over the phases and then in closed
+/// form.
+fn lecture_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
     (4.0 * n + n + later.sum::<f64>(), 8.0 * n * (n.log2() + 2.0) + 5.0 * n)
@@ -190,7 +193,7 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
     let figures =
         [(4, 82.93, 148.0), (8, 222.76, 360.0), (16, 565.98, 848.0), (32, 1380.2, 1952.0)];
     for (size, summed, rounded) in figures {
-        let (sum, round) = slide_bounds(f64::from(size));
+        let (sum, round) = lecture_bounds(f64::from(size));
         assert!((sum - summed).abs() < 0.05 && round == rounded, "n = {size}: {sum}, {round}");
         let mut largest = 0;
         for seed in 0..1000 {
@@ -203,8 +206,8 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
     }
 }
 
-/// In phase 0, every process sends two probes, and one reply is sent on each edge. At the end, the
-/// probes of the last remaining process travel two laps.
+/// In phase 0, every process sends two probes, and one reply is sent on each edge. In the last
+/// phase, the probes of the only remaining process travel two laps.
 #[test]
 fn first_phase_takes_3n_and_last_2n() {
     for seed in 0..1000 {
@@ -221,8 +224,8 @@ fn first_phase_takes_3n_and_last_2n() {
     }
 }
 
-/// Returns the start and the end of the last phase, ⌈log₂ n⌉, if every message takes one unit. The
-/// phase lasts one lap.
+/// Returns the start and the end of the last phase, in units. Its number is ⌈log₂ n⌉, and it lasts
+/// one lap of the ring. Every message takes one unit.
 fn last_phase(size: u32) -> (u64, u64) {
     let phase = size.next_power_of_two().trailing_zeros();
     let begins = (0..phase).map(|phase| 2 << phase).sum();
@@ -268,8 +271,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// Messages by kind if the lowest process starts. It takes most messages if the highest process is
-/// up, and fewer if it is down. If all live processes start at the same time, the cost is the same.
+/// Number of messages of each kind if only the lowest process starts the election. The number is
+/// largest if the highest process is up, and smaller if it is down. It is the same if all live
+/// processes start at the same time.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {
@@ -282,7 +286,8 @@ fn bully_cost_ranges_from_n_to_square() {
         assert_eq!(by_kind(&bully(size, &[1], &[size])), worst, "n = {size}");
         let all: Vec<u32> = (1..size).collect();
         assert_eq!(by_kind(&bully(size, &all, &[size])), worst, "n = {size}");
-        // The second highest inquires in vain and informs the n − 1 others, without a shortcut.
+        // The second highest process asks the highest one in vain, and then informs all n − 1
+        // others.
         assert_eq!(by_kind(&bully(size, &[size - 1], &[size])), [1, 0, n - 1], "n = {size}");
         assert_eq!(by_kind(&bully(size, &[size], &[])), [0, 0, n - 1], "the highest only tells");
     }

@@ -1,4 +1,5 @@
-//! Effect of one fault on each lock that does not tolerate it (5.6), over many seeds.
+//! Effect of one fault on each lock that does not tolerate the fault, over many seeds. These are
+//! the results 5.6 of `docs/checklist.md`.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::quorum::Kind;
@@ -13,7 +14,7 @@ use crate::common::runs::{busy, crash, is_violated};
 
 /// Expected effect of a fault on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
+enum Effect {
     /// Every run is safe and live.
     Fine,
     /// In some run a process waits forever. In no run are two processes inside.
@@ -22,7 +23,7 @@ enum Cell {
     Unsafe,
 }
 
-use Cell::{Blocked, Fine, Unsafe};
+use Effect::{Blocked, Fine, Unsafe};
 
 const SEEDS: u64 = 400;
 
@@ -62,10 +63,11 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
 /// Asserts the effects that one fault has on several locks. Fails if the fault occurred in no run,
 /// because then the runs prove nothing.
 #[track_caller]
-fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
-    for (name, expected) in cells {
+fn assert_effects(fault: &dyn Fn(&mut Settings), effects: &[(&str, Effect)]) {
+    for (name, expected) in effects {
         let runs = runs(name, fault);
-        // A single token has no other message to overtake.
+        // Reordering has no effect on a lock with a single token, which has no other message to
+        // overtake.
         let requested_faults = runs.iter().flat_map(|report| &report.faults);
         let requested_faults =
             requested_faults.filter(|count| count.requested && count.fault != "reordering");
@@ -98,13 +100,13 @@ fn crashing_with_user(process: u32, user: u32) -> impl Fn(&mut Settings) {
 #[test]
 fn no_fault_no_violation() {
     let none = |settings: &mut Settings| settings.network.order = Some(Order::Fifo);
-    row(&none, &LOCKS.map(|name| (name, Fine)));
+    assert_effects(&none, &LOCKS.map(|name| (name, Fine)));
 }
 
 #[test]
 fn reordering_breaks_only_lamport() {
     let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
-    let cells = [
+    let effects = [
         ("central", Fine),
         ("token-ring", Fine),
         ("lamport", Unsafe),
@@ -117,7 +119,7 @@ fn reordering_breaks_only_lamport() {
         ("raymond:path", Fine),
         ("naimi-trehel", Fine),
     ];
-    row(&reorder, &cells);
+    assert_effects(&reorder, &effects);
     for name in ["central", "lamport", "ricart-agrawala", "carvalho-roucairol", "maekawa"] {
         let overtaken = runs(name, &reorder).into_iter().flat_map(|report| report.faults);
         let overtaken = overtaken.filter(|count| count.fault == "reordering");
@@ -125,11 +127,11 @@ fn reordering_breaks_only_lamport() {
     }
 }
 
-/// No lock tolerates the loss, but none becomes unsafe.
+/// No lock tolerates the loss of a message, but none becomes unsafe.
 #[test]
 fn lost_message_blocks_but_keeps_exclusion() {
     let lose = |settings: &mut Settings| settings.network.loss = Chance::at_most(0.2, 1);
-    row(&lose, &LOCKS.map(|name| (name, Blocked)));
+    assert_effects(&lose, &LOCKS.map(|name| (name, Blocked)));
 }
 
 fn duplicating(order: Order) -> impl Fn(&mut Settings) {
@@ -140,10 +142,11 @@ fn duplicating(order: Order) -> impl Fn(&mut Settings) {
     }
 }
 
-/// With FIFO channels: a lock whose messages name their request is safe, others are not.
+/// Duplicated messages on FIFO channels: a lock whose messages name their request stays safe, and
+/// other locks do not.
 #[test]
 fn duplicates_break_locks_without_request_ids() {
-    let cells = [
+    let effects = [
         ("central", Fine),
         ("central:untagged-grant", Unsafe),
         ("token-ring", Unsafe),
@@ -159,20 +162,20 @@ fn duplicates_break_locks_without_request_ids() {
         ("raymond:path", Unsafe),
         ("naimi-trehel", Unsafe),
     ];
-    row(&duplicating(Order::Fifo), &cells);
+    assert_effects(&duplicating(Order::Fifo), &effects);
 }
 
-/// If channels also reorder messages, only locks that allow any order stay safe.
+/// Duplicated messages on channels that reorder: only locks that allow any order stay safe.
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
-    let cells = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
-    row(&duplicating(Order::Reordered), &cells);
+    let effects = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
+    assert_effects(&duplicating(Order::Reordered), &effects);
 }
 
 /// Only processes that are clients of the coordinator may crash.
 #[test]
 fn idle_crash_blocks_dependents() {
-    let cells = [
+    let effects = [
         ("central", Fine),
         ("token-ring", Blocked),
         ("lamport", Blocked),
@@ -184,31 +187,35 @@ fn idle_crash_blocks_dependents() {
         ("raymond:path", Blocked),
         ("naimi-trehel", Fine),
     ];
-    row(&crashing_with_user(1, 2), &cells);
-    // With pairs, P1 asks only P2. And P1 has the permission of all others at first.
-    row(&crashing_with_user(2, 0), &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)]);
-    row(&crashing_with_user(1, 0), &[("maekawa:pairs", Blocked)]);
+    assert_effects(&crashing_with_user(1, 2), &effects);
+    // With pairs, P1 asks only P2. In the algorithm of Carvalho and Roucairol, P1 has the
+    // permission of all others at first.
+    assert_effects(
+        &crashing_with_user(2, 0),
+        &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)],
+    );
+    assert_effects(&crashing_with_user(1, 0), &[("maekawa:pairs", Blocked)]);
 }
 
 #[test]
 fn waiting_crash_blocks_every_lock() {
     let when = CrashTrigger::Waiting { request: 1, after: 1_000_000 };
-    row(&crashing(1, when), &LOCKS.map(|name| (name, Blocked)));
+    assert_effects(&crashing(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
 #[test]
 fn crash_inside_blocks_every_lock() {
     let when = CrashTrigger::Inside { entry: 1, after: 500_000 };
-    row(&crashing(1, when), &LOCKS.map(|name| (name, Blocked)));
+    assert_effects(&crashing(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
 #[test]
 fn coordinator_or_holder_crash_blocks_all() {
-    row(&crashing(0, CrashTrigger::OnMessage(2)), &[("central", Blocked)]);
+    assert_effects(&crashing(0, CrashTrigger::OnMessage(2)), &[("central", Blocked)]);
     // P1 has the token from the start and issues no request.
     let holder = crashing_with_user(0, 2);
     for name in ["token-ring", "suzuki-kasami", "raymond", "naimi-trehel"] {
-        row(&holder, &[(name, Blocked)]);
+        assert_effects(&holder, &[(name, Blocked)]);
         for report in runs(name, &holder) {
             assert_eq!(report.metrics.entered, 0, "{name}, seed {}", report.seed);
         }
@@ -226,7 +233,7 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
 /// the token or the permissions continues as long as it needs no other process.
 #[test]
 fn partition_serves_side_of_coordinator() {
-    row(&partition(None), &LOCKS.map(|name| (name, Blocked)));
+    assert_effects(&partition(None), &LOCKS.map(|name| (name, Blocked)));
     let one_side = ["central", "carvalho-roucairol", "suzuki-kasami", "raymond", "naimi-trehel"];
     for name in one_side {
         for report in runs(name, &partition(None)) {
@@ -263,12 +270,11 @@ fn partition_serves_maekawa_side_with_quorum() {
     for report in runs("maekawa:pairs", &alone(0)) {
         assert_eq!((report.blocked.len(), report.metrics.entered), (0, 3), "{}", report.seed);
     }
-    row(&alone(1), &[("maekawa:pairs", Blocked)]);
-    row(&alone(2), &[("maekawa:pairs", Blocked)]);
+    assert_effects(&alone(1), &[("maekawa:pairs", Blocked)]);
+    assert_effects(&alone(2), &[("maekawa:pairs", Blocked)]);
 }
 
-/// 5.6: after a partition heals, the messages that it stopped stay lost, unless a channel repeats
-/// them.
+/// After a partition heals, the messages that it stopped stay lost, unless a channel repeats them.
 #[test]
 fn healed_partition_blocks_locks_without_retransmission() {
     let healing = |settings: &mut Settings| {
@@ -277,7 +283,7 @@ fn healed_partition_blocks_locks_without_retransmission() {
         let (from, until) = (start * 1_000_000, Some((start + 6) * 1_000_000));
         settings.faults = vec![Fault::Partition { side, from, until }];
     };
-    row(&healing, &LOCKS.map(|name| (name, Blocked)));
+    assert_effects(&healing, &LOCKS.map(|name| (name, Blocked)));
     let reliable = LOCKS.map(|name| format!("fifo:{name}"));
     for name in &reliable {
         for seed in 0..100 {
@@ -302,7 +308,7 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
                 0 => CrashTrigger::OnMessage(1 + settings.seed / 6 % 8),
                 _ => CrashTrigger::At(settings.seed / 6 % 40 * 1_000_000),
             };
-            let recovery = Some(Recovery { after: 1, memory });
+            let recovery = Some(Recovery { downtime: 1, memory });
             settings.workload = Workload::entries(4);
             settings.faults = vec![Fault::Crash { process, when, recovery }];
         }
@@ -310,22 +316,22 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     let forget = restarting(Memory::Lost);
     // Any two pairs intersect in one process, so one forgotten vote suffices.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
-    row(&forget, &locks.map(|name| (name, Unsafe)));
-    row(&forget, &[("carvalho-roucairol", Unsafe)]);
+    assert_effects(&forget, &locks.map(|name| (name, Unsafe)));
+    assert_effects(&forget, &[("carvalho-roucairol", Unsafe)]);
     // The first process creates a token at a restart that it mistakes for its first boot.
     let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
-    row(&forget, &tokens.map(|name| (name, Unsafe)));
-    row(&restarting(Memory::Stable), &tokens.map(|name| (name, Blocked)));
+    assert_effects(&forget, &tokens.map(|name| (name, Unsafe)));
+    assert_effects(&restarting(Memory::Stable), &tokens.map(|name| (name, Blocked)));
     let coordinator = |settings: &mut Settings| {
         let when = CrashTrigger::OnMessage(1 + settings.seed % 8);
-        let recovery = Some(Recovery { after: 1, memory: Memory::Lost });
+        let recovery = Some(Recovery { downtime: 1, memory: Memory::Lost });
         settings.workload = Workload::entries(4);
         settings.faults = vec![Fault::Crash { process: ProcessId(0), when, recovery }];
     };
-    row(&coordinator, &[("central", Unsafe)]);
+    assert_effects(&coordinator, &[("central", Unsafe)]);
 }
 
-/// 3.1: over the reliable channel, loss, duplication and reordering have no effect.
+/// Loss, duplication and reordering have no effect on locks over the reliable channel.
 #[test]
 fn fifo_masks_loss_duplication_and_reordering() {
     for name in LOCKS {
@@ -334,7 +340,8 @@ fn fifo_masks_loss_duplication_and_reordering() {
             settings.network.loss = Chance::of(0.1);
             settings.network.duplication = Chance::of(0.1);
             let name = format!("fifo:{name}");
-            // Except the order of entries: a repeated message carries news of a later request.
+            // The order of entries is not judged, because a repeated message may carry news of a
+            // later request.
             let (safe, live) = (Property::MutualExclusion, Property::StarvationFreedom);
             settings.instrumentation.properties = Some(vec![safe, live, Property::Fencing]);
             let report = run(&name, settings);

@@ -1,4 +1,4 @@
-//! Laws of locks that need votes of live processes (3.6 iii and 3.7), over many seeds.
+//! Laws of locks that need votes of live processes, over many seeds.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ fn run(kind: Kind, settings: Settings) -> Report {
     simulate::<Majority>(config, settings)
 }
 
-/// Returns faults in which `crashes` processes crash and stay down. They crash at a random time,
-/// while they are inside, or when a message arrives.
+/// Returns faults in which `crashes` processes crash and stay down. Each crashes at a random time,
+/// while it is inside, or when a message arrives.
 fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let processes = random.permutation(size);
@@ -53,8 +53,8 @@ fn entry_cost_matches_card_without_crash() {
     }
 }
 
-/// 3.6 (iii): with majorities, ⌊(N−1)/2⌋ processes may crash. 3.7: with other quorums, processes
-/// may crash as long as one quorum is up.
+/// With majorities as quorums, ⌊(N−1)/2⌋ processes may crash. With other quorums, processes may
+/// crash as long as all processes of one quorum are up.
 #[test]
 fn survives_crashes_while_quorum_remains() {
     for (kind, size, most) in [
@@ -72,7 +72,8 @@ fn survives_crashes_while_quorum_remains() {
     }
 }
 
-/// Control: with one more crash the survivors wait forever, and no process enters.
+/// Negative control: after one crash more than the lock tolerates, the survivors wait forever, and
+/// no process enters.
 #[test]
 fn no_entry_without_majority() {
     for (size, seeds) in [(5, 100), (7, 100)] {
@@ -99,8 +100,8 @@ fn no_entry_without_majority() {
     assert!(blocked > 200, "{blocked} of 300");
 }
 
-/// 3.7: without the root, a quorum is a path below each child of the root. It has 4 of 7 processes,
-/// including the requester.
+/// If the root of the tree is down, a quorum consists of one path below each child of the root. It
+/// has 4 of the 7 processes, including the requesting one.
 #[test]
 fn tree_without_root_costs_additional_path() {
     for seed in 0..100 {
@@ -112,7 +113,8 @@ fn tree_without_root_costs_additional_path() {
             (report.metrics.entered, report.metrics.sent)
         };
         assert_eq!(sent(Vec::new()), (30, 30 * 3 * 2), "seed {seed}");
-        // A process that requests before it knows has asked two, and withdraws from both.
+        // A process that requests before it suspects the root has asked the two other members of
+        // its quorum, and withdraws both requests.
         let (entered, messages) = sent(vec![ProcessId(0)]);
         let range = entered * 9..=entered * 9 + 6;
         assert!(range.contains(&messages), "seed {seed}: {messages} for {entered}");
@@ -155,8 +157,8 @@ fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     (0..8).map(suspicion).collect()
 }
 
-/// 3.6: if the failure detector is wrong, two processes may be inside. The resource can distinguish
-/// them by their fences, and every process is served.
+/// If the failure detector is wrong, two processes may be inside. The resource can distinguish them
+/// by their fences, and every process is served.
 #[test]
 fn false_suspicions_admit_two_with_different_fences() {
     for (kind, size) in

@@ -1,4 +1,4 @@
-//! Figures of the catalogue as laws over many seeds, with the real algorithms.
+//! Properties and costs of the algorithms of the catalogue, as laws over many seeds.
 
 mod costs;
 mod dynamic;
@@ -19,10 +19,10 @@ use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Report, Settings, SettingsError, Simulation, Workload};
 
-/// Visitor that simulates the protocol with a given name.
+/// Visitor of the catalogue that simulates the algorithm with a given name.
 struct Run {
     settings: Settings,
-    /// Elections that start later: the time, and the process that requests the election.
+    /// Elections that are requested later: the time in ticks, and the process that requests.
     late: Vec<(u64, ProcessId)>,
 }
 
@@ -46,9 +46,9 @@ impl Visitor for Run {
     }
 }
 
-/// Returns parameters that fit these settings, for the configuration of an algorithm.
+/// Returns parameters for the configuration of an algorithm that agree with these settings.
 fn parameters(settings: &Settings) -> Parameters {
-    let delay = settings.network.latency.most().unwrap_or(5_000_000);
+    let delay = settings.network.latency.max_ticks().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =
         (0..settings.size).map(|place| settings.rank(ProcessId(place))).collect();
     Parameters { ranks, delay, ..Parameters::plain(settings.size) }
@@ -69,7 +69,8 @@ fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
     run_late(name, parameters, settings, Vec::new())
 }
 
-/// Runs an algorithm like `run_with`. Some processes request an election later.
+/// Runs an algorithm like `run_with`, except that the processes in `late` request an election
+/// later.
 fn run_late(
     name: &str,
     parameters: &Parameters,

@@ -1,4 +1,4 @@
-//! Order of entries if users also send messages to each other.
+//! Order of entries if users also send messages to each other. The order must follow the requests.
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
 use tenure_core::{Algorithm, Mutex, Order, Timestamped};
@@ -6,7 +6,8 @@ use tenure_sim::{Distribution, Settings, Simulation, Tracking};
 
 use crate::common::runs::{assert_hold, is_violated, seeded, talkative};
 
-/// Returns settings with talkative users, whose messages are faster than those of the lock.
+/// Returns settings with users that send messages to each other. These messages are faster than
+/// those of the lock.
 fn settings(size: u32, seed: u64) -> Settings {
     let workload = talkative(3, Distribution::between_units(0, 40));
     let mut settings = seeded(size, seed, workload, Distribution::between_units(1, 9));
@@ -15,9 +16,9 @@ fn settings(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Returns the number of runs in which entries violate the order of requests. For the first number,
-/// the order includes messages of users. For the second, it follows only from messages of the
-/// protocol. Asserts that all other properties hold.
+/// Returns two numbers of runs in which entries violate the order of requests. For the first
+/// number, one request precedes another also because of messages between users. For the second, it
+/// precedes only because of messages of the protocol. Asserts that all other properties hold.
 fn count_disorder<P: Mutex + Algorithm + Timestamped>(
     config: &P::Config,
     stamped: bool,
@@ -50,13 +51,14 @@ fn ricart_agrawala_keeps_order_with_carried_clock() {
     assert_eq!(count_disorder::<RicartAgrawala>(&config, true), (0, 0));
     let (with_messages, alone) = count_disorder::<RicartAgrawala>(&config, false);
     assert!(with_messages > 10, "the negative control: {with_messages} of 1000");
-    assert_eq!(alone, 0, "what the lock itself says keeps its order");
+    assert_eq!(alone, 0, "messages of the lock alone keep the order");
 }
 
-/// Negative control: without the clock in user messages, their order is violated.
+/// Negative control: if the messages of users do not carry the clock, entries violate the order
+/// that follows from these messages.
 #[test]
 fn lamport_loses_wider_order_without_carried_clock() {
     let (with_messages, alone) = count_disorder::<Lamport>(&lamport::Config::default(), false);
     assert!(with_messages > 10, "{with_messages} of 1000");
-    assert_eq!(alone, 0, "what the lock itself says keeps its order");
+    assert_eq!(alone, 0, "messages of the lock alone keep the order");
 }

@@ -21,7 +21,7 @@ fn every_lock_keeps_card_promises() {
     }
 }
 
-/// All start at the same time, on a ring in any order.
+/// All processes start at the same time, on a ring in any order.
 #[test]
 fn every_election_keeps_card_promises() {
     for name in ELECTIONS {

@@ -13,7 +13,7 @@ fn electing(size: u32, seed: u64) -> Settings {
 }
 
 /// Runs the election without and with pre-vote. Asserts that all promises hold and that no term has
-/// two leaders. Passes each report to `look`.
+/// two leaders. Calls `look` with each report.
 fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
     for variant in [None, Some("pre-vote")] {
         let mut parameters = parameters(settings);
@@ -26,7 +26,7 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
     }
 }
 
-/// Confirms section 2.12 of `docs/checklist.md`.
+/// An election of Raft with one candidate takes four messages per peer.
 #[test]
 fn uncontested_raft_takes_four_messages_per_peer() {
     for size in 2..12_u32 {
@@ -35,7 +35,8 @@ fn uncontested_raft_takes_four_messages_per_peer() {
         let parameters = parameters(&settings);
         let report = run_with("raft", &parameters, settings);
         assert_eq!(report.metrics.sent, 4 * u64::from(size - 1), "n = {size}");
-        // Three hops until all know the leader, and one until the leader knows that they do.
+        // After three hops all processes know the leader. After one more hop, the leader knows
+        // this.
         assert_eq!(report.finished_at_units(), 4.0, "n = {size}");
         assert_eq!(report.leaders, [ProcessId(size / 2)], "the first candidate, n = {size}");
     }
@@ -77,7 +78,7 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     assert!(deposed > 0);
 }
 
-/// The crash comes in the n-th step that saves, before or after the save. The step has no other
+/// The process crashes in its n-th step that saves, before or after the save. The step has no other
 /// effect.
 #[test]
 fn raft_survives_crash_during_any_save() {
@@ -95,7 +96,7 @@ fn raft_survives_crash_during_any_save() {
     assert!(crashes > 60, "{crashes}");
 }
 
-/// 2.12: the election is safe with any delays, and ends once delays are bounded.
+/// The election is safe with any message delays, and ends once delays are bounded.
 #[test]
 fn raft_elects_after_stabilisation() {
     for seed in 0..100 {

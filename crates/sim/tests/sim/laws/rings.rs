@@ -1,6 +1,6 @@
 //! Laws about the messages of elections on rings, over many seeds.
 
-use tenure_algorithms::catalogue::{Parameters, expected};
+use tenure_algorithms::catalogue::{Parameters, predicted_messages};
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{ProcessId, Rank};
 use tenure_sim::{Chance, Distribution, Moments, Random, Report, Settings, Workload};
@@ -37,8 +37,8 @@ fn lelann_costs_n_squared_for_any_initiators() {
     }
 }
 
-/// 2.8: if each message takes one unit, an election takes N units if all processes start, and 2N −
-/// 1 units if one does.
+/// If each message takes one unit, an election takes N units if all processes start, and 2N − 1
+/// units if one process starts.
 #[test]
 fn lelann_takes_one_to_two_laps() {
     for size in 2..12_u32 {
@@ -53,11 +53,13 @@ fn lelann_takes_one_to_two_laps() {
 
 fn bound(name: &str, size: u32) -> u64 {
     let expected =
-        expected(name, &Parameters::plain(size), WorkloadKind::AllStartRandomRanks).unwrap();
+        predicted_messages(name, &Parameters::plain(size), WorkloadKind::AllStartRandomRanks)
+            .unwrap();
     expected.expect("theory has a bound").messages.numerator
 }
 
-/// 2.13: the algorithms run only complete phases, and at most as many as N can be halved.
+/// The algorithms run only complete phases. The number of phases is at most the number of times
+/// that N can be halved.
 #[test]
 fn number_of_phases_is_logarithmic() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 30) as u32)) {
@@ -98,7 +100,7 @@ fn mean_rounds(n: u32) -> f64 {
 }
 
 /// Returns the probability that exactly `tied` of `active` processes draw the highest number. Each
-/// draws a number from 1 … n.
+/// process draws a number from 1 to `n`.
 fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     let ways = (0..tied).fold(1.0, |ways, i| ways * f64::from(active - i) / f64::from(i + 1));
     let lower = |highest: u32| (f64::from(highest - 1) / f64::from(n)).powi((active - tied) as i32);
@@ -106,18 +108,20 @@ fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     ways * all / f64::from(n).powi(tied as i32)
 }
 
-/// Computed by hand. With two processes, half of the draws tie. With three, 15 of 27 draws have one
-/// winner, 9 have two, and 3 have three.
+/// The expected values were computed by hand. With two processes, half of the draws tie. With
+/// three, 15 of 27 draws have one winner, 9 have two, and 3 have three.
 #[test]
 fn mean_rounds_formula_matches_hand_calculation() {
     assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);
     assert_eq!(mean_rounds(2), 2.0);
-    // Two of three draw from three: 6 of 9 draws differ, so 1.5 rounds on average.
+    // If two of three processes draw again from 1 to 3, 6 of 9 draws differ, so they need 1.5
+    // rounds on average.
     let three = (1.0 + 9.0 / 27.0 * 1.5) / (1.0 - 3.0 / 27.0);
     assert!((mean_rounds(3) - three).abs() < 1e-9);
 }
 
-/// With delays of one unit, a round takes one lap, and the announcement takes another lap.
+/// If each message takes one unit, a round takes one lap of the ring, and the announcement takes
+/// another lap.
 #[test]
 fn itai_rodeh_rounds_match_theory() {
     for size in [2, 3, 5, 12] {
@@ -132,7 +136,8 @@ fn itai_rodeh_rounds_match_theory() {
     }
 }
 
-/// No process is preferred: each of three wins a third of the elections, within four errors.
+/// No process is preferred: each of three processes wins a third of the elections, within four
+/// standard errors.
 #[test]
 fn itai_rodeh_is_fair() {
     let mut wins = [0_u32; 3];

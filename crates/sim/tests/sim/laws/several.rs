@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{InTurn, in_turn};
+use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_sim::{EndReason, Report};
 
@@ -19,7 +19,7 @@ fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> Report {
     run_with("edge-chasing", &parameters, settings)
 }
 
-/// Compares counts with fixed numbers. If a count changes, the algorithm has changed.
+/// Compares numbers of messages with fixed values. If a number changes, the algorithm has changed.
 #[test]
 fn every_deadlock_is_broken() {
     let totals = [2, 3, 5].map(|size| {
@@ -35,7 +35,7 @@ fn every_deadlock_is_broken() {
         }
         totals
     });
-    // Messages, probes and aborts.
+    // Number of messages, of probes and of aborts, for each group size.
     assert_eq!(
         totals,
         [[62_623, 17_699, 4_030], [78_356, 28_096, 4_608], [219_808, 76_093, 9_797]]
@@ -52,7 +52,8 @@ fn ordered_requests_avoid_deadlock() {
             let report = edge_chasing(size, seed, &["ordered"]);
             let context = format!("n = {size}, seed {seed}");
             assert_eq!(report.failures().next(), None, "{context}");
-            // Six for each entry; a manager needs no message for one of its two locks.
+            // An entry takes six messages. A process that manages one of its two locks needs none
+            // for that lock.
             let (managers, others) = (u64::from(size.min(3)), u64::from(size.max(3) - 3));
             assert_eq!(report.metrics.sent, 3 * (3 * managers + 6 * others), "{context}");
         }
@@ -61,8 +62,8 @@ fn ordered_requests_avoid_deadlock() {
     assert_eq!(deadlocks, [1000; 3], "of 1000 runs");
 }
 
-/// Runs a group in which all processes use the same locks. The names of the locks use several
-/// scripts.
+/// Runs a group in which all processes use the same locks, some in the opposite order if `opposite`
+/// is true. The names of the locks contain letters of several writing systems.
 fn named(size: u32, seed: u64, opposite: bool) -> Report {
     let sorted = ["büro", "办公室", "🔒"].map(|name| LockName::new(name).unwrap()).to_vec();
     let list = |process| {
@@ -73,8 +74,8 @@ fn named(size: u32, seed: u64, opposite: bool) -> Report {
         names
     };
     let names: Arc<[Vec<LockName>]> = (0..size).map(list).collect();
-    let config = in_turn::Config { names, inner: central::Config::default() };
-    simulate::<InTurn<Central>>(config, busy(size, 3, seed))
+    let config = ordered_locks::Config { names, inner: central::Config::default() };
+    simulate::<OrderedLocks<Central>>(config, busy(size, 3, seed))
 }
 
 #[test]
@@ -83,7 +84,8 @@ fn opposite_lock_orders_deadlock() {
     for seed in 0..1000 {
         let report = named(4, seed, false);
         assert_served(&report, &format!("seed {seed}"));
-        // Three messages for each of three locks; the coordinator's own entries cost nothing.
+        // An entry takes three messages for each of three locks, except an entry of the
+        // coordinator.
         assert_eq!(report.metrics.sent, 3 * 3 * 3 * 3, "seed {seed}");
         blocked += u32::from(named(4, seed, true).ended != EndReason::Served);
     }

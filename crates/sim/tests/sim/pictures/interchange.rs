@@ -9,7 +9,9 @@ use tenure_algorithms::mutex::{
 };
 use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Chance, CrashTrigger, Distribution, Simulation, Workload};
-use tenure_trace::diagram::{Clock, Direction, Margin, MessageOutcome, Scale, View, lay_out};
+use tenure_trace::diagram::{
+    Clock, DiagramOptions, Direction, Margin, MessageOutcome, Scale, lay_out,
+};
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
@@ -111,11 +113,10 @@ fn shiviz_round_trip_keeps_events_and_causality() {
 fn diagram_messages_go_forward_in_time() {
     every_run(|trace, context| {
         for scale in [Scale::Time, Scale::Causal] {
-            let view = View { scale, clock: Clock::Vector, ..View::default() };
+            let view = DiagramOptions { scale, clock: Clock::Vector, ..DiagramOptions::default() };
             let layout = lay_out(&trace.header, &trace.records, view);
-            for crossing in layout.crossings.iter().filter(|it| it.fate == MessageOutcome::Arrives)
-            {
-                let (Some(sent), Some(ended)) = (crossing.sent, crossing.ended) else {
+            for arrow in layout.arrows.iter().filter(|it| it.outcome == MessageOutcome::Arrives) {
+                let (Some(sent), Some(ended)) = (arrow.sent, arrow.ended) else {
                     panic!("{context}: the whole run is shown");
                 };
                 assert!(layout.place(ended) >= layout.place(sent) + 100, "{context}");
@@ -125,7 +126,7 @@ fn diagram_messages_go_forward_in_time() {
             }
             let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
             let arrived =
-                layout.crossings.iter().filter(|it| it.fate == MessageOutcome::Arrives).count();
+                layout.arrows.iter().filter(|it| it.outcome == MessageOutcome::Arrives).count();
             assert_eq!(arrived, received.count(), "{context}: each arrow is one arrival");
             for direction in [Direction::Down, Direction::Right] {
                 let text = layout.to_text(direction, Margin::Place);

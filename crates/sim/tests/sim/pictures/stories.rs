@@ -20,7 +20,7 @@ use tenure_algorithms::mutex::{
 use tenure_core::tree::Shape;
 use tenure_core::{Graph, Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Condition, Direction, LogPicture, Moment, View, lay_out};
+use tenure_trace::diagram::{Condition, DiagramOptions, Direction, LogPicture, Moment, lay_out};
 use tenure_trace::{
     Kind, Line, Record, Recorded, Schedule, Script, ServiceCommand, Subject, Trace, TraceBuffer,
     golden,
@@ -42,7 +42,8 @@ struct Picture {
 }
 
 impl Picture {
-    /// Draws a story in which time is counted in rounds. The picture has the name of the algorithm.
+    /// Draws a script of events in which time is counted in rounds. The picture has the name of the
+    /// algorithm.
     fn of<P: Recorded>(
         name: &'static str,
         path: &Path,
@@ -59,7 +60,7 @@ impl Picture {
 
     fn svg(&self) -> String {
         let fields = self.fields.iter().map(ToString::to_string).collect();
-        let view = View { fields, ..View::default() };
+        let view = DiagramOptions { fields, ..DiagramOptions::default() };
         lay_out(&self.trace.header, &self.trace.records, view).to_svg(self.direction)
     }
 }
@@ -114,7 +115,7 @@ fn pictures() -> Vec<Picture> {
     ]
 }
 
-/// Returns further locks that the book shows.
+/// Returns pictures of the further locks that the book shows.
 fn more_locks() -> Vec<Picture> {
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
     let plain = |_| carvalho_roucairol::Config::default();
@@ -131,7 +132,7 @@ fn more_locks() -> Vec<Picture> {
     ]
 }
 
-/// Returns the algorithms on graphs that the book shows.
+/// Returns pictures of the algorithms on graphs that the book shows.
 fn on_graphs() -> Vec<Picture> {
     let ring = |group: Group| Graph::ring(group.size());
     let line = |_| {
@@ -158,7 +159,7 @@ fn on_graphs() -> Vec<Picture> {
     ]
 }
 
-/// Returns further elections that the book shows.
+/// Returns pictures of the further elections that the book shows.
 fn more_elections() -> Vec<Picture> {
     let ring = |group: Group| peterson::Config::plain(group.size());
     let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
@@ -211,7 +212,7 @@ impl Logs {
         let Trace { header, records, .. } = performed::<RaftLog>("raft-log", &script, config);
         let behind = Schedule::records_after_blocks::<RaftLog>(&script, config, &records).unwrap();
         let moments: Vec<Moment> =
-            self.blocks.iter().map(|(block, _)| Moment::Behind(behind[*block])).collect();
+            self.blocks.iter().map(|(block, _)| Moment::AfterRecord(behind[*block])).collect();
         let titles = self.blocks.iter().map(|(_, title)| *title);
         LogPicture::of(&header, &records, &moments).titled(titles).to_svg(24)
     }
@@ -225,7 +226,7 @@ fn drawn() -> Vec<(&'static str, String)> {
     all.map(|picture| (picture.name, picture.svg())).chain(logs).collect()
 }
 
-/// Returns initial clocks: 14 at P2 and 6 at P3.
+/// Returns the initial clocks of a group: 14 at P2 and 6 at P3.
 fn clocks(_: Group) -> Vec<u64> {
     vec![0, 14, 6]
 }
@@ -262,8 +263,8 @@ where
     }
 }
 
-/// Counts time in rounds instead of actions: messages take one, and users act after everything
-/// before them.
+/// Replaces the times of the records by rounds. A message takes one round. A user acts in a later
+/// round than all events that precede its action.
 fn in_rounds(records: &mut [Record]) {
     let mut sent: HashMap<(ProcessId, ProcessId, u64), u64> = HashMap::new();
     let mut own: BTreeMap<Subject, u64> = BTreeMap::new();
@@ -309,13 +310,14 @@ fn two_timestamps_story_matches_golden() {
     golden::<PresetClocks>(STORIES, clocks);
 }
 
-/// P1 has the token of a tree from the start, and a process that regenerates it has it from then
-/// on.
+/// In the picture, P1 has the token of a tree from the start. A process that regenerates the token
+/// has it from then on.
 #[test]
 fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {
         let picture = more_locks().into_iter().find(|it| it.name == name).expect("it is drawn");
-        let layout = lay_out(&picture.trace.header, &picture.trace.records, View::default());
+        let layout =
+            lay_out(&picture.trace.header, &picture.trace.records, DiagramOptions::default());
         let mut spans =
             layout.spans.iter().filter(|it| (it.at, it.condition) == (at, Condition::Token));
         let first = spans.next().expect("it has the token");
@@ -326,7 +328,7 @@ fn regenerated_token_lasts() {
     assert!(made.is_some() && made == enters, "{made:?} {enters:?}");
 }
 
-/// `cargo xtask pictures` generates them.
+/// `cargo xtask pictures` generates these pictures.
 #[test]
 fn example_pictures_are_current() {
     let rewrite = std::env::var("TENURE_PICTURES").is_ok_and(|wish| wish == "rewrite");
@@ -342,7 +344,7 @@ fn example_pictures_are_current() {
     }
 }
 
-/// Returns the boxes of all texts of a picture: left, top, right, bottom.
+/// Returns each text of a picture with its bounding box: left, top, right, bottom.
 fn texts(svg: &str) -> Vec<([i64; 4], String)> {
     let attribute = |element: &str, name: &str| {
         let value = element.split(&format!("{name}=\"")).nth(1)?.split('"').next()?;
@@ -351,7 +353,8 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
     let element = |element: &str| {
         let description = element.split('>').nth(1)?.split('<').next()?.to_owned();
         let (x, y) = (attribute(element, " x")?, attribute(element, " y")?);
-        // Narrower than the reserved width, because letters differ.
+        // The box is narrower than the width that the picture reserves, because letters have
+        // different widths.
         let wide = description.chars().count() as i64 * 6;
         let left = match () {
             () if element.contains("\"middle\"") => x - wide / 2,

@@ -13,7 +13,7 @@ use crate::verify::Verification;
 /// Value that represents a missing index or process. Indices and processes count from 0.
 const NONE: i64 = -1;
 
-/// Texts and data without duplicates. The columns refer to them by index.
+/// Texts and data that occur on the page, each stored once. The columns refer to them by index.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Names {
     texts: Vec<String>,
@@ -52,13 +52,14 @@ impl Names {
 pub(super) struct Records {
     #[serde(skip)]
     subjects: Vec<(u64, Subject)>,
-    /// Index of the step to which each record belongs; -1 if there is none.
+    /// For each record, the index of its step; -1 if it belongs to none.
     step: Vec<i64>,
-    /// Index of the text with the name of the record's kind in the trace.
+    /// For each record, the index of the text that contains the name of its kind.
     kind: Vec<i64>,
-    /// Index of the text that describes the record.
+    /// For each record, the index of the text that describes it.
     description: Vec<i64>,
-    /// Index of the record's data; -1 if there is none. For a message, the data is its content.
+    /// For each record, the index of its data; -1 if it has none. For a message, the data is its
+    /// content.
     data: Vec<i64>,
 }
 
@@ -111,19 +112,19 @@ impl Records {
 /// Steps of the diagram in trace order, one array per field.
 #[derive(Serialize)]
 pub(super) struct Steps {
-    /// Time since the previous step, in ticks.
+    /// For each step, the time since the previous step of the diagram, in ticks.
     time: Vec<i64>,
     at: Vec<i64>,
-    /// Number of the first record of each step.
+    /// For each step, the number of its first record.
     record: Vec<u64>,
-    /// Cause of each step, as the index of its [`Mark`] variant.
+    /// For each step, its cause as the index of a [`Mark`] variant.
     mark: Vec<u8>,
-    /// Index of the text of the mark.
+    /// For each step, the index of the text of its cause.
     description: Vec<i64>,
-    /// Index of the message that arrived, was lost or was duplicated in the step; -1 if there is
-    /// none.
+    /// For each step, the index of the message that arrived, was lost or was duplicated in it; -1
+    /// if there is none.
     about: Vec<i64>,
-    /// Lamport clock at each step, if requested.
+    /// For each step, the value of its Lamport clock. Empty if clocks were not requested.
     clock: Vec<u64>,
 }
 
@@ -179,53 +180,54 @@ fn mark_text(mark: &Mark, names: &mut Names) -> i64 {
 
 const fn about(mark: &Mark) -> Option<usize> {
     match mark {
-        Mark::Loses(crossing) | Mark::Duplicates(crossing) => Some(*crossing),
+        Mark::Loses(arrow) | Mark::Duplicates(arrow) => Some(*arrow),
         _ => None,
     }
 }
 
 /// Messages of the diagram, one array per field.
 #[derive(Serialize)]
-pub(super) struct Crossings {
+pub(super) struct MessageArrows {
     from: Vec<usize>,
     to: Vec<usize>,
-    /// Index of the text with the name of each message.
+    /// For each message, the index of the text that contains its name.
     message: Vec<i64>,
     layer: Vec<i64>,
     sent: Vec<i64>,
     ended: Vec<i64>,
-    /// Index of the [`MessageOutcome`](super::super::MessageOutcome) variant of each message.
+    /// For each message, the index of its [`MessageOutcome`](super::super::MessageOutcome) variant.
     fate: Vec<u8>,
-    /// For each message, 1 if it carries a token.
+    /// For each message: 1 if it carries a token, otherwise 0.
     token: Vec<u8>,
 }
 
-impl Crossings {
+impl MessageArrows {
     pub(super) fn of(layout: &Layout, names: &mut Names) -> Self {
-        let each = layout.crossings.iter();
-        let layer = |crossing: &super::super::Crossing| format!("{:?}", crossing.layer);
-        Crossings {
-            from: each.clone().map(|crossing| crossing.from.index()).collect(),
-            to: each.clone().map(|crossing| crossing.to.index()).collect(),
-            message: each.clone().map(|crossing| names.text(&crossing.message)).collect(),
-            layer: each.clone().map(|crossing| names.text(&layer(crossing))).collect(),
-            sent: each.clone().map(|crossing| place(crossing.sent)).collect(),
-            ended: each.clone().map(|crossing| place(crossing.ended)).collect(),
-            fate: each.clone().map(|crossing| crossing.fate as u8).collect(),
-            token: each.map(|crossing| u8::from(crossing.token)).collect(),
+        let each = layout.arrows.iter();
+        let layer = |arrow: &super::super::MessageArrow| format!("{:?}", arrow.layer);
+        MessageArrows {
+            from: each.clone().map(|arrow| arrow.from.index()).collect(),
+            to: each.clone().map(|arrow| arrow.to.index()).collect(),
+            message: each.clone().map(|arrow| names.text(&arrow.message)).collect(),
+            layer: each.clone().map(|arrow| names.text(&layer(arrow))).collect(),
+            sent: each.clone().map(|arrow| place(arrow.sent)).collect(),
+            ended: each.clone().map(|arrow| place(arrow.ended)).collect(),
+            fate: each.clone().map(|arrow| arrow.outcome as u8).collect(),
+            token: each.map(|arrow| u8::from(arrow.carries_token)).collect(),
         }
     }
 }
 
-/// Intervals in which conditions held, one array per field.
+/// Intervals in which a condition held at a process, one array per field.
 #[derive(Serialize)]
 pub(super) struct Spans {
     at: Vec<usize>,
-    /// Index of the [`Condition`] variant of each interval.
+    /// For each interval, the index of its [`Condition`] variant.
     condition: Vec<u8>,
     from: Vec<i64>,
     until: Vec<i64>,
-    /// Number of the term in which the process leads; 0 for other conditions.
+    /// For each interval, the number of the term in which the process leads; 0 for other
+    /// conditions.
     term: Vec<u64>,
 }
 
@@ -251,7 +253,7 @@ impl Spans {
     }
 }
 
-/// Intervals of partitions, one array per field.
+/// Intervals in which the network was partitioned, one array per field.
 #[derive(Serialize)]
 pub(super) struct Regions {
     from: Vec<i64>,
@@ -271,7 +273,7 @@ impl Regions {
     }
 }
 
-/// Violations, one array per field.
+/// Violations in the window, one array per field.
 #[derive(Serialize)]
 pub(super) struct ViolationMarks {
     step: Vec<usize>,
@@ -292,8 +294,8 @@ impl ViolationMarks {
     }
 }
 
-/// Returns the step of each violation, -1 if it lies outside the window. The times of violations
-/// count from `first`, the time of the first record in ticks.
+/// Returns, for each violation, the index of its step; -1 if it lies outside the window. The times
+/// of violations count from `first`, the time of the first record in ticks.
 pub(super) fn violated(layout: &Layout, verification: &Verification, first: u64) -> Vec<i64> {
     let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
     steps.map(place).collect()

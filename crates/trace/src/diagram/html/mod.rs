@@ -14,11 +14,11 @@ use std::path::Path;
 use serde::Serialize;
 use tenure_core::Card;
 
-use self::columns::{Crossings, Names, Records, Regions, Spans, Steps, ViolationMarks};
+use self::columns::{MessageArrows, Names, Records, Regions, Spans, Steps, ViolationMarks};
 use self::logs::LogChanges;
-use self::safe::{Safe, escaped};
-use super::view::{Clock, Scale, View, Window};
-use super::{Reading, fits};
+use self::safe::{ScriptSafe, escaped};
+use super::options::{Clock, DiagramOptions, Scale, Window};
+use super::{LayoutBuilder, check_group_size};
 use crate::fold::logs::Logs;
 use crate::format::{ClockUnit, Header, Reader, Record, Trace};
 use crate::merge::{MergeError, merge};
@@ -36,7 +36,7 @@ const SCRIPTS: [&str; 10] = [
     include_str!("viewer/trace.js"),
     include_str!("viewer/intervals.js"),
     include_str!("viewer/state.js"),
-    include_str!("viewer/picture.js"),
+    include_str!("viewer/canvas.js"),
     include_str!("viewer/marks.js"),
     include_str!("viewer/overview.js"),
     include_str!("viewer/logs.js"),
@@ -47,7 +47,7 @@ const SCRIPTS: [&str; 10] = [
 /// Maximum number of records on a page whose window has no end.
 const DEFAULT_MAX_RECORDS: u64 = 100_000;
 
-/// Builds an interactive page from the records in a window.
+/// Builds an interactive page from the records of a run.
 ///
 /// The verification and the counters include the whole run. The page stores only the records in the
 /// window.
@@ -55,7 +55,7 @@ const DEFAULT_MAX_RECORDS: u64 = 100_000;
 pub struct Page {
     header: Header,
     window: Window,
-    reading: Reading,
+    builder: LayoutBuilder,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: Option<u64>,
     /// Time that the page displays as 0, in ticks. `None` before the first record.
@@ -80,14 +80,14 @@ struct PageData<'a> {
     records: u64,
     shown: Option<(u64, u64)>,
     is_cut_off: bool,
-    /// Initial scale of the axis: `time` or `rank`.
+    /// Initial scale of the time axis: `time` or `rank`.
     scale: &'static str,
     card: Option<&'a Card>,
     verification: &'a Verification,
-    /// Index of the step of each violation; -1 if the step lies outside the window.
+    /// For each violation, the index of its step; -1 if the step lies outside the window.
     violated: Vec<i64>,
     steps: Steps,
-    crossings: Crossings,
+    crossings: MessageArrows,
     spans: Spans,
     regions: Regions,
     violation_marks: ViolationMarks,
@@ -103,7 +103,7 @@ impl Page {
         let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
         let most = window.most.or((!ends).then_some(DEFAULT_MAX_RECORDS));
         let window = Window { most, ..window };
-        let view = View {
+        let options = DiagramOptions {
             scale: Scale::Time,
             clock: Clock::Lamport,
             window: window.clone(),
@@ -112,7 +112,7 @@ impl Page {
         Page {
             header: header.clone(),
             window,
-            reading: Reading::new(header, view),
+            builder: LayoutBuilder::new(header, options),
             first: None,
             start: (header.clock == ClockUnit::Tick).then_some(0),
             number: 0,
@@ -135,13 +135,13 @@ impl Page {
     pub fn of_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
         let [path] = paths else {
             let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
-            fits(&merged.header)?;
+            check_group_size(&merged.header)?;
             let mut page = Page::new(&merged.header, window);
             merged.records.iter().for_each(|record| page.read(record));
             return Ok(page);
         };
         let mut reader = Reader::open(path)?;
-        fits(reader.header())?;
+        check_group_size(reader.header())?;
         let mut page = Page::new(reader.header(), window);
         for record in reader.by_ref() {
             page.read(&record?);
@@ -149,7 +149,7 @@ impl Page {
         Ok(page)
     }
 
-    /// Sets the initial scale, which users can change on the page.
+    /// Sets the scale that the page has when it opens. Users can change it.
     #[must_use]
     pub fn scaled_by(mut self, scale: Scale) -> Self {
         self.scale = scale;
@@ -161,7 +161,7 @@ impl Page {
         &self.header
     }
 
-    /// Returns the number of records read.
+    /// Returns the number of records that the builder has read so far.
     pub fn records(&self) -> u64 {
         self.number
     }
@@ -173,7 +173,7 @@ impl Page {
 
     /// Adds the next record.
     pub fn read(&mut self, record: &Record) {
-        self.reading.read(record);
+        self.builder.read(record);
         self.number += 1;
         let start = *self.start.get_or_insert(record.time);
         let time = record.time.saturating_sub(start);
@@ -197,17 +197,17 @@ impl Page {
         }
     }
 
-    /// Writes the page. If `card` is given, the page shows the message costs that it promises
-    /// beside the measured ones.
+    /// Writes the page. If `card` is given, the page shows the message costs that this card
+    /// promises beside the measured ones.
     ///
     /// # Errors
     ///
     /// Returns the error of a failed write. The output may then contain a part of the page.
     pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
-        let (layout, verification) = self.reading.verified();
+        let (layout, verification) = self.builder.verified();
         self.records.place(&layout);
         let steps = Steps::of(&layout, &mut self.names);
-        let crossings = Crossings::of(&layout, &mut self.names);
+        let arrows = MessageArrows::of(&layout, &mut self.names);
         let data = PageData {
             header: &self.header,
             caption: layout.caption(),
@@ -220,7 +220,7 @@ impl Page {
             verification: &verification,
             violated: columns::violated(&layout, &verification, self.first.unwrap_or(0)),
             steps,
-            crossings,
+            crossings: arrows,
             spans: Spans::of(&layout),
             regions: Regions::of(&layout),
             violation_marks: ViolationMarks::of(&layout),
@@ -241,7 +241,7 @@ fn fill(data: &PageData<'_>, to: &mut impl Write) -> io::Result<()> {
         match name {
             "title" => to.write_all(escaped(&data.caption).as_bytes())?,
             "style" => to.write_all(STYLE.as_bytes())?,
-            "trace" => serde_json::to_writer(Safe(&mut *to), data)?,
+            "trace" => serde_json::to_writer(ScriptSafe(&mut *to), data)?,
             "scripts" => SCRIPTS.iter().try_for_each(|script| to.write_all(script.as_bytes()))?,
             _ => {}
         }

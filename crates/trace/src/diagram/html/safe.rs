@@ -8,9 +8,9 @@ use crate::plain::is_plain;
 /// script or begin a comment, and invisible characters.
 ///
 /// In JSON, all of these occur in strings only, where an escape has the same meaning.
-pub(super) struct Safe<W>(pub(super) W);
+pub(super) struct ScriptSafe<W>(pub(super) W);
 
-impl<W: Write> Write for Safe<W> {
+impl<W: Write> Write for ScriptSafe<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes)?;
         Ok(bytes.len())
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn strings_cannot_end_the_script_and_round_trip() {
         let mut written = Vec::new();
-        serde_json::to_writer(Safe(&mut written), HOSTILE).unwrap();
+        serde_json::to_writer(ScriptSafe(&mut written), HOSTILE).unwrap();
         let text = String::from_utf8(written).unwrap();
         assert!(!text.contains(['<', '>', '&']), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), HOSTILE);
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn invisible_characters_are_escaped() {
         let mut written = Vec::new();
-        serde_json::to_writer(Safe(&mut written), "a\u{202e}b\u{2028}\u{9b}").unwrap();
+        serde_json::to_writer(ScriptSafe(&mut written), "a\u{202e}b\u{2028}\u{9b}").unwrap();
         let read: String = serde_json::from_slice(&written).unwrap();
         assert_eq!(read, "a\\u{202e}b\\u{2028}\\u{9b}");
     }

@@ -6,7 +6,8 @@ use super::PALETTE;
 use super::safe::escaped;
 use crate::trace_diff::{DiffEvent, Run, TraceDiff};
 
-/// Number of common events shown before and after a difference. Further ones are folded.
+/// Number of common events that the page shows before and after a difference. It folds further
+/// common events.
 const CONTEXT_EVENTS: usize = 3;
 
 const STYLE: &str = "\
@@ -31,7 +32,7 @@ font-weight:bold;
 
 impl TraceDiff {
     /// Renders the comparison as an HTML page that marks the first difference. `first` and `second`
-    /// are the names of the runs.
+    /// are the names of the two runs on the page.
     pub fn to_html(&self, [first, second]: [&str; 2]) -> String {
         let mut rows = String::new();
         let mut place = 0;
@@ -68,7 +69,7 @@ impl TraceDiff {
         self.same_until < self.events.len()
     }
 
-    /// Describes in a sentence how many events the runs have in common.
+    /// Returns a sentence that states how many events the runs have in common.
     pub fn summary(&self) -> String {
         let TraceDiff { same_until, both, .. } = self;
         if !self.differs() {

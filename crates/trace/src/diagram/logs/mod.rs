@@ -1,5 +1,5 @@
 //! Pictures of logs, in the style of papers. Each process has a row of boxes, one per entry, with
-//! the term of the entry. A mark follows the commit index.
+//! the term of the entry. A mark follows the entry at the commit index.
 
 mod svg;
 mod text;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tenure_core::ProcessId;
 
-use super::{fits, layout::unit_of};
+use super::{check_group_size, layout::unit_of};
 use crate::fold::logs::{LogState, Logs};
 use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, Merged, merge_files};
@@ -21,9 +21,9 @@ pub enum Moment {
     /// End of the trace.
     End,
     /// The moment after all records up to this time, in ticks since the beginning of the trace.
-    At(u64),
+    AtTime(u64),
     /// The moment after the record with this number, from 1.
-    Behind(u64),
+    AfterRecord(u64),
 }
 
 impl Moment {
@@ -31,16 +31,16 @@ impl Moment {
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
             Moment::End => false,
-            Moment::At(at) => time > at,
-            Moment::Behind(record) => number > record,
+            Moment::AtTime(at) => time > at,
+            Moment::AfterRecord(record) => number > record,
         }
     }
 
     fn caption(self, header: &Header) -> String {
         match self {
             Moment::End => "in the end".to_owned(),
-            Moment::At(at) => format!("at {} {}", units(at), unit_of(header)),
-            Moment::Behind(record) => format!("behind event {record}"),
+            Moment::AtTime(at) => format!("at {} {}", units(at), unit_of(header)),
+            Moment::AfterRecord(record) => format!("behind event {record}"),
         }
     }
 }
@@ -60,7 +60,8 @@ struct Panel {
 }
 
 impl LogPicture {
-    /// Collects the logs of a run at these moments, which are in the order of the run.
+    /// Collects the logs of a run at these moments. If there is no moment, collects the logs at the
+    /// end. The moments must be in the order of the run.
     pub fn of<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
@@ -79,11 +80,11 @@ impl LogPicture {
     pub fn of_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
         let [path] = paths else {
             let Merged { header, records, .. } = merge_files(paths)?;
-            fits(&header)?;
+            check_group_size(&header)?;
             return Ok(LogPicture::of(&header, &records, moments));
         };
         let mut reader = Reader::open(path)?.skipping_contents();
-        fits(reader.header())?;
+        check_group_size(reader.header())?;
         let mut taking = PanelCollector::new(reader.header(), moments);
         for record in reader.by_ref() {
             taking.read(&record?);
@@ -106,7 +107,7 @@ impl LogPicture {
         self.panels.iter().map(|panel| &panel.logs)
     }
 
-    /// Returns true if no log has an entry at any of the moments.
+    /// Returns true if all logs are empty at all moments.
     pub fn is_empty(&self) -> bool {
         self.panels.iter().all(|panel| panel.logs.is_empty())
     }
@@ -115,19 +116,19 @@ impl LogPicture {
         (0..self.header.n).map(ProcessId)
     }
 
-    /// Returns the highest index of an entry at any of the moments.
+    /// Returns the highest index of an entry in any log at any of the moments.
     fn last_index(&self) -> u64 {
-        self.panels.iter().map(|panel| panel.logs.last()).max().unwrap_or(0)
+        self.panels.iter().map(|panel| panel.logs.last_index()).max().unwrap_or(0)
     }
 
-    /// Returns the first and the last index to draw if there is room for `most` entries. The last
-    /// entries are drawn.
+    /// Returns the first and the last index to draw if there is room for `most` entries. The
+    /// picture contains the last entries of the logs.
     fn shown(&self, most: u64) -> (u64, u64) {
         let last = self.last_index();
         (last.saturating_sub(most.max(1)) + 1, last)
     }
 
-    /// Returns all logs at all moments.
+    /// Returns each log at each moment, with its process.
     fn all(&self) -> impl Iterator<Item = (ProcessId, &LogState)> {
         self.panels
             .iter()
@@ -138,7 +139,7 @@ impl LogPicture {
 /// Collects the logs at the requested moments while records are read.
 struct PanelCollector {
     picture: LogPicture,
-    /// Moments that have not been reached, the next one last.
+    /// Moments that have not been reached. The next moment is the last element.
     pending: Vec<Moment>,
     logs: Logs,
     start: Option<u64>,
@@ -149,9 +150,8 @@ impl PanelCollector {
     fn new(header: &Header, moments: &[Moment]) -> Self {
         let mut pending = if moments.is_empty() { vec![Moment::End] } else { moments.to_vec() };
         pending.sort_by(|one, other| match (one, other) {
-            (Moment::At(one), Moment::At(other)) | (Moment::Behind(one), Moment::Behind(other)) => {
-                other.cmp(one)
-            }
+            (Moment::AtTime(one), Moment::AtTime(other))
+            | (Moment::AfterRecord(one), Moment::AfterRecord(other)) => other.cmp(one),
             _ => Ordering::Equal,
         });
         let picture = LogPicture { header: header.clone(), panels: Vec::new() };

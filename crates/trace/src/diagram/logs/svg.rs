@@ -13,7 +13,7 @@ use crate::diagram::svg::{shape, text};
 use crate::fold::logs::LogState;
 use crate::plain::plain;
 
-/// Width of an entry's box, in pixels, as all lengths here.
+/// Width of an entry's box. All lengths in this file are in pixels.
 const BOX_WIDTH: i64 = 36;
 /// Distance between the rows of two processes.
 const ROW_HEIGHT: i64 = 46;
@@ -31,13 +31,14 @@ const PANEL_GAP: i64 = 34;
 const MAX_WIDTH: i64 = 960;
 /// Outer margin.
 const MARGIN: i64 = 14;
-/// Maximum number of letters of the content below the term in a box.
+/// Maximum number of letters that a box shows of the content of an entry, below the term.
 const MAX_LETTERS: usize = 4;
-/// Maximum number of digits of a term in normal size.
+/// Maximum number of digits of a term that a box shows in letters of normal size.
 const FULL_SIZE_DIGITS: usize = 3;
 /// Maximum number of digits of a term in a box. A longer term shows its last digits.
 const MAX_DIGITS: usize = 4;
-/// Number of colors, which repeat for later terms. The box also contains the number of the term.
+/// Number of colors of terms. Later terms repeat the colors. A box also contains the number of the
+/// term.
 const COLOR_COUNT: u64 = 6;
 
 const STYLE: &str = "\
@@ -103,8 +104,8 @@ impl LogPicture {
             let _ = write!(summary, " {}:", panel.caption);
             for at in self.processes() {
                 let Some(kept) = panel.logs.of(at) else { continue };
-                let leads = if kept.leads.is_some() { " leads and" } else { "" };
-                let snapshot = match kept.snapshot {
+                let leads = if kept.leading_term.is_some() { " leads and" } else { "" };
+                let snapshot = match kept.snapshot_index {
                     0 => String::new(),
                     index => format!(" a snapshot up to {index} and"),
                 };
@@ -114,7 +115,7 @@ impl LogPicture {
                 let _ = write!(
                     summary,
                     " {at}{leads} has{snapshot} {terms}, committed {};",
-                    kept.committed
+                    kept.commit_index
                 );
             }
         }
@@ -126,7 +127,7 @@ struct Drawing<'p> {
     picture: &'p LogPicture,
     first: u64,
     last: u64,
-    /// Left edge of the logs of the current moment.
+    /// Left edge of the logs of the moment that is being drawn, in pixels.
     left: i64,
     top: i64,
     drawn: String,
@@ -173,7 +174,7 @@ impl Drawing<'_> {
         let left = self.left;
         self.text(left, middle + 5, "start", "name", &at.to_string());
         let Some(kept) = kept else { return };
-        if kept.leads.is_some() {
+        if kept.leading_term.is_some() {
             let crown = Point { x: left + NAMES_WIDTH - 22, y: middle };
             shape(&mut self.drawn, crown, CROWN, "crown");
         } else if kept.is_down {
@@ -182,33 +183,33 @@ impl Drawing<'_> {
     }
 
     fn row(&mut self, kept: &LogState, top: i64) {
-        if kept.last() > 0 && self.first > 1 {
+        if kept.last_index() > 0 && self.first > 1 {
             self.text(self.left + NAMES_WIDTH + 4, top + BOX_HEIGHT / 2 + 4, "start", "small", "…");
         }
-        if kept.last() > 0 && kept.last() < self.first {
-            let label = format!("ends at {}", kept.last());
+        if kept.last_index() > 0 && kept.last_index() < self.first {
+            let label = format!("ends at {}", kept.last_index());
             let x = self.left + NAMES_WIDTH + ELLIPSIS_WIDTH;
             self.text(x, top + BOX_HEIGHT / 2 + 4, "start", "small", &label);
         }
-        if kept.snapshot >= self.first {
-            self.snapshot(kept.snapshot, top);
+        if kept.snapshot_index >= self.first {
+            self.snapshot(kept.snapshot_index, top);
         }
-        for index in self.first..=kept.last() {
+        for index in self.first..=kept.last_index() {
             let Some(entry) = kept.entry(index) else { continue };
-            self.entry(entry, index <= kept.committed, self.left_of(index), top);
+            self.entry(entry, index <= kept.commit_index, self.left_of(index), top);
         }
-        if kept.committed >= self.first {
-            let right = self.left_of(kept.committed.min(self.last)) + BOX_WIDTH - 1;
+        if kept.commit_index >= self.first {
+            let right = self.left_of(kept.commit_index.min(self.last)) + BOX_WIDTH - 1;
             self.mark(right, top - 4, top + BOX_HEIGHT + 4);
         }
     }
 
-    /// Draws the mark of a commit index.
+    /// Draws the mark after the entry at the commit index.
     fn mark(&mut self, x: i64, top: i64, bottom: i64) {
         let _ = writeln!(self.drawn, "<path class=\"mark\" d=\"M{x} {top}V{bottom}\"/>");
     }
 
-    /// Draws the box that represents a snapshot: all entries up to an index.
+    /// Draws the box that represents a snapshot, which covers all entries up to `index`.
     fn snapshot(&mut self, index: u64, top: i64) {
         let (left, right) = (self.left_of(self.first), self.left_of(index) + BOX_WIDTH);
         let _ = writeln!(
@@ -247,8 +248,8 @@ impl Drawing<'_> {
     /// Draws the legend and returns its width.
     fn legend(&mut self, y: i64) -> i64 {
         let mut x = 0;
-        let committed = self.picture.all().any(|(_, kept)| kept.committed >= self.first);
-        let leads = self.picture.all().any(|(_, kept)| kept.leads.is_some());
+        let committed = self.picture.all().any(|(_, kept)| kept.commit_index >= self.first);
+        let leads = self.picture.all().any(|(_, kept)| kept.leading_term.is_some());
         if committed {
             self.mark(x + 3, y - 11, y + 3);
             x = self.sign(x + 12, y, "committed, as far as each knows");
@@ -289,7 +290,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Shortens a number to its last `most` digits, with a sign for the omitted ones.
+/// Shortens a number to its last `most` digits, after a sign for the omitted digits.
 fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     match number.len().checked_sub(most) {
         None | Some(0) => number.into(),
@@ -297,7 +298,7 @@ fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Formats the content of an entry in few letters.
+/// Formats the content of an entry in at most [`MAX_LETTERS`] letters.
 fn label(entry: &Entry) -> String {
     let label = match &entry.content {
         Content::Nothing => return String::new(),

@@ -16,7 +16,7 @@ const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
 impl LogPicture {
     /// Renders the logs in lines of at most `columns` letters. Of long logs, it shows the last
-    /// entries. If `colours`, escape sequences make the lines longer.
+    /// entries. If `colours`, terms have colors, and escape sequences make the lines longer.
     pub fn to_text(&self, columns: usize, colours: bool) -> String {
         let drawing = Drawing::new(self, columns, colours);
         let mut text = String::new();
@@ -38,7 +38,7 @@ struct Drawing<'p> {
     colours: bool,
     /// Width of the process names with their marks, in letters.
     names: usize,
-    /// Width of the text in the box of an entry, in letters.
+    /// Width of the text in the box of each entry, in letters.
     wide: usize,
     first: u64,
     last: u64,
@@ -65,7 +65,7 @@ impl<'p> Drawing<'p> {
             let kept = panel.logs.of(at);
             let description = match kept {
                 Some(LogState { is_down: true, .. }) => "down",
-                Some(LogState { leads: Some(_), .. }) => "leads",
+                Some(LogState { leading_term: Some(_), .. }) => "leads",
                 _ => "",
             };
             let name = format!("{at} {description}");
@@ -83,21 +83,22 @@ impl<'p> Drawing<'p> {
     }
 
     fn row(&self, kept: &LogState) -> String {
-        if kept.last() == 0 {
+        if kept.last_index() == 0 {
             return String::new();
         }
-        if kept.last() < self.first {
-            return format!("{ELLIPSIS}ends at {}", kept.last());
+        if kept.last_index() < self.first {
+            return format!("{ELLIPSIS}ends at {}", kept.last_index());
         }
-        let edge =
-            |behind: u64| if behind > 0 && behind == kept.committed { COMMIT_MARK } else { BORDER };
+        let edge = |behind: u64| {
+            if behind > 0 && behind == kept.commit_index { COMMIT_MARK } else { BORDER }
+        };
         let mut row = self.more().to_owned();
         row.push(edge(self.first - 1));
-        for index in self.first..=kept.snapshot {
+        for index in self.first..=kept.snapshot_index {
             row.extend([SNAPSHOT].repeat(self.wide + 2));
-            row.push(if index == kept.snapshot { edge(index) } else { SNAPSHOT });
+            row.push(if index == kept.snapshot_index { edge(index) } else { SNAPSHOT });
         }
-        for index in self.first.max(kept.snapshot + 1)..=kept.last() {
+        for index in self.first.max(kept.snapshot_index + 1)..=kept.last_index() {
             let Some(entry) = kept.entry(index) else { continue };
             let inside = format!("{:^width$}", entry.term, width = self.wide + 2);
             if self.colours {
@@ -114,11 +115,11 @@ impl<'p> Drawing<'p> {
     /// Returns the legend below the logs.
     fn foot(&self) -> String {
         let mut foot = String::new();
-        let committed: Vec<u64> = self.picture.all().map(|(_, kept)| kept.committed).collect();
+        let committed: Vec<u64> = self.picture.all().map(|(_, kept)| kept.commit_index).collect();
         if committed.iter().any(|index| *index + 1 >= self.first && *index > 0) {
             foot += &format!("{COMMIT_MARK} committed up to here, as far as each process knows\n");
         }
-        if self.picture.all().any(|(_, kept)| kept.snapshot >= self.first) {
+        if self.picture.all().any(|(_, kept)| kept.snapshot_index >= self.first) {
             foot += &format!("{SNAPSHOT} in a snapshot\n");
         }
         if self.first > 1 {

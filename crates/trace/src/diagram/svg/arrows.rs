@@ -8,10 +8,10 @@ use super::geometry::{Area, Line, Point};
 use super::kinds::arrow_style;
 use super::style::{CROSS, escaped, width};
 use super::{Drawing, LINE_HEIGHT, path, shape};
-use crate::diagram::layout::{Crossing, MessageOutcome};
-use crate::diagram::view::Direction;
+use crate::diagram::layout::{MessageArrow, MessageOutcome};
+use crate::diagram::options::Direction;
 
-/// Radius of the dot of a step with a margin, in pixels.
+/// Radius of the dot of a step plus the space around it, in pixels.
 const DOT_RADIUS: i64 = 7;
 /// Minimum distance of a message's line from the dot of another step, in pixels. A line that would
 /// be closer is bent.
@@ -26,32 +26,31 @@ impl Drawing<'_> {
             }
         }
         let layout = self.layout;
-        let lines: Vec<Option<Line>> =
-            layout.crossings.iter().map(|crossing| self.line(crossing)).collect();
+        let lines: Vec<Option<Line>> = layout.arrows.iter().map(|arrow| self.line(arrow)).collect();
         let mut numbers = Vec::new();
         for line in &lines {
             numbers.push(line.map(|line| self.places.take_line(line)));
         }
-        for (crossing, line) in layout.crossings.iter().zip(&lines) {
+        for (arrow, line) in layout.arrows.iter().zip(&lines) {
             if let Some(line) = line {
-                self.arrow(crossing, line);
+                self.arrow(arrow, line);
             }
         }
         self.step_labels();
-        for ((crossing, line), own) in layout.crossings.iter().zip(&lines).zip(numbers) {
+        for ((arrow, line), own) in layout.arrows.iter().zip(&lines).zip(numbers) {
             if let Some(line) = line {
-                self.label(crossing, line, own);
+                self.label(arrow, line, own);
             }
         }
     }
 
     /// Returns the line of a message.
-    fn line(&self, crossing: &Crossing) -> Option<Line> {
-        let sent = crossing.sent.map(|step| self.step_along(step));
-        let ended = crossing.ended.map(|step| self.step_along(step));
+    fn line(&self, arrow: &MessageArrow) -> Option<Line> {
+        let sent = arrow.sent.map(|step| self.step_along(step));
+        let ended = arrow.ended.map(|step| self.step_along(step));
         let at = |along: i64, process| self.point(along, process, 0);
-        let Crossing { from, to, fate, .. } = crossing;
-        let line = match (sent, ended, fate) {
+        let MessageArrow { from, to, outcome, .. } = arrow;
+        let line = match (sent, ended, outcome) {
             (Some(sent), Some(ended), MessageOutcome::Arrives) => {
                 self.bent(Line::straight(at(sent, *from), at(ended, *to)), (*from, *to))
             }
@@ -67,16 +66,16 @@ impl Drawing<'_> {
             (Some(sent), ended, _) => {
                 let ended = ended.filter(|ended| *ended > sent).unwrap_or(sent + self.step);
                 let (start, far) = (at(sent, *from), at(ended, *to));
-                let part = if *fate == MessageOutcome::Lost { 70 } else { 45 };
+                let part = if *outcome == MessageOutcome::Lost { 70 } else { 45 };
                 Line::straight(start, start.towards(far, part))
             }
             _ => return None,
         };
-        if crossing.from == crossing.to {
+        if arrow.from == arrow.to {
             return Some(self.bow(line));
         }
         let start = if sent.is_some() { line.from.nearer(line.to, DOT_RADIUS) } else { line.from };
-        let arrives = *fate == MessageOutcome::Arrives;
+        let arrives = *outcome == MessageOutcome::Arrives;
         let end = if arrives {
             line.to.nearer(line.past.unwrap_or(line.from), DOT_RADIUS)
         } else {
@@ -95,7 +94,7 @@ impl Drawing<'_> {
         Line { past: Some(past), ..line }
     }
 
-    /// Bends the line if it would pass through the dot of another step.
+    /// Returns the line, bent if it would otherwise pass through the dot of another step.
     fn bent(&self, line: Line, (from, to): (ProcessId, ProcessId)) -> Line {
         let between = |at: ProcessId| at > from.min(to) && at < from.max(to);
         let hits = |line: &Line| {
@@ -122,24 +121,24 @@ impl Drawing<'_> {
         bends.into_iter().find(|bent| !hits(bent)).unwrap_or(line)
     }
 
-    fn arrow(&mut self, crossing: &Crossing, line: &Line) {
-        let Crossing { from, to, .. } = crossing;
-        let (class, head) = match crossing.fate {
+    fn arrow(&mut self, arrow: &MessageArrow, line: &Line) {
+        let MessageArrow { from, to, .. } = arrow;
+        let (class, head) = match arrow.outcome {
             MessageOutcome::Lost => ("lost".to_owned(), String::new()),
             MessageOutcome::UnderWay => {
                 ("open".to_owned(), " marker-end=\"url(#head)\"".to_owned())
             }
-            MessageOutcome::Arrives => arrow_style(crossing),
+            MessageOutcome::Arrives => arrow_style(arrow),
         };
-        let description = escaped(&format!("{} from {from} to {to}", crossing.label()));
-        let fate = match crossing.fate {
+        let description = escaped(&format!("{} from {from} to {to}", arrow.label()));
+        let outcome = match arrow.outcome {
             MessageOutcome::Arrives => "",
             MessageOutcome::Lost => ", lost",
             MessageOutcome::UnderWay => ", under way",
         };
-        let _ = writeln!(self.lines, "<g><title>{description}{fate}</title>");
+        let _ = writeln!(self.lines, "<g><title>{description}{outcome}</title>");
         path(&mut self.lines, line, &class, &head);
-        if crossing.fate == MessageOutcome::Lost {
+        if arrow.outcome == MessageOutcome::Lost {
             shape(&mut self.lines, line.to, CROSS, "cross");
             self.places.take(Area::around(line.to, 12, 12));
         }
@@ -148,11 +147,11 @@ impl Drawing<'_> {
 
     /// Draws the label of a message. It is on the message's line, and between the lifelines of
     /// processes.
-    fn label(&mut self, crossing: &Crossing, line: &Line, own: Option<usize>) {
-        let description = crossing.label();
+    fn label(&mut self, arrow: &MessageArrow, line: &Line, own: Option<usize>) {
+        let description = arrow.label();
         let wide = width(&description);
         // On the line if possible, otherwise slightly beside it.
-        let spots = self.spots(crossing, line);
+        let spots = self.spots(arrow, line);
         let aside = wide / 2 + 5;
         let beside: [(i64, i64); 13] = [
             (0, 0),
@@ -182,19 +181,16 @@ impl Drawing<'_> {
         self.write_over(center, &description, "halo");
     }
 
-    /// Returns candidate positions for a label along a line, in hundredths. The middle of each gap
-    /// between two lifelines comes first, from the receiver's side.
-    fn spots(&self, crossing: &Crossing, line: &Line) -> Vec<i64> {
+    /// Returns candidate positions for a label, in hundredths of the length of the line. The middle
+    /// of each gap between two lifelines comes first, beginning at the receiver.
+    fn spots(&self, arrow: &MessageArrow, line: &Line) -> Vec<i64> {
         let across = |point: Point| match self.direction {
             Direction::Right => point.y,
             Direction::Down => point.x,
         };
         let gaps = (across(line.to) - across(line.from)).abs() / self.lane + 1;
-        let gaps = if crossing.fate == MessageOutcome::Arrives && crossing.sent.is_some() {
-            gaps
-        } else {
-            1
-        };
+        let gaps =
+            if arrow.outcome == MessageOutcome::Arrives && arrow.sent.is_some() { gaps } else { 1 };
         let parts = [50, 44, 56, 38, 62, 32, 68, 26, 74, 20, 80, 15, 85];
         let mut spots = Vec::new();
         for part in parts {

@@ -8,15 +8,15 @@ use super::geometry::{Area, Line, Point};
 use super::kinds::arrow_style;
 use super::style::{CROSS, CROWN, GEM, width};
 use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
-use crate::diagram::layout::{Condition, Crossing, MessageOutcome};
-use crate::diagram::view::{Direction, Scale};
+use crate::diagram::layout::{Condition, MessageArrow, MessageOutcome};
+use crate::diagram::options::{Direction, Scale};
 
 /// Entry of the legend, with its sign.
 enum Sign<'l> {
-    /// A condition or the fate of a message, by its CSS class.
+    /// A condition or the outcome of a message, by its CSS class.
     Named(&'static str),
     /// A kind of message.
-    Message(&'l Crossing),
+    Message(&'l MessageArrow),
 }
 
 /// Minimum distance of two numbers on the axis, in pixels.
@@ -96,12 +96,13 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the point that is `pixels` beyond the last lifeline, at this position of the axis.
+    /// Returns the point at position `along` of the time axis, `pixels` beyond the last lifeline.
     fn below(&self, along: i64, pixels: i64) -> Point {
         self.point(along, self.last_process(), pixels)
     }
 
-    /// Returns the distance between the last lifeline and the axis, which leaves room for notes.
+    /// Returns the distance between the last lifeline and the numbers of the time axis, which
+    /// leaves room for notes.
     fn beyond(&self) -> i64 {
         let least = self.lane / 2 + 14;
         if self.direction == Direction::Right {
@@ -110,15 +111,15 @@ impl Drawing<'_> {
         least.max(self.lane / 2 + self.room_aside() + 10)
     }
 
-    /// Draws the numbers of the axis, as many as there is room for.
+    /// Draws as many numbers of the time axis as there is room for.
     fn axis(&mut self) {
         let layout = self.layout;
         let mut columns: Vec<(i64, String)> = Vec::new();
         for (place, step) in layout.steps.iter().enumerate() {
-            if step.at.is_none() || !step.is_own() && layout.view.scale == Scale::Causal {
+            if step.at.is_none() || !step.is_own() && layout.options.scale == Scale::Causal {
                 continue;
             }
-            let number = match layout.view.scale {
+            let number = match layout.options.scale {
                 Scale::Time => layout.time(place),
                 Scale::Causal => (step.moment.1 + 1).to_string(),
             };
@@ -126,7 +127,7 @@ impl Drawing<'_> {
         }
         columns.sort();
         columns.dedup_by(|later, earlier| later.1 == earlier.1);
-        let unit = match layout.view.scale {
+        let unit = match layout.options.scale {
             Scale::Time => format!("time in {}, not to scale", layout.unit()),
             Scale::Causal => "longest chain of steps".to_owned(),
         };
@@ -161,9 +162,8 @@ impl Drawing<'_> {
     /// Draws the legend of the signs in the picture.
     fn legend(&mut self) {
         let layout = self.layout;
-        let lost = layout.crossings.iter().any(|crossing| crossing.fate == MessageOutcome::Lost);
-        let open =
-            layout.crossings.iter().any(|crossing| crossing.fate == MessageOutcome::UnderWay);
+        let lost = layout.arrows.iter().any(|arrow| arrow.outcome == MessageOutcome::Lost);
+        let open = layout.arrows.iter().any(|arrow| arrow.outcome == MessageOutcome::UnderWay);
         let down = layout.any(|condition| condition == Condition::Down);
         let learns = layout.steps.iter().any(|step| {
             step.leader.is_some_and(|term| step.at.is_some() && step.at != Some(term.leader))
@@ -253,7 +253,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws the bars on the lifelines: waiting, inside, leading, holding the token.
+    /// Draws the bars on the lifelines. They show when a process waits, is inside, leads, or has
+    /// the token.
     pub(super) fn spans(&mut self) {
         for span in &self.layout.spans {
             let (from, mut until) = self.extent_of(span.from, span.until);

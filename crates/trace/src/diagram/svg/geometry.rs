@@ -8,13 +8,13 @@ pub(in crate::diagram) struct Point {
 }
 
 impl Point {
-    /// Returns the point at this many hundredths of the way to another.
+    /// Returns the point on the way to the point `to`, after this many hundredths of the way.
     pub(super) fn towards(self, to: Point, hundredths: i64) -> Point {
         let part = |from: i64, to: i64| from + (to - from) * hundredths / 100;
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }
     }
 
-    /// Returns the point that is this many pixels closer to another point.
+    /// Returns the point on the way to the point `to`, after this many pixels.
     pub(super) fn nearer(self, to: Point, pixels: i64) -> Point {
         let length = self.distance(to).max(1);
         let part = |from: i64, to: i64| from + (to - from) * pixels / length;
@@ -36,7 +36,7 @@ impl Point {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) from: Point,
-    /// Control point of a curved line.
+    /// Control point of a curved line. `None` for a straight line.
     pub(super) past: Option<Point>,
     pub(super) to: Point,
 }
@@ -60,7 +60,7 @@ impl Line {
         format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
     }
 
-    /// Returns the bounding box.
+    /// Returns the bounding box of the line.
     pub(super) fn extent(&self) -> Area {
         let ends = Area::around(self.from, 0, 0).with(Area::around(self.to, 0, 0));
         self.past.map_or(ends, |past| ends.with(Area::around(past, 0, 0)))

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::Drawing;
-use crate::diagram::layout::Crossing;
+use crate::diagram::layout::MessageArrow;
 
 /// Number of colors, and number of dash patterns. The first kinds have distinct colors. Further
 /// kinds repeat the colors with the next pattern, until all combinations are used.
 const STYLE_COUNT: usize = 6;
 
 /// Returns the CSS class of an arrow's line, and the name of its head.
-pub(super) fn arrow_style(crossing: &Crossing) -> (String, String) {
+pub(super) fn arrow_style(arrow: &MessageArrow) -> (String, String) {
     let head = |name: &str| format!(" marker-end=\"url(#{name})\"");
-    if crossing.token {
+    if arrow.carries_token {
         return ("carries".to_owned(), head("gemhead"));
     }
-    let (colour, turn) = (crossing.kind % STYLE_COUNT, crossing.kind / STYLE_COUNT % STYLE_COUNT);
+    let (colour, turn) = (arrow.kind % STYLE_COUNT, arrow.kind / STYLE_COUNT % STYLE_COUNT);
     let (class, head) = match colour {
         0 => ("arrow".to_owned(), head("head")),
         colour => (format!("arrow kind{colour}"), head(&format!("head{colour}"))),
@@ -25,18 +25,19 @@ pub(super) fn arrow_style(crossing: &Crossing) -> (String, String) {
 }
 
 impl<'l> Drawing<'l> {
-    /// Returns one message of each kind in the picture. Returns none if there is only one kind.
-    pub(super) fn kinds(&self) -> Vec<&'l Crossing> {
+    /// Returns one message of each kind in the picture, for the legend. Returns none if there is
+    /// only one kind.
+    pub(super) fn kinds(&self) -> Vec<&'l MessageArrow> {
         let mut kinds = BTreeMap::new();
-        for crossing in &self.layout.crossings {
-            kinds.entry(crossing.kind).or_insert(crossing);
+        for arrow in &self.layout.arrows {
+            kinds.entry(arrow.kind).or_insert(arrow);
         }
         if kinds.len() > 1 { kinds.into_values().collect() } else { Vec::new() }
     }
 
     /// Returns the definitions of the arrow heads, which have the color of their kind.
     pub(super) fn heads(&self) -> String {
-        let most = self.layout.crossings.iter().map(|crossing| crossing.kind).max();
+        let most = self.layout.arrows.iter().map(|arrow| arrow.kind).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));
         looks
             .map(|arrow_style| {

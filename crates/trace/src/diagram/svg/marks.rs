@@ -6,7 +6,7 @@ use super::geometry::{Area, Point};
 use super::style::{CROSS, CROWN, escaped, width};
 use super::{Drawing, LINE_HEIGHT, shape};
 use crate::diagram::layout::{Mark, Step};
-use crate::diagram::view::Direction;
+use crate::diagram::options::Direction;
 
 /// Width of a crown before the label of a step, in pixels.
 const CROWN_WIDTH: i64 = 22;
@@ -23,7 +23,7 @@ impl Drawing<'_> {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
             let Some(dot) = self.dot(place).filter(|_| step.is_own()) else { continue };
-            let words = escaped(&step.words.join("; "));
+            let words = escaped(&step.descriptions.join("; "));
             let time = escaped(&layout.time(place));
             let _ = writeln!(self.dots, "<g><title>{time}: {words}</title>");
             let Point { x, y } = dot;
@@ -65,7 +65,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the best place beside a dot for a label of width `wide`, which may have a crown.
+    /// Returns the area and the center of a label beside a dot, at the place that hides least. The
+    /// label has the width `wide`, and a crown if `crowned`.
     fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Area, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {
@@ -109,7 +110,7 @@ fn label(step: &Step) -> Label {
         Mark::Duplicates(_) => description.push("×2".to_owned()),
         _ => {}
     }
-    description.extend(step.agrees.iter().cloned());
+    description.extend(step.agreement_events.iter().cloned());
     let crown = step.leader.map(|term| {
         let leads = step.at == Some(term.leader);
         if !leads {

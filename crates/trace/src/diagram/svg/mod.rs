@@ -19,9 +19,9 @@ use self::geometry::{Area, Line, Point};
 use self::place::Places;
 use self::style::{DEFINITIONS, STYLE, escaped, ink, width};
 use super::layout::{Condition, Layout, Mark, Step};
-use super::view::Direction;
+use super::options::Direction;
 
-/// Height of a line of text, in pixels, as all lengths here.
+/// Height of a line of text. All lengths in this file are in pixels.
 const LINE_HEIGHT: i64 = 16;
 /// Distance from the process names to the first step.
 const START_MARGIN: i64 = 44;
@@ -40,7 +40,7 @@ impl Layout {
 struct Drawing<'l> {
     layout: &'l Layout,
     direction: Direction,
-    /// Minimum distance of two steps of one process, in pixels.
+    /// Minimum distance of two steps of one process along the time axis, in pixels.
     step: i64,
     /// Distance of two neighbouring lifelines, in pixels.
     lane: i64,
@@ -98,7 +98,7 @@ impl<'l> Drawing<'l> {
     }
 
     fn new(layout: &'l Layout, direction: Direction) -> Self {
-        let labels = layout.crossings.iter().map(|crossing| width(&crossing.label()));
+        let labels = layout.arrows.iter().map(|arrow| width(&arrow.label()));
         let longest = labels.max().unwrap_or(0);
         let (step, lane) = match direction {
             Direction::Right => ((longest + 40).clamp(56, 170), 92),
@@ -120,7 +120,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the point at position `along` of the axis, `beside` pixels away from a lifeline.
+    /// Returns the point at position `along` of the time axis, at a distance of `beside` pixels
+    /// from the lifeline of a process.
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {
@@ -138,7 +139,7 @@ impl<'l> Drawing<'l> {
         self.along(self.layout.place(step))
     }
 
-    /// Returns the end of the axis, in pixels.
+    /// Returns the position of the end of the time axis, in pixels.
     fn end(&self) -> i64 {
         self.along(self.layout.end()) + END_MARGIN
     }
@@ -152,7 +153,7 @@ impl<'l> Drawing<'l> {
         ProcessId::at(self.layout.size().saturating_sub(1))
     }
 
-    /// Returns a bar along a lifeline, or parallel to it, as SVG.
+    /// Returns a bar along the lifeline of a process as SVG. `thick` is its width in pixels.
     fn bar(&self, (from, to): (i64, i64), at: ProcessId, thick: i64, class: &str) -> String {
         let (start, end) = (self.point(from, at, -thick / 2), self.point(to, at, thick / 2));
         let (width, height) = (end.x - start.x, end.y - start.y);
@@ -207,12 +208,12 @@ impl<'l> Drawing<'l> {
 impl Layout {
     /// Describes the picture in words, for screen readers.
     fn summary(&self) -> String {
-        let (steps, messages) = (self.steps.len(), self.crossings.len());
+        let (steps, messages) = (self.steps.len(), self.arrows.len());
         let mut summary = format!("A space–time diagram of {steps} steps and {messages} messages.");
         for step in &self.steps {
             let tells = step.enters
                 || step.exits
-                || !step.agrees.is_empty()
+                || !step.agreement_events.is_empty()
                 || step.leader.is_some_and(|term| step.at == Some(term.leader))
                 || matches!(step.mark, Mark::Crashes | Mark::Recovers | Mark::Network(_));
             if !tells {

@@ -8,10 +8,10 @@ use super::style::{ink, width};
 use super::violations::broken;
 use super::{Drawing, LINE_HEIGHT, path, text};
 use crate::diagram::layout::Mark;
-use crate::diagram::view::Direction;
+use crate::diagram::options::Direction;
 
-/// Minimum number of letters in a line of a note beside the lifelines. A line is longer if there is
-/// not enough room for more lines.
+/// Minimum width of the text of a note beside the lifelines, in letters. A line may be longer if
+/// there is no room for further lines.
 const MIN_LETTERS: i64 = 30;
 /// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;
@@ -36,7 +36,7 @@ impl<'l> Drawing<'l> {
         lines.map(|line| TEXT_GAP + width(&line)).max().unwrap_or(0)
     }
 
-    /// Returns the position along the axis and the text of each note, in order.
+    /// Returns the notes in order, each as its position along the time axis and its text.
     fn notes_in_order(&self) -> Vec<(i64, &'l str)> {
         let layout = self.layout;
         let mut notes = Vec::new();

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::geometry::{Area, Line};
 
-/// Cost of a place in which a label covers a text or a mark.
+/// Cost of a place for a label that covers a text or a mark.
 const TEXT_COST: usize = 100;
-/// Cost of a place in which a label covers a lifeline or a bar.
+/// Cost of a place for a label that covers a lifeline or a bar.
 const LIFELINE_COST: usize = 12;
-/// Cost of a place in which a label covers the line of a message.
+/// Cost of a place for a label that covers the line of a message.
 const ARROW_COST: usize = 3;
-/// Cost of a place in which a reader might attribute the label to another line.
+/// Cost of a place at a distance from the labelled item, where a reader might attribute the label
+/// to another line.
 const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
@@ -57,10 +58,11 @@ impl Places {
         number
     }
 
-    /// Returns the candidate place with the least cost, the first one of several.
+    /// Returns the candidate place with the least cost. If several have it, returns the first of
+    /// them.
     ///
-    /// Each candidate has its distance in pixels from the labelled item. If another line is closer,
-    /// the place costs more. The label may cover the line `own`.
+    /// Each candidate has its distance in pixels from the labelled item. A line that is closer to
+    /// the label adds to the cost. The line `own` costs nothing.
     pub(super) fn best<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Area, i64, T)>,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::geometry::Area;
 use super::{Canvas, Drawing};
 use crate::diagram::layout::Layout;
-use crate::diagram::view::Direction;
+use crate::diagram::options::Direction;
 
 impl Layout {
     /// Renders consecutive windows of one run as one SVG file, the first on top. Only the first row

@@ -91,7 +91,7 @@ text{fill:#e8eaed}
 }
 ";
 
-/// Patterns and arrow heads.
+/// SVG definitions of patterns and arrow heads.
 pub(super) const DEFINITIONS: &str = "\
 <pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <path class=\"hatch\" d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\"/></pattern>

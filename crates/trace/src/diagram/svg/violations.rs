@@ -1,5 +1,6 @@
-//! Violations: each has a band over its interval, a ring around its step, and a sentence above. The
-//! headline states what the picture shows, and the command that reproduces the run.
+//! Marks of violations. Each violation has a band over its interval, a ring around its step, and a
+//! sentence above the picture. The headline states what the picture shows, and the command that
+//! reproduces the run.
 
 use std::fmt::Write;
 
@@ -8,7 +9,8 @@ use super::style::width;
 use super::{Drawing, LINE_HEIGHT, text};
 use crate::plain;
 
-/// Minimum number of letters in a line of the command. Lines are longer if the picture is wider.
+/// Minimum width of the command in the headline, in letters. Lines are longer if the picture is
+/// wider.
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {

@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 
 use super::rows::{Sign, route, sign};
 use crate::diagram::layout::{Layout, Mark};
-use crate::diagram::view::{Direction, Margin};
+use crate::diagram::options::{Direction, Margin};
 use crate::fold::process_state::Condition;
 
 /// Maximum number of steps in one panel.
@@ -52,9 +52,9 @@ fn description(layout: &Layout, place: usize) -> String {
     let step = &layout.steps[place];
     let about = match (&step.mark, step.received) {
         (Mark::Network(description) | Mark::Note(description), _) => description.clone(),
-        (Mark::Loses(crossing), _) => route(&layout.crossings[*crossing]) + " is lost",
-        (Mark::Duplicates(crossing), _) => route(&layout.crossings[*crossing]) + " is duplicated",
-        (_, Some(crossing)) => route(&layout.crossings[crossing]),
+        (Mark::Loses(arrow), _) => route(&layout.arrows[*arrow]) + " is lost",
+        (Mark::Duplicates(arrow), _) => route(&layout.arrows[*arrow]) + " is duplicated",
+        (_, Some(arrow)) => route(&layout.arrows[arrow]),
         _ => step.at.map_or_else(String::new, |at| at.to_string()),
     };
     match (layout.description(step), step.received) {
@@ -69,7 +69,8 @@ struct Panel<'l> {
     lanes: &'l [ProcessId],
     steps: &'l [usize],
     first: usize,
-    /// Two lines per process, except for the last: its lifeline, and the gap below the lifeline.
+    /// Lines of the picture. Each process has two, except for the last, which has one: its
+    /// lifeline, and the gap below the lifeline.
     lines: Vec<Vec<char>>,
 }
 
@@ -97,8 +98,8 @@ impl<'l> Panel<'l> {
     fn step(&mut self, column: usize, place: usize) {
         let middle = column * STEP_WIDTH + STEP_WIDTH / 2;
         let step = &self.layout.steps[place];
-        let crossing = match (&step.mark, step.received) {
-            (Mark::Loses(crossing) | Mark::Duplicates(crossing), _) => Some(*crossing),
+        let arrow = match (&step.mark, step.received) {
+            (Mark::Loses(arrow) | Mark::Duplicates(arrow), _) => Some(*arrow),
             (_, received) => received,
         };
         let Some(at) = step.at else {
@@ -107,9 +108,9 @@ impl<'l> Panel<'l> {
             }
             return;
         };
-        if let Some(crossing) = crossing {
-            let crossing = &self.layout.crossings[crossing];
-            let (from, to) = (self.line(crossing.from), self.line(crossing.to));
+        if let Some(arrow) = arrow {
+            let arrow = &self.layout.arrows[arrow];
+            let (from, to) = (self.line(arrow.from), self.line(arrow.to));
             let (top, bottom) = (from.min(to), from.max(to));
             for line in top + 1..bottom {
                 let letter = &mut self.lines[line][middle];

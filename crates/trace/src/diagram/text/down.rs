@@ -8,7 +8,7 @@ use tenure_core::ProcessId;
 use super::grid::Grid;
 use super::rows::{Sign, sign};
 use crate::diagram::layout::{Layout, Mark};
-use crate::diagram::view::{Direction, Margin};
+use crate::diagram::options::{Direction, Margin};
 use crate::fold::process_state::Condition;
 
 /// Maximum width of a process's column, in letters.
@@ -24,7 +24,7 @@ pub(super) struct Down<'l> {
     order: Vec<usize>,
     /// Index of the row of each step.
     rows: Vec<usize>,
-    /// Position of each row on the scale, as text.
+    /// Text at the head of each row: the position of the row's step on the scale.
     places: Vec<String>,
     heads: Vec<String>,
     margin: usize,
@@ -109,9 +109,9 @@ impl<'l> Down<'l> {
         });
         self.conditions = conditions;
         match (&step.mark, step.received) {
-            (Mark::Loses(crossing), _) => self.arrow(&mut grid, *crossing, row, '×', ""),
-            (Mark::Duplicates(crossing), _) => self.arrow(&mut grid, *crossing, row, '×', " ×2"),
-            (_, Some(crossing)) => self.arrow(&mut grid, crossing, row, '●', ""),
+            (Mark::Loses(arrow), _) => self.arrow(&mut grid, *arrow, row, '×', ""),
+            (Mark::Duplicates(arrow), _) => self.arrow(&mut grid, *arrow, row, '×', " ×2"),
+            (_, Some(arrow)) => self.arrow(&mut grid, arrow, row, '●', ""),
             _ => {}
         }
         let Some(at) = step.at else { return grid.line() };
@@ -121,14 +121,14 @@ impl<'l> Down<'l> {
         }
         let description = layout.description(step);
         if !description.is_empty() {
-            let from = step.received.map(|crossing| layout.crossings[crossing].from);
+            let from = step.received.map(|arrow| layout.arrows[arrow].from);
             self.beside(&mut grid, at, from, &description);
         }
         grid.line()
     }
 
-    /// Draws all lifelines with their signs. The legend does not get the sign of the process
-    /// `covered`, whose lifeline a mark hides.
+    /// Draws the signs of all lifelines in a row. The legend does not get the sign of the process
+    /// `covered`, because a mark hides its lifeline.
     fn lanes_as(
         &mut self,
         grid: &mut Grid,
@@ -144,10 +144,10 @@ impl<'l> Down<'l> {
     }
 
     /// Draws the arrow of a message between two columns, with its label.
-    fn arrow(&mut self, grid: &mut Grid, crossing: usize, row: usize, end: char, more: &str) {
-        let crossing = &self.layout.crossings[crossing];
-        let (start, stop) = (self.column(crossing.from), self.column(crossing.to));
-        let label = crossing.label() + more;
+    fn arrow(&mut self, grid: &mut Grid, index: usize, row: usize, end: char, more: &str) {
+        let arrow = &self.layout.arrows[index];
+        let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
+        let label = arrow.label() + more;
         if start == stop {
             grid.write(start + 2, &label, usize::MAX);
             return;
@@ -164,7 +164,7 @@ impl<'l> Down<'l> {
                 '◄'
             },
         );
-        let sent = crossing.sent.filter(|sent| self.rows[*sent] + 1 < row);
+        let sent = arrow.sent.filter(|sent| self.rows[*sent] + 1 < row);
         let since = sent.map(|sent| self.places[self.rows[sent]].clone());
         let since = since.filter(|since| !since.is_empty());
         let long = since.map_or_else(|| label.clone(), |since| format!("{label} ‹{since}›"));
@@ -179,8 +179,9 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Writes words to the right of a mark, or to its left if an arrow comes from the right. If
-    /// there is no room, they follow the arrow, with the name of the process.
+    /// Writes `description` to the right of the mark in the column of a process. If there is no
+    /// room, writes it to the left of the mark. If there is no room either, writes it beside the
+    /// lifeline of `from`, with the name of the process.
     fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, description: &str) {
         let column = self.column(at);
         let length = description.chars().count();
@@ -197,7 +198,7 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Returns the number of letters that there is room for beside a mark.
+    /// Returns the number of letters for which there is room to the right of a mark.
     fn room(&self, column: usize) -> usize {
         let last = column + self.width >= self.lanes.len() * self.width;
         let wide = if last { self.columns - self.margin - column } else { self.width };

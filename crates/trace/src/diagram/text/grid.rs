@@ -11,7 +11,7 @@ impl Grid {
         Grid { letters: vec![' '; width], lanes: Vec::new() }
     }
 
-    /// Draws the sign of a lifeline in a column.
+    /// Draws the sign of a lifeline at a column.
     pub(super) fn lane(&mut self, column: usize, sign: &str) {
         self.write(column, sign, 1);
         self.lanes.push(column);
@@ -24,7 +24,7 @@ impl Grid {
         self.letters[column] = letter;
     }
 
-    /// Writes at most `most` letters.
+    /// Writes `words` from a column on, but at most `most` letters.
     pub(super) fn write(&mut self, column: usize, words: &str, most: usize) {
         for (offset, letter) in words.chars().take(most).enumerate() {
             self.put(column + offset, letter);
@@ -36,7 +36,7 @@ impl Grid {
         self.letters[column.min(until)..until].iter().all(|letter| *letter == ' ')
     }
 
-    /// Draws an arrow from one column to another, with `head` at its end.
+    /// Draws an arrow from the column `start` to the column `stop`, with `head` at its end.
     pub(super) fn arrow(&mut self, start: usize, stop: usize, head: char) {
         let (left, right) = (start.min(stop) + 1, start.max(stop) - 1);
         for column in left..=right {

@@ -7,7 +7,7 @@ mod rows;
 
 use self::rows::wrap;
 use super::layout::Layout;
-use super::view::{Direction, Margin};
+use super::options::{Direction, Margin};
 
 /// Maximum width of a diagram, in letters.
 const MAX_COLUMNS: usize = 100;

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::layout::{Crossing, Layout, MessageOutcome};
-use crate::diagram::view::{Direction, Margin, Scale};
+use crate::diagram::layout::{Layout, MessageArrow, MessageOutcome};
+use crate::diagram::options::{Direction, Margin, Scale};
 use crate::fold::process_state::Condition;
 
-/// A sign in a diagram, with its meaning for the legend.
+/// A sign of a text diagram, and its meaning for the legend.
 pub(super) type Sign = (&'static str, &'static str);
 
 impl Layout {
     /// Returns the indices of the steps in the order of the rows, and the row of each step.
     pub(super) fn in_rows(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
-        if self.view.scale == Scale::Causal {
+        if self.options.scale == Scale::Causal {
             order.sort_by_key(|step| (self.steps[*step].moment, *step));
         }
         let mut rows = vec![0; order.len()];
@@ -25,7 +25,7 @@ impl Layout {
 
     /// Returns the text at the head of a step's row: its number, its time or its causal rank.
     pub(super) fn head(&self, step: usize, margin: Margin) -> String {
-        match (margin, self.view.scale, self.steps[step].number) {
+        match (margin, self.options.scale, self.steps[step].number) {
             (Margin::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
             (Margin::Place, _, None) => String::new(),
             (Margin::Place, Scale::Time, _) => self.time(step),
@@ -33,8 +33,8 @@ impl Layout {
         }
     }
 
-    /// Returns the condition of each process before the first row and after each row. `rows[step]`
-    /// is the row of a step.
+    /// Returns, for each process, the condition to draw before the first row and after each row.
+    /// `rows[step]` is the row of a step.
     pub(super) fn conditions(&self, rows: &[usize], count: usize) -> Vec<Vec<Option<Condition>>> {
         let mut conditions = vec![vec![None; count + 1]; self.size()];
         let weight = |condition: Condition| match condition {
@@ -57,15 +57,15 @@ impl Layout {
         conditions
     }
 
-    /// Returns the processes to draw: all or, if there are more than `most`, only those that take
-    /// part in a step.
+    /// Returns the processes to draw. These are all processes or, if there are more than `most`,
+    /// only those that take part in a step.
     pub(super) fn drawn(&self, most: usize) -> Vec<ProcessId> {
         let all = (0..self.size()).map(ProcessId::at);
         if self.size() <= most {
             return all.collect();
         }
         let moved = self.steps.iter().filter_map(|step| step.at);
-        let met = self.crossings.iter().flat_map(|crossing| [crossing.from, crossing.to]);
+        let met = self.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
         let busy: BTreeSet<ProcessId> = moved.chain(met).collect();
         busy.into_iter().take(most).collect()
     }
@@ -73,8 +73,8 @@ impl Layout {
     /// Returns the text below a diagram, in lines of at most `columns` columns: messages still
     /// under way, the number of drawn processes if not all are drawn, and the legend of the signs.
     pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
-        let under_way = |crossing: &&Crossing| crossing.fate == MessageOutcome::UnderWay;
-        let open: Vec<String> = self.crossings.iter().filter(under_way).map(route).collect();
+        let under_way = |arrow: &&MessageArrow| arrow.outcome == MessageOutcome::UnderWay;
+        let open: Vec<String> = self.arrows.iter().filter(under_way).map(route).collect();
         let mut foot = String::new();
         if !open.is_empty() {
             list(&mut foot, "under way:", &open, ",", columns);
@@ -95,8 +95,8 @@ impl Layout {
 }
 
 /// Formats a message with its sender and receiver.
-pub(super) fn route(crossing: &Crossing) -> String {
-    format!("{} {}→{}", crossing.label(), crossing.from, crossing.to)
+pub(super) fn route(arrow: &MessageArrow) -> String {
+    format!("{} {}→{}", arrow.label(), arrow.from, arrow.to)
 }
 
 /// Appends a list of items, broken into lines of at most `columns` columns.

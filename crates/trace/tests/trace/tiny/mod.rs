@@ -1,4 +1,4 @@
-//! Minimal lock that P1 grants. Tests use it to perform all script actions.
+//! Minimal lock whose requests P1 grants. Tests use it to perform all script actions.
 
 use std::collections::VecDeque;
 

@@ -7,8 +7,8 @@ use tenure_trace::{Service, Source, Subject, verify_files};
 
 use super::story::Story;
 
-/// Writes a run of two entries, each participant to its own file. The first process sends a message
-/// to the second, whose clock is slow.
+/// Writes the traces of a run with two entries, one file per participant, and returns their paths.
+/// The first process sends a message to the second, whose clock is slow.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let story = Story::real(Service::Mutex)
         .requests(2)

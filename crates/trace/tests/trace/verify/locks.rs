@@ -115,7 +115,7 @@ fn unpromised_property_is_reported_without_counting() {
     let verified = story.verified();
     assert_eq!(verified.properties[&Property::Fencing], Judgement::Violated);
     assert_eq!(verified.verdict, Judgement::Holds);
-    assert!(!verified.violations[0].counts);
+    assert!(!verified.violations[0].is_failure);
 }
 
 #[test]

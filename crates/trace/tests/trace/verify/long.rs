@@ -10,7 +10,7 @@ use tenure_trace::{
 
 use crate::kinds::{P1, P2, enter, entered, exited, message};
 
-/// Maximum size of the histories that verification remembers.
+/// Maximum number of messages, and of fences, that verification remembers.
 const LIMIT: usize = 1 << 16;
 
 fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
@@ -19,7 +19,8 @@ fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
 }
 
 /// Verifies entries of all processes in turn. The first entry overlaps all others, because its
-/// process was stopped inside. All messages are lost, and all times from request to entry differ.
+/// process was stopped inside. All messages are lost, and no two times from request to entry are
+/// equal.
 fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
     for entry in entries {
         let fence = Fence(0, entry + 1);
@@ -72,8 +73,8 @@ fn verifier_memory_is_bounded() {
     assert_eq!(verified.properties[&Property::MutualExclusion], Judgement::Violated);
 }
 
-/// Writes the files of two nodes, one of which sends messages to the other. The receiver's file
-/// contains one more message.
+/// Writes the traces of two nodes, and returns their paths. The first node sends `messages`
+/// messages to the second. The trace of the second contains one more message.
 fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let paths = ["p1.ndjson", "p2.ndjson"].map(|name| folder.join(name));
     let header = Header::new("hand-made", Service::Mutex, 2, Source::Node);

@@ -46,7 +46,7 @@ impl Story {
         self
     }
 
-    /// Changes the record that was added last.
+    /// Replaces the record that was added last by the result of `change`.
     pub(crate) fn but(mut self, change: impl FnOnce(Record) -> Record) -> Self {
         let last = self.records.pop().unwrap();
         self.records.push(change(last));
@@ -73,7 +73,7 @@ impl Story {
         self.at(process, elected(ProcessId(leader - 1), number))
     }
 
-    /// Adds the event that all three processes learn of the same leader.
+    /// Adds, for each of the three processes, the event by which it learns of the same leader.
     pub(crate) fn all_elect(self, leader: u32, number: u64) -> Self {
         self.elects(1, leader, number).elects(2, leader, number).elects(3, leader, number)
     }
@@ -112,7 +112,8 @@ impl Story {
         verifier.finish()
     }
 
-    /// Writes the records that `keep` selects to a file whose header names this source.
+    /// Writes the records that `keep` accepts to a file. Its header names `source` as the program
+    /// that wrote it.
     pub(crate) fn write(&self, path: &Path, source: Source, keep: impl Fn(&Record) -> bool) {
         let header = Header { source, ..self.header.clone() };
         let mut writer = Writer::create(path, &header).unwrap();

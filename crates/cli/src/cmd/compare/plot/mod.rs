@@ -1,9 +1,9 @@
 //! Plots of measured points over theoretical curves, as SVG or as a page: a row for each family of
-//! algorithms, a panel in it for each figure.
+//! algorithms, and in each row a panel for each figure.
 //!
 //! Both axes are logarithmic, and the same in all panels of a column. Curves differ in marker and
-//! dash pattern as well as in colour, for printers without colour. Those of other families are
-//! behind, in grey.
+//! dash pattern as well as in colour, for printers without colour. In each panel, the curves of all
+//! other families are drawn in grey behind those of its own family.
 
 mod panel;
 mod style;
@@ -30,7 +30,7 @@ pub(super) struct Curve {
     name: String,
     family: &'static str,
     points: Vec<(u32, f64)>,
-    /// One theoretical line, or the lower and upper bound.
+    /// Theoretical curve, or the curves of the lower and the upper bound.
     theory: Vec<Vec<(u32, f64)>>,
 }
 
@@ -39,11 +39,11 @@ impl Curve {
         Curve { name: name.to_owned(), family, points: Vec::new(), theory: Vec::new() }
     }
 
-    pub(super) fn measured(&mut self, size: u32, figure: f64) {
+    pub(super) fn add_measured(&mut self, size: u32, figure: f64) {
         self.points.push((size, figure));
     }
 
-    pub(super) fn predicted(&mut self, size: u32, values: Vec<f64>) {
+    pub(super) fn add_predicted(&mut self, size: u32, values: Vec<f64>) {
         for (line, value) in values.into_iter().enumerate() {
             if self.theory.len() <= line {
                 self.theory.push(Vec::new());
@@ -73,7 +73,7 @@ pub(super) fn family(card: &Card) -> &'static str {
     }
 }
 
-/// A figure of all algorithms against the number of processes.
+/// Plot of one figure of all algorithms against the number of processes.
 #[derive(Debug)]
 pub(super) struct Picture {
     unit: &'static str,
@@ -87,7 +87,8 @@ impl Picture {
     }
 }
 
-/// Renders plots as a page with figures at the pointer and highlighting of an algorithm.
+/// Renders plots as an HTML page, which shows the figures at the pointer and highlights an
+/// algorithm.
 pub(super) fn to_html(pictures: &[Picture]) -> String {
     let svg = to_svg(pictures);
     format!(
@@ -138,8 +139,8 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
     )
 }
 
-/// Draws the row of a family: its name, its algorithms, and a panel per figure. Returns the lower
-/// end of the row.
+/// Draws the row of a family: its name, its algorithms, and a panel per figure. Returns the y
+/// coordinate of the lower edge of the row, in pixels.
 fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     let mut names: Vec<&str> = Vec::new();
     for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {
@@ -149,13 +150,16 @@ fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     }
     draw(svg, &text(10.0, top, "start", "head", family));
     let (mut x, mut y) = (10.0, top + LINE_HEIGHT);
-    for (ink, name) in names.iter().enumerate() {
+    for (place, name) in names.iter().enumerate() {
         let wide = LETTER_WIDTH * name.len() as f64 + 34.0;
         if x + wide > WIDTH && x > 10.0 {
             (x, y) = (10.0, y + LINE_HEIGHT);
         }
-        draw(svg, &format!("<g class=\"curve i{}\" data-name=\"{name}\">", style::ink(ink)));
-        draw(svg, &marker(ink, x + 8.0, y - 4.0));
+        draw(
+            svg,
+            &format!("<g class=\"curve i{}\" data-name=\"{name}\">", style::colour_class(place)),
+        );
+        draw(svg, &marker(place, x + 8.0, y - 4.0));
         draw(svg, &text(x + 18.0, y, "start", "", name));
         draw(svg, "</g>");
         x += wide;
@@ -188,11 +192,11 @@ mod tests {
     fn picture() -> Picture {
         let mut lamport = Curve::new("lamport", "permission of all");
         for size in [2, 4, 8] {
-            lamport.measured(size, f64::from(size));
-            lamport.predicted(size, vec![f64::from(size)]);
+            lamport.add_measured(size, f64::from(size));
+            lamport.add_predicted(size, vec![f64::from(size)]);
         }
         let mut ring = Curve::new("token-ring", "token");
-        ring.measured(4, 3.0);
+        ring.add_measured(4, 3.0);
         Picture::new("messages", vec![lamport, ring, Curve::new("unmeasured", "permission of all")])
     }
 

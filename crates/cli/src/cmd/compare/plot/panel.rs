@@ -1,24 +1,24 @@
 //! A panel: one figure of one family of algorithms, with the other families behind it.
 
-use super::style::{DASHES, ink, marker};
+use super::style::{DASHES, colour_class, marker};
 use super::{Curve, Picture, draw, text};
-use crate::cmd::rows::figure;
+use crate::cmd::rows::format_figure;
 use crate::cmd::scale::{logarithmic_ticks, range};
 
-/// Width and height of a panel, including its axes.
+/// Width and height of a panel, including its axes, in pixels.
 pub(super) const PANEL_WIDTH: f64 = 280.0;
 pub(super) const PANEL_HEIGHT: f64 = 226.0;
 
-/// Position of the frame in the panel.
+/// Left, right, upper and lower edge of the frame, in pixels from the corner of the panel.
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 
-/// Minimum distance of numbers at an axis.
+/// Minimum distance between two numbers at an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 15.0;
 
-/// A figure with its ranges of values.
+/// Plot of one figure, with the ranges of its axes: the group sizes, and the values of the figure.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
     picture: &'p Picture,
@@ -39,7 +39,7 @@ impl<'p> Panel<'p> {
         self.picture.curves.iter().filter(move |curve| curve.family == family)
     }
 
-    /// Returns the position of a point in the panel.
+    /// Returns the coordinates of a point in the panel, in pixels.
     pub(super) fn point(&self, (size, value): (u32, f64)) -> (f64, f64) {
         let x = LEFT + log_position(f64::from(size), self.sizes) * (RIGHT - LEFT);
         (x, BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP))
@@ -55,7 +55,10 @@ impl<'p> Panel<'p> {
         for curve in self.of_family(family) {
             let place = names.iter().position(|name| *name == curve.name).unwrap_or(0);
             let name = &curve.name;
-            draw(svg, &format!("<g class=\"curve i{}\" data-name=\"{name}\">", ink(place)));
+            draw(
+                svg,
+                &format!("<g class=\"curve i{}\" data-name=\"{name}\">", colour_class(place)),
+            );
             let dash = DASHES[place % DASHES.len()];
             for line in &curve.theory {
                 let points = self.line(line.iter());
@@ -69,7 +72,8 @@ impl<'p> Panel<'p> {
             }
             for (size, value) in curve.points.iter().filter(|(_, value)| *value > 0.0) {
                 let (x, y) = self.point((*size, *value));
-                let label = format!("{name}: {size} processes, {} {}", figure(*value), self.unit());
+                let label =
+                    format!("{name}: {size} processes, {} {}", format_figure(*value), self.unit());
                 draw(svg, &format!("<g><title>{label}</title>{}</g>", marker(place, x, y)));
             }
             draw(svg, "</g>");
@@ -119,7 +123,8 @@ fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (least * 0.8, (most * 1.25).max(least * 2.0))
 }
 
-/// Returns the position of a value in a range, 0 to 1, on a logarithmic scale.
+/// Returns the position of a value in a range, on a logarithmic scale from 0 at the lower end of
+/// the range to 1 at its upper end.
 fn log_position(value: f64, (least, most): (f64, f64)) -> f64 {
     (value / least).ln() / (most / least).ln()
 }

@@ -6,8 +6,8 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::application::primary_backup::Switch;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
-use tenure_instances::applications::commit::{CommitScenario, Phases, run_transaction};
-use tenure_instances::applications::replication::{ReplicationScenario, write};
+use tenure_instances::applications::commit::{CommitProtocol, CommitScenario, run_transaction};
+use tenure_instances::applications::replication::{ReplicationScenario, replicate_writes};
 use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 use tenure_sim::RunError;
 
@@ -16,7 +16,7 @@ use crate::cmd::graph::TopologyOption;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Berkeley {
-    /// Initial clock values; the first process leads.
+    /// Initial values of the clocks, in the order of the processes. The first process leads.
     starts: Vec<i64>,
 }
 
@@ -34,12 +34,12 @@ pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
 pub(super) struct Backups {
     n: u32,
     writes: u32,
-    /// Fault of the primary while it writes, at a different time in each run.
+    /// Fault of the primary while it writes. Each run injects the fault at a different time.
     #[serde(default)]
     trouble: Option<InjectedFault>,
     #[serde(default = "once")]
     runs: u64,
-    /// True to acknowledge a write before the backups have it.
+    /// True if the primary acknowledges a write before the backups have stored it.
     #[serde(default)]
     early: bool,
 }
@@ -68,7 +68,7 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
             ..ReplicationScenario::among(with.n)
         };
         let write_interval = TICKS_PER_UNIT;
-        let written = write(&match with.trouble {
+        let written = replicate_writes(&match with.trouble {
             None => quiet,
             Some(InjectedFault::Crash) => {
                 ReplicationScenario { crashes: vec![(ProcessId(0), from)], write_interval, ..quiet }
@@ -92,33 +92,34 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Commit {
     n: u32,
-    /// Processes that vote no.
+    /// Numbers of the processes that vote no.
     #[serde(default)]
     no_votes: Vec<u32>,
-    /// Time from the start of the transaction to the crash of its coordinator, in units.
+    /// Time from the start of the transaction to the crash of its coordinator, in units of time.
     crash: Option<f64>,
-    /// Time from the crash to the recovery, in units.
+    /// Time from the crash to the recovery of the coordinator, in units of time.
     recovery: Option<f64>,
-    /// Time from the start of the transaction to the partition of its coordinator, in units.
+    /// Time from the start of the transaction to the partition of its coordinator, in units of
+    /// time.
     cut: Option<f64>,
 }
 
 pub(super) fn two_phase_commit(with: Commit) -> Result<Value, RunError> {
-    commit(with, Phases::Two(Variants::none()))
+    commit(with, CommitProtocol::Two(Variants::none()))
 }
 
 pub(super) fn three_phase_commit(with: Commit) -> Result<Value, RunError> {
-    commit(with, Phases::Three(Variants::none()))
+    commit(with, CommitProtocol::Three(Variants::none()))
 }
 
-fn commit(with: Commit, phases: Phases) -> Result<Value, RunError> {
+fn commit(with: Commit, protocol: CommitProtocol) -> Result<Value, RunError> {
     let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
     let made = run_transaction(&CommitScenario {
         no_votes: with.no_votes.iter().map(|number| ProcessId(number - 1)).collect(),
         crash: with.crash.map(ticks),
         recovery: with.recovery.map(ticks),
-        cut: with.cut.map(ticks),
-        phases,
+        partition: with.cut.map(ticks),
+        protocol,
         ..CommitScenario::among(with.n)
     })?;
     let blocked: Vec<u32> = made.blocked.iter().map(|at| at.number()).collect();

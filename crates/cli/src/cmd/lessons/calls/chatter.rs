@@ -14,14 +14,14 @@ const RUNS: u64 = 200;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// True if messages between users carry the clock.
+    /// True if messages between users carry the lock's clock.
     stamped: bool,
 }
 
 /// Simulates three users of Lamport's lock whose messages are faster than the lock's. Counts the
 /// runs in which a process enters before another one with an earlier request, ordered by the
 /// messages between users.
-pub(super) fn lamport(arguments: Arguments) -> Result<Value, RunError> {
+pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {
         let config = lamport::Config::default();

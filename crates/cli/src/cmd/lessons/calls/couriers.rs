@@ -12,11 +12,11 @@ use tenure_trace::TestCluster;
 struct Army {
     group: Group,
     max_couriers: u32,
-    /// Number of couriers that have arrived: all that it knows.
+    /// Number of couriers that have arrived. The army knows nothing else.
     received: u32,
 }
 
-/// The command to the first army.
+/// Command to the first army: attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Attack;
 
@@ -25,7 +25,7 @@ struct Attack;
 enum Message {
     /// "We attack", or an acknowledgement.
     Courier {
-        /// Number of couriers so far, including this one.
+        /// Number of couriers that were sent so far, including this one.
         number: u32,
     },
 }
@@ -60,15 +60,15 @@ impl Protocol for Army {
     }
 }
 
-/// Returns the final states of both armies if this many couriers arrive and the next one is
-/// captured.
+/// Returns the final states of both armies if the first `through` couriers arrive and the next one
+/// is captured. No courier is captured if `through` equals `max_couriers`.
 fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
     let mut cluster = TestCluster::<Army>::uniform(2, Order::Fifo, max_couriers);
     cluster.command(first, Attack);
     let link = |number: u32| if number % 2 == 1 { (first, second) } else { (second, first) };
     for number in 1..=through {
-        cluster.pass(link(number), 0);
+        cluster.deliver_at(link(number), 0);
     }
     if through < max_couriers {
         cluster.lose(link(through + 1));
@@ -84,14 +84,15 @@ pub(super) struct Couriers {
     may_be_caught: bool,
 }
 
-/// Explores every run in which one of the couriers is captured; if none may be, only the run
-/// without a capture.
+/// Explores the run without a capture and, if couriers may be captured, every run in which one of
+/// them is captured.
 ///
-/// `alike`: pairs of runs that differ by the last courier, which its sender cannot distinguish.
-/// `rules`: rules of the form "attack after this many couriers", one number per army, by which both
-/// attack if no courier is captured. `alone`: those rules by which one army attacks alone in some
-/// run.
-pub(super) fn chain(with: Couriers) -> Result<Value, Infallible> {
+/// A rule consists of one number per army: the army attacks after it has received this many
+/// couriers. The result has three numbers. `alike` is the number of pairs of runs that differ only
+/// in the arrival of the last courier, so that its sender cannot distinguish them. `rules` is the
+/// number of rules by which both armies attack if no courier is captured. `alone` is the number of
+/// those rules by which one army attacks alone in some run.
+pub(super) fn explore_captures(with: Couriers) -> Result<Value, Infallible> {
     let Couriers { max_couriers, may_be_caught } = with;
     let least = if may_be_caught { 0 } else { max_couriers };
     let runs: Vec<[Army; 2]> =

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{WithDetector, with_detector};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
@@ -38,17 +38,17 @@ impl Protocol for Witness {
     }
 }
 
-/// Interval between heartbeats, in units.
+/// Interval between heartbeats, in units of time.
 const HEARTBEAT_PERIOD: u64 = 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Time without a heartbeat after which a process is suspected, in units.
+    /// Time without a heartbeat after which a process is suspected, in units of time.
     timeout: u64,
-    /// Least and greatest latency of a message, in units.
+    /// Least and greatest latency of a message, in units of time.
     takes: [u64; 2],
-    /// Time at which P2 crashes, in units.
+    /// Time at which P2 crashes, in units of time.
     crash: u64,
 }
 
@@ -66,13 +66,13 @@ pub(super) fn count_mistakes(with: Arguments) -> Result<Value, RunError> {
         period: Delay::units(HEARTBEAT_PERIOD),
         timeout: timeout * TICKS_PER_UNIT,
         increment: 0,
-        longest: timeout * TICKS_PER_UNIT,
+        max_timeout: timeout * TICKS_PER_UNIT,
     };
-    let config = detected::Config { detector, inner: () };
-    let simulation = Simulation::<Detected<Heartbeat, Witness>>::new(config, settings);
+    let config = with_detector::Config { detector, inner: () };
+    let simulation = Simulation::<WithDetector<Heartbeat, Witness>>::new(config, settings);
     let (_, processes) = simulation.run_and_inspect()?;
     let suspicions = |of: usize| processes[of].inner().suspected.len() as u64;
     let found = suspicions(0) > 0;
-    // All suspicions of P2 were false, and all but the last one of P1.
+    // All suspicions that P2 had were false. So were those that P1 had, except the last one.
     Ok(json!({ "wrong": suspicions(1) + suspicions(0) - u64::from(found), "found": found }))
 }

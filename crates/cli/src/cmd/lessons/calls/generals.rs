@@ -11,9 +11,9 @@ use tenure_sim::{Distribution, RunError};
 pub(super) struct Generals {
     #[serde(default = "equal_strengths")]
     strengths: [u32; 2],
-    /// Time for which the leader waits before it attacks, in units.
+    /// Time for which the leader waits before it attacks, in units of time.
     wait: f64,
-    /// Least and greatest travel time of a messenger, in units.
+    /// Least and greatest travel time of a messenger, in units of time.
     takes: [u64; 2],
     #[serde(default = "one")]
     seeds: u64,
@@ -28,8 +28,8 @@ fn one() -> u64 {
 }
 
 /// Runs the attack with each seed. Returns the leader, and the least and greatest delay of the
-/// other general's attack, in units.
-pub(super) fn attacks(with: Generals) -> Result<Value, RunError> {
+/// other general's attack, in units of time.
+pub(super) fn run_attacks(with: Generals) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };
     let latency = Distribution::between_units(with.takes[0], with.takes[1]);

@@ -16,7 +16,7 @@ pub(super) struct Late {
 /// P1 enters, reads the counter, and is suspended. P2 enters, increments the counter and exits. P1
 /// resumes and writes its outdated increment. Returns the counter: it should be 2 unless a write
 /// was rejected.
-pub(super) fn write(with: Late) -> std::io::Result<Value> {
+pub(super) fn perform_late_write(with: Late) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(written(with.fenced))
 }

@@ -26,19 +26,19 @@ use crate::lessons::ActionResult;
 pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String> {
     match name {
         "berkeley" => parse_and_call(arguments, applications::berkeley),
-        "chatter" => parse_and_call(arguments, chatter::lamport),
-        "couriers" => parse_and_call(arguments, couriers::chain),
+        "chatter" => parse_and_call(arguments, chatter::count_order_violations),
+        "couriers" => parse_and_call(arguments, couriers::explore_captures),
         "detector" => parse_and_call(arguments, detector::count_mistakes),
-        "generals" => parse_and_call(arguments, generals::attacks),
+        "generals" => parse_and_call(arguments, generals::run_attacks),
         #[cfg(not(target_family = "wasm"))]
-        "late-write" => parse_and_call(arguments, late::write),
+        "late-write" => parse_and_call(arguments, late::perform_late_write),
         #[cfg(target_family = "wasm")]
         "late-write" => Err("this experiment needs sockets: run it in a terminal".to_owned()),
         "perfect-detector" => parse_and_call(arguments, perfect_detector::check),
         "primary-backup" => parse_and_call(arguments, applications::primary_backup),
         "race" => parse_and_call(arguments, race::race),
-        "record" => parse_and_call(arguments, record::finals),
-        "several-locks" => parse_and_call(arguments, several::locks),
+        "record" => parse_and_call(arguments, record::final_values),
+        "several-locks" => parse_and_call(arguments, several::run_locks),
         "spanning-tree" => parse_and_call(arguments, applications::spanning_tree),
         "story" => parse_and_call(arguments, story::perform),
         "three-phase-commit" => parse_and_call(arguments, applications::three_phase_commit),

@@ -13,13 +13,14 @@ const SIZE: u32 = 2;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Interval between heartbeats, in units.
+    /// Interval between heartbeats, in units of time.
     period: u32,
-    /// Time without a heartbeat after which a process is suspected, in units.
+    /// Time without a heartbeat after which a process is suspected, in units of time.
     timeout: u32,
-    /// Least and greatest latency of a message, in units. Without it, time is asynchronous.
+    /// Least and greatest latency of a message, in units of time. `None`: the system is
+    /// asynchronous.
     latency: Option<[u32; 2]>,
-    /// Least and greatest duration of a step, in units.
+    /// Least and greatest duration of a step, in units of time.
     #[serde(default)]
     step: [u32; 2],
     /// Greatest deviation of the rate of a clock, in percent.
@@ -36,7 +37,7 @@ pub(super) fn check(with: Arguments) -> Result<Value, CheckError> {
         period: Delay::units(with.period.into()),
         timeout,
         increment: 0,
-        longest: timeout,
+        max_timeout: timeout,
     };
     let check = Check::<Heartbeat>::with(SIZE, detector).crashing(1);
     let check = match with.latency {
@@ -50,8 +51,8 @@ pub(super) fn check(with: Arguments) -> Result<Value, CheckError> {
     let check = check.always(StrongAccuracy::new());
     let report = check.always_and_at_end(StrongCompleteness::new(SIZE)).try_run()?;
     Ok(json!({
-        "accuracy": report.of("accuracy"),
-        "completeness": report.of("completeness"),
+        "accuracy": report.judgement_of("accuracy"),
+        "completeness": report.judgement_of("completeness"),
         "steps": report.counterexample("accuracy").map(Counterexample::length),
         "states": report.states,
     }))

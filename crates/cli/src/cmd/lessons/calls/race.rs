@@ -1,10 +1,10 @@
-//! Two threads that change a counter concurrently, one up and one down.
+//! Two threads that change a counter concurrently: one increments it, and the other decrements it.
 
 use std::convert::Infallible;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_sim::scenario::counter::{Race, Statements};
+use tenure_sim::scenario::counter::{Atomicity, Race};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,7 +13,7 @@ pub(super) struct Counter {
     /// True if each statement is protected by a lock.
     #[serde(default)]
     locked: bool,
-    /// Schedules to describe, as sequences of threads.
+    /// Schedules to describe. Each schedule lists the threads that take the six steps, in order.
     #[serde(default)]
     schedules: Vec<[usize; 6]>,
 }
@@ -22,13 +22,13 @@ pub(super) struct Counter {
 /// of the given schedules.
 pub(super) fn race(with: Counter) -> Result<Value, Infallible> {
     let race = Race::new(with.start, [1, -1]);
-    let statements = if with.locked { Statements::Atomic } else { Statements::Interruptible };
+    let atomicity = if with.locked { Atomicity::Atomic } else { Atomicity::Interruptible };
     let words = |schedule: &[usize; 6]| {
         race.run(schedule).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
     Ok(json!({
-        "schedules": race.schedules(statements).len(),
-        "finals": race.finals(statements),
+        "schedules": race.schedules(atomicity).len(),
+        "finals": race.finals(atomicity),
         "transcript": with.schedules.iter().map(words).collect::<Vec<_>>(),
     }))
 }

@@ -16,12 +16,13 @@ use tenure_core::{
     Protocol,
 };
 
-/// A client, or P1: P1 stores the number and coordinates the lock.
+/// A client that changes the shared number, or P1, the server that stores the number and
+/// coordinates the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Participant {
-    /// Value of the number. Only the value at P1 is used.
+    /// Value of the shared number. Only the value at P1 is used.
     value: i64,
-    /// Amount that this client adds to the number.
+    /// Amount that this client adds to the shared number.
     change: i64,
     lock: Option<Central>,
 }
@@ -116,7 +117,7 @@ impl Protocol for Participant {
 }
 
 impl Participant {
-    /// Steps the lock. If the process enters, it reads the number.
+    /// Passes an input to the lock. If the process enters, it requests the number from the server.
     fn step_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
         let Some(lock) = &mut self.lock else { return };
         let ((), events) = fx.lift(Message::Lock, |timer| timer, |fx| lock.step(input, fx));
@@ -154,7 +155,7 @@ impl State {
         self
     }
 
-    /// Returns the state that follows if this message is delivered next.
+    /// Returns the state after the delivery of the message at this index of `in_flight`.
     fn delivered(&self, index: usize) -> Self {
         let mut state = self.clone();
         let (from, to, message) = state.in_flight.remove(index);
@@ -167,7 +168,7 @@ impl State {
 
 /// Explores all orders of requests at the server. Returns the number of orders for each final
 /// value.
-pub(super) fn finals(config: Config) -> Result<Value, Infallible> {
+pub(super) fn final_values(config: Config) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
     let mut frontier = vec![State::first(&config)];
     let mut ends = BTreeSet::new();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{InTurn, in_turn};
+use tenure_algorithms::compose::{OrderedLocks, ordered_locks};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
 use tenure_core::Mutex;
 use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simulation, Workload};
@@ -15,7 +15,7 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simu
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Several {
-    /// Algorithm of all locks.
+    /// Algorithm of each lock.
     lock: Kind,
     /// For each process, the names of the locks that it acquires, in this order.
     lists: Vec<Vec<String>>,
@@ -35,9 +35,9 @@ enum Kind {
 /// Makes each process acquire the locks of its list in order, hold them for ten units, and release
 /// them, twice.
 ///
-/// Returns the number of entries, the blocked processes and the duration. For random runs, returns
-/// the number of runs with a deadlock.
-pub(super) fn locks(with: Several) -> Result<Value, String> {
+/// For a run with fixed pauses, returns the number of entries, the blocked processes and the
+/// duration. For random runs, returns only the number of runs with a deadlock.
+pub(super) fn run_locks(with: Several) -> Result<Value, String> {
     match with.lock {
         Kind::Central => locks_of::<Central>(central::Config::default, &with),
         Kind::TokenRing => locks_of::<TokenRing>(token_ring::Config::default, &with),
@@ -84,8 +84,8 @@ fn report<P: Member<All: Mutex>>(
         hold: Distribution::units(10),
     };
     settings.workload = Workload::locking(locking);
-    let config = in_turn::Config { names, inner: P::among_all(inner) };
-    let simulation = Simulation::<InTurn<P::All>>::for_algorithm(config, settings)
+    let config = ordered_locks::Config { names, inner: P::config_of_all(inner) };
+    let simulation = Simulation::<OrderedLocks<P::All>>::for_algorithm(config, settings)
         .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())
 }

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_algorithms::compose::Named;
+use tenure_algorithms::compose::NamedLocks;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
 use tenure_core::{
     Agreement, Algorithm, Election, Mutex, ProcessId, Rank, Service, TICKS_PER_UNIT,
 };
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
+use tenure_trace::diagram::{DiagramOptions, Direction, LogPicture, Margin, Moment, lay_out};
 use tenure_trace::{
     Action, Logs, Recorded, Schedule, Script, Trace, TraceBuffer, perform as performed,
 };
@@ -26,8 +26,9 @@ macro_rules! stories {
     };
 }
 
-/// Stories that are shared with other crates: links, which become files when this crate is
-/// packaged. Lessons write `/` after the name of the algorithm.
+/// Scripts of stories, by name. Other crates share them: the files are symbolic links, which become
+/// copies when this crate is packaged. Lessons write `/` in place of the hyphen after the name of
+/// the algorithm.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
@@ -53,14 +54,15 @@ pub(super) struct Story {
     #[serde(default)]
     ids: Vec<u32>,
     coordinator: Option<u32>,
-    /// Initial clocks, by process.
+    /// Initial values of the logical clocks, in the order of the processes.
     clocks: Option<Vec<u64>>,
 }
 
 /// Performs a story. The result has the data of `tenure simulate` for the same schedule, with
-/// additional keys: `transcript` has the lines of the story by block, and `sent` the number of
-/// messages in each block. If the protocol keeps logs, `logs` has the logs after each block, by
-/// process: the terms of the entries, and the highest index known to be committed.
+/// additional keys. `transcript` has the lines of each block of the story, and `sent` the number of
+/// messages in each block. If the protocol keeps logs, `logs` has the log of each process after
+/// each block: the terms of its entries, and the highest index that the process knows to be
+/// committed.
 pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
     with.check_arguments()?;
     let file = with.script.replace('/', "-");
@@ -78,7 +80,7 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
         ("named:coordinated:bully", _) => {
             let plain = bully::Config::plain(size, TICKS_PER_UNIT);
             let config = bully::Config { variants: variants(&with)?, ..plain };
-            story.perform::<Named<Bully>>(&config.into())
+            story.perform::<NamedLocks<Bully>>(&config.into())
         }
         ("ricart-agrawala", Some(clocks)) => story.perform::<PresetClocks>(clocks),
         ("three-phase-commit", _) => story.perform_commit(size, variants(&with)?),
@@ -147,7 +149,7 @@ struct StoryRunner<'a> {
     script: &'a Script,
     /// Rank of each process; empty for ranks equal to the process numbers.
     ranks: Vec<Rank>,
-    /// Service whose properties are checked; `None` for all of the algorithm.
+    /// Service whose properties are checked; `None` to check all properties of the algorithm.
     judged: Option<Service>,
 }
 
@@ -244,7 +246,7 @@ impl StoryRunner<'_> {
         let Trace { header, records, .. } = trace;
         let behind =
             Schedule::records_after_blocks::<P>(script, uniform, &records).map_err(to_message)?;
-        let moments: Vec<Moment> = behind.into_iter().map(Moment::Behind).collect();
+        let moments: Vec<Moment> = behind.into_iter().map(Moment::AfterRecord).collect();
         let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
@@ -255,7 +257,7 @@ impl StoryRunner<'_> {
             }
         }
         let picture = if logs.is_empty() {
-            let layout = lay_out(&header, &records, View::default());
+            let layout = lay_out(&header, &records, DiagramOptions::default());
             layout.to_text_within(Direction::Down, Margin::Place, width())
         } else {
             logs.to_text(width(), false)
@@ -269,9 +271,9 @@ fn terms(logs: &Logs, size: u32) -> Value {
     let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.of(at)?)));
     let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
         let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();
-        let mut log = json!({ "terms": terms, "committed": kept.committed });
-        if kept.snapshot > 0 {
-            log["snapshot"] = kept.snapshot.into();
+        let mut log = json!({ "terms": terms, "committed": kept.commit_index });
+        if kept.snapshot_index > 0 {
+            log["snapshot"] = kept.snapshot_index.into();
         }
         (at.to_string(), log)
     };

@@ -10,7 +10,7 @@ use tenure_daemon::resource;
 use tenure_trace::now;
 
 use super::LOCK_NAME;
-use super::clients::{MonitorConfig, print_record};
+use super::clients::{CommonOptions, print_record};
 use super::entry_record::{EntryRecord, now_or};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
@@ -22,7 +22,7 @@ const LEASE_TTL: Duration = Duration::from_secs(3);
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    common: MonitorConfig,
+    common: CommonOptions,
     #[arg(long)]
     resource: SocketAddr,
     #[arg(long)]
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
-    let MonitorConfig { number, ref endpoints, seed, .. } = options.common;
+    let CommonOptions { number, ref endpoints, seed, .. } = options.common;
     // Every second client connects to any member, so that all members receive requests.
     let access = match number.is_multiple_of(2) {
         true => ConnectOptions::default().any_member(),

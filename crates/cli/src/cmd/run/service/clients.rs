@@ -23,9 +23,9 @@ use crate::cmd::output::print_line;
 /// Number of clients that put values, if the run has values.
 pub(super) const WRITERS: u32 = 2;
 
-/// Options of all client processes.
+/// Options that all client processes have.
 #[derive(Debug, Args)]
-pub(super) struct MonitorConfig {
+pub(super) struct CommonOptions {
     #[arg(long)]
     parent: i32,
     #[arg(long)]
@@ -38,8 +38,9 @@ pub(super) struct MonitorConfig {
     pub(super) seed: u64,
 }
 
-impl MonitorConfig {
-    /// Makes this process end with its parent. Returns the time until which it must work.
+impl CommonOptions {
+    /// Makes this process end with its parent. Returns the time at which the work of this process
+    /// ends.
     pub(super) fn begin(&self) -> Result<Instant, Failure> {
         node::end_with_parent(self.parent)?;
         Ok(Instant::now() + Duration::from_millis(self.millis))
@@ -67,7 +68,7 @@ impl Clients<'_> {
     }
 
     /// Starts the clients that acquire the lock.
-    pub(super) fn claim(
+    pub(super) fn start_lock_clients(
         &mut self,
         resource: &Server,
         claims: &UnboundedSender<EntryRecord>,
@@ -86,14 +87,14 @@ impl Clients<'_> {
     }
 
     /// Starts the clients that put values. A value has at most this many bytes.
-    pub(super) fn write(
+    pub(super) fn start_writers(
         &mut self,
-        most: u32,
+        max_bytes: u32,
         messages: &UnboundedSender<ClientMessage>,
     ) -> Result<(), Failure> {
         for number in (self.plan.clients + 1..).take(WRITERS as usize) {
             let mut command = self.command("service-writer", number)?;
-            command.args(["--most-bytes", &most.to_string()]);
+            command.args(["--most-bytes", &max_bytes.to_string()]);
             self.start(command, number, messages.clone())?;
         }
         Ok(())

@@ -24,7 +24,8 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::Partition;
 
-/// Longest time until the first election, and until the clients end.
+/// Time within which the first leader must be elected, and within which the clients must end after
+/// the workload.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Observations of a run, before they are verified.
@@ -36,12 +37,13 @@ pub(super) struct ServiceRecord {
     pub(super) puts: Vec<PutRecord>,
     /// Values that clients read.
     pub(super) reads: Vec<ReadRecord>,
-    /// Values that were read from each member at the end; `None` if they were not read.
+    /// Values that were read from each member at the end; `None` if the end of the run does not
+    /// read values.
     pub(super) found: Option<FinalReads>,
     pub(super) tally: CounterStats,
     /// Kills of members, in the order of their times.
     pub(super) kills: Vec<Kill>,
-    /// Times at which leaders were elected, one per term, in nanoseconds since 1970.
+    /// For each term, the time at which its leader was first reported, in nanoseconds since 1970.
     pub(super) terms: Vec<u64>,
     /// Number of injected faults.
     pub(super) faults: u64,
@@ -51,7 +53,8 @@ pub(super) struct ServiceRecord {
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
     pub(super) seconds: f64,
-    /// Fencing token of an additional entry after those of all clients. `None`: it did not succeed.
+    /// Fencing token of one more entry, which follows those of all clients. `None`: this entry did
+    /// not succeed.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
 }
@@ -101,9 +104,9 @@ pub(super) async fn drive(
     let (claims, entries) = unbounded_channel();
     let (words, messages) = unbounded_channel();
     let mut clients = Clients::of(plan, &endpoints);
-    clients.claim(&resource, &claims)?;
+    clients.start_lock_clients(&resource, &claims)?;
     if let Some(most) = plan.values {
-        clients.write(most, &words)?;
+        clients.start_writers(most, &words)?;
         recorder.compact_history(&endpoints);
     }
     let (record, partitions) = (ServiceRecord::default(), BTreeMap::new());
@@ -179,7 +182,7 @@ impl Run<'_> {
             self.handle(message);
         }
         self.record.seconds = self.started.elapsed().as_secs_f64();
-        let has_majority = 2 * self.members.up() > self.plan.members as usize;
+        let has_majority = 2 * self.members.running_count() > self.plan.members as usize;
         if has_majority && !self.record.interrupted {
             self.record.left_waiting = clients.running.len();
         } else if !has_majority {
@@ -209,10 +212,11 @@ impl Run<'_> {
         }
     }
 
-    /// Performs a scheduled step. Returns false if its target is not known yet.
+    /// Performs a scheduled step. Returns false, and does nothing, if the target of the step is not
+    /// known yet.
     async fn perform(&mut self, step: Step) -> Result<bool, Failure> {
         let targets = match step.kind {
-            FaultKind::Part(place) => &self.plan.cuts[place].side[..],
+            FaultKind::StartPartition(place) => &self.plan.partitions[place].side[..],
             _ => &[step.target],
         };
         let targets = targets.iter().map(|target| self.members.targets(*target, step.kind));
@@ -245,23 +249,23 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Starts or ends a partition if the step says so.
+    /// Starts or ends a partition if `step` is such a step. `indices` are the members on one side.
     fn update_partitions(&mut self, step: Step, indices: &[usize]) {
         match step.kind {
-            FaultKind::Part(_) if indices.is_empty() => return,
-            FaultKind::Part(place) => {
+            FaultKind::StartPartition(_) if indices.is_empty() => return,
+            FaultKind::StartPartition(place) => {
                 let side: Vec<ProcessId> = indices.iter().map(|at| ProcessId::at(*at)).collect();
-                let cut = &self.plan.cuts[place];
-                let (now, long) = (self.started.elapsed(), cut.until - cut.from);
+                let partition = &self.plan.partitions[place];
+                let (now, long) = (self.started.elapsed(), partition.until - partition.from);
                 self.record.partitions.push(Partition::new(now, long, &side));
                 self.record.faults += 1;
                 self.partitions.insert(place, side);
             }
-            FaultKind::Join(place) => {
+            FaultKind::EndPartition(place) => {
                 self.partitions.remove(&place);
             }
             _ => return,
         }
-        self.members.cut(self.partitions.values().cloned().collect());
+        self.members.set_partitions(self.partitions.values().cloned().collect());
     }
 }

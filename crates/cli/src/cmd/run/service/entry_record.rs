@@ -12,25 +12,27 @@ pub(super) struct EntryRecord {
     pub(super) client: u32,
     /// Time of the request for the lock.
     pub(super) requested: u64,
-    /// Time of the acquisition.
+    /// Time of the acquisition of the lock; 0 without a lock.
     pub(super) granted: u64,
     /// Fencing token; 0 without a lock.
     pub(super) fence: u64,
     /// Key of the claim in the store.
     pub(super) key: String,
-    /// Time before the first access to the resource.
+    /// Time at which the client began its first access to the resource.
     pub(super) accessed: u64,
     /// Time at which the resource confirmed the write, if it did.
     pub(super) written: Option<u64>,
     /// True if the resource rejected an access.
     pub(super) refused: bool,
-    /// Time until which the client claimed to hold the lock.
+    /// Time until which the client claimed to hold the lock. Without a lock: the time after its
+    /// last access.
     pub(super) until: u64,
     /// True if the service confirmed the release.
     pub(super) left: bool,
 }
 
-/// Returns the current time, or the deadline if it has passed.
+/// Returns the current time, or the time of the deadline if that has passed, in nanoseconds since
+/// 1970.
 pub(super) fn now_or(deadline: Option<Instant>) -> u64 {
     match deadline {
         Some(deadline) if deadline <= Instant::now() => {

@@ -23,7 +23,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::proxies::Proxies;
 use crate::cmd::run::schedule::Target;
 
-/// Longest time that a member may take to shut down.
+/// Time within which a member must shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A line that a member printed.
@@ -43,10 +43,10 @@ struct Member {
     /// writes fail.
     log: Option<JoinHandle<()>>,
     boot: u32,
-    is_stopped: bool,
+    is_suspended: bool,
     /// True while the writes of this member fail.
     cannot_write: bool,
-    /// Time by which each flush of this member is longer; `None` if its disk is fast.
+    /// Time that is added to each flush of this member; `None` if its disk is fast.
     flush: Option<Duration>,
     slow: Option<SlowDisk>,
 }
@@ -62,9 +62,9 @@ pub(super) struct Members {
     output: UnboundedSender<MemberOutput>,
     /// Latest term and its leader, as the members have reported; `None` before the first report.
     leader: Option<(u64, usize)>,
-    /// Members that were the leader when a fault hit them, in order.
+    /// Members that were the leader when a fault hit them, in the order of the faults.
     former_leaders: Vec<usize>,
-    /// Time by which each flush on a slow disk is longer.
+    /// Time that is added to each flush on a slow disk.
     slow_flush: Duration,
     /// Additional arguments of `tenure serve`.
     arguments: Vec<String>,
@@ -78,7 +78,7 @@ impl Members {
     ) -> Result<Members, Failure> {
         let count = plan.members;
         let ports = Ports::reserve(2 * count).map_err(Failure::cannot("reserve ports"))?;
-        let proxies = match plan.cuts.is_empty() {
+        let proxies = match plan.partitions.is_empty() {
             false => {
                 let started = Proxies::start(&ports.addresses()[..count as usize]).await;
                 Some(started.map_err(Failure::cannot("start proxies between members"))?)
@@ -107,16 +107,16 @@ impl Members {
 
     /// Returns the client URLs of all members.
     pub(super) fn endpoints(&self) -> Vec<String> {
-        self.clients().iter().map(|it| format!("http://{it}")).collect()
+        self.client_addresses().iter().map(|it| format!("http://{it}")).collect()
     }
 
-    fn clients(&self) -> &[SocketAddr] {
+    fn client_addresses(&self) -> &[SocketAddr] {
         &self.ports.addresses()[self.members.len()..]
     }
 
     /// Returns the number of members that are up and not suspended.
-    pub(super) fn up(&self) -> usize {
-        self.members.iter().filter(|it| it.child.is_some() && !it.is_stopped).count()
+    pub(super) fn running_count(&self) -> usize {
+        self.members.iter().filter(|it| it.child.is_some() && !it.is_suspended).count()
     }
 
     fn start_one(&mut self, index: usize) -> Result<(), Failure> {
@@ -126,8 +126,10 @@ impl Members {
         let name = format!("m{}", index + 1);
         let peers = &self.ports.addresses()[..self.members.len()];
         let cluster = member_list(peers, "http://");
-        let dialed =
-            self.proxies.as_ref().map(|proxies| member_list(proxies.of(ProcessId::at(index)), ""));
+        let dialed = self
+            .proxies
+            .as_ref()
+            .map(|proxies| member_list(proxies.addresses_for(ProcessId::at(index)), ""));
         let failed = Failure::cannot(format!("start {name}"));
         let log = self.folder.join(format!("{name}.log"));
         let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(&failed)?;
@@ -137,7 +139,7 @@ impl Members {
             .arg(&program)
             .args(["serve", "--name", &name, "--initial-cluster", &cluster])
             .args(dialed.iter().flat_map(|dialed| ["--dial-peers", dialed]))
-            .args(["--listen-client-urls", &format!("http://{}", self.clients()[index])])
+            .args(["--listen-client-urls", &format!("http://{}", self.client_addresses()[index])])
             .args(&self.arguments)
             .arg("--data-dir")
             .arg(self.folder.join(format!("{name}.tenure")))
@@ -149,7 +151,7 @@ impl Members {
             .spawn()
             .map_err(failed)?;
         let member = &mut self.members[index];
-        (member.is_stopped, member.cannot_write) = (false, false);
+        (member.is_suspended, member.cannot_write) = (false, false);
         member.boot += 1;
         let (boot, output) = (member.boot, self.output.clone());
         if let Some(out) = child.stdout.take() {
@@ -197,30 +199,31 @@ impl Members {
     pub(super) fn leader(&self) -> Option<usize> {
         let (_, leader) = self.leader?;
         let member = self.members.get(leader)?;
-        (member.child.is_some() && !member.is_stopped).then_some(leader)
+        (member.child.is_some() && !member.is_suspended).then_some(leader)
     }
 
-    /// Returns the members that a target denotes now; empty if it is the leader and none is known.
+    /// Returns the indices of the members that `target` denotes now. Empty if the target is the
+    /// leader and no leader is known.
     pub(super) fn targets(&self, target: Target, kind: FaultKind) -> Vec<usize> {
         match target {
             Target::All => (0..self.members.len()).collect(),
             Target::Process(process) => vec![ProcessId::index(process)],
-            // Rejected when the run is planned.
+            // The plan rejects this target.
             Target::Inside => Vec::new(),
             Target::Leader if kind.ends_fault() => self.faulty_leader(kind).into_iter().collect(),
             Target::Leader => self.leader().into_iter().collect(),
         }
     }
 
-    /// Returns the last leader that still has the fault that `kind` ends. If none has it, returns
-    /// the member that was hit last as the leader.
+    /// Returns the last leader that still has the fault that `kind` ends. If no former leader has
+    /// this fault, returns the leader that a fault hit last.
     fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
             match kind {
                 FaultKind::Restart => member.child.is_none(),
-                FaultKind::Resume => member.is_stopped,
-                FaultKind::Clear => member.cannot_write,
+                FaultKind::Resume => member.is_suspended,
+                FaultKind::FreeDisk => member.cannot_write,
                 _ => member.flush.is_some(),
             }
         };
@@ -229,13 +232,13 @@ impl Members {
 
     /// Sets the current partitions. Data then passes only between members that are on the same side
     /// of each partition.
-    pub(super) fn cut(&self, sides: Vec<Vec<ProcessId>>) {
+    pub(super) fn set_partitions(&self, sides: Vec<Vec<ProcessId>>) {
         if let Some(proxies) = &self.proxies {
-            proxies.cut(sides);
+            proxies.set_partitions(sides);
         }
     }
 
-    /// Performs a fault on members at the same time. Returns notes on it for the user.
+    /// Performs a fault on all these members at the same time. Returns notes for the user.
     pub(super) async fn perform(
         &mut self,
         indices: &[usize],
@@ -250,17 +253,17 @@ impl Members {
             let member = &mut self.members[*index];
             match kind {
                 FaultKind::Kill => member.signal(Signal::KILL),
-                FaultKind::Leave | FaultKind::Clear => member.signal(Signal::TERM),
-                FaultKind::Fill => {
-                    member.fill().map_err(Failure::environment)?;
+                FaultKind::Leave | FaultKind::FreeDisk => member.signal(Signal::TERM),
+                FaultKind::FillDisk => {
+                    member.fail_writes().map_err(Failure::environment)?;
                     member.cannot_write = true;
                 }
-                FaultKind::Stop => member.signal(Signal::STOP),
+                FaultKind::Suspend => member.signal(Signal::STOP),
                 FaultKind::Resume => member.signal(Signal::CONT),
                 FaultKind::Restart => self.start_one(*index)?,
                 FaultKind::SlowDisk => member.flush = Some(slow_flush),
-                FaultKind::Hasten => member.flush = None,
-                FaultKind::Part(_) | FaultKind::Join(_) => {}
+                FaultKind::RestoreDiskSpeed => member.flush = None,
+                FaultKind::StartPartition(_) | FaultKind::EndPartition(_) => {}
             }
         }
         for index in indices {
@@ -269,7 +272,7 @@ impl Members {
                 FaultKind::Kill | FaultKind::Leave => {
                     member.wait_ended().await;
                 }
-                FaultKind::Clear => {
+                FaultKind::FreeDisk => {
                     if let Some(status) =
                         member.wait_ended().await.filter(|status| !status.success())
                     {
@@ -278,14 +281,14 @@ impl Members {
                     }
                     self.start_one(*index)?;
                 }
-                FaultKind::Stop => member.is_stopped = true,
-                FaultKind::Resume => member.is_stopped = false,
-                FaultKind::Hasten => member.restore_speed().await,
-                FaultKind::Restart | FaultKind::Fill | FaultKind::SlowDisk => {}
-                FaultKind::Part(_) | FaultKind::Join(_) => {}
+                FaultKind::Suspend => member.is_suspended = true,
+                FaultKind::Resume => member.is_suspended = false,
+                FaultKind::RestoreDiskSpeed => member.restore_speed().await,
+                FaultKind::Restart | FaultKind::FillDisk | FaultKind::SlowDisk => {}
+                FaultKind::StartPartition(_) | FaultKind::EndPartition(_) => {}
             }
         }
-        if matches!(kind, FaultKind::SlowDisk | FaultKind::Restart | FaultKind::Clear) {
+        if matches!(kind, FaultKind::SlowDisk | FaultKind::Restart | FaultKind::FreeDisk) {
             for index in indices {
                 let slowed = self.members[*index].slow_down().await;
                 slowed.map_err(Failure::cannot("slow a disk with strace"))?;
@@ -297,7 +300,7 @@ impl Members {
     /// Kills all members at the same time and restarts them. Their disks are fast again.
     pub(super) async fn restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
-        for kind in [FaultKind::Kill, FaultKind::Hasten, FaultKind::Restart] {
+        for kind in [FaultKind::Kill, FaultKind::RestoreDiskSpeed, FaultKind::Restart] {
             self.perform(&all, kind).await?;
         }
         Ok(())
@@ -321,9 +324,9 @@ impl Member {
         id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
     }
 
-    /// Makes the member's writes fail, as on a full disk. It sets the limit on the size of the
-    /// member's files to 0.
-    fn fill(&self) -> rustix::io::Result<()> {
+    /// Makes the member's writes fail, as on a full disk, by setting the limit on the size of its
+    /// files to 0.
+    fn fail_writes(&self) -> rustix::io::Result<()> {
         let Some(id) = self.id() else { return Ok(()) };
         let maximum = getrlimit(Resource::Fsize).maximum;
         limit(id, Rlimit { current: Some(0), maximum })
@@ -362,7 +365,7 @@ impl Member {
 
     /// Waits until the member has ended. Kills it after the time limit.
     async fn wait_ended(&mut self) -> Option<ExitStatus> {
-        self.is_stopped = false;
+        self.is_suspended = false;
         let mut child = self.child.take()?;
         let ended = match timeout(SHUTDOWN_TIMEOUT, child.wait()).await {
             Ok(ended) => ended.ok(),

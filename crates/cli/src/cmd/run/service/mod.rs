@@ -50,7 +50,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     });
     let record = outcome.map_err(|failure| {
         workspace.keep();
-        failure.see(workspace.path())
+        failure.with_path(workspace.path())
     })?;
     let mut summary = Summary::new(&plan, record);
     if !summary.succeeded() {

@@ -11,12 +11,14 @@ use crate::cmd::run::schedule::{Action, ActionKind, PartitionSpec, Pause, Target
 /// Upper bound on the number of members.
 const MAX_MEMBERS: u32 = 9;
 
-/// Default number of clients, and below it the upper bound.
+/// Default number of clients.
 const DEFAULT_CLIENTS: u32 = 8;
+
+/// Upper bound on the number of clients.
 const MAX_CLIENTS: u32 = 64;
 
-/// Upper bound on the size of a value, in bytes. It is a little less than etcd's limit of a
-/// request, 1.5 MiB.
+/// Upper bound on the size of a value, in bytes. It is a little less than etcd's limit on the size
+/// of a request, 1.5 MiB.
 const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
 /// A step of the run, with its time and its target.
@@ -33,20 +35,20 @@ pub(super) enum FaultKind {
     Kill,
     Leave,
     Restart,
-    Stop,
+    Suspend,
     Resume,
     /// The writes of the member begin to fail.
-    Fill,
+    FillDisk,
     /// The writes of the member succeed again, and the member is restarted.
-    Clear,
+    FreeDisk,
     /// The disk of the member becomes slow.
     SlowDisk,
     /// The disk of the member becomes fast again.
-    Hasten,
+    RestoreDiskSpeed,
     /// The partition with this index starts.
-    Part(usize),
+    StartPartition(usize),
     /// The partition with this index ends.
-    Join(usize),
+    EndPartition(usize),
 }
 
 impl FaultKind {
@@ -57,8 +59,8 @@ impl FaultKind {
             self,
             FaultKind::Kill
                 | FaultKind::Leave
-                | FaultKind::Stop
-                | FaultKind::Fill
+                | FaultKind::Suspend
+                | FaultKind::FillDisk
                 | FaultKind::SlowDisk
         )
     }
@@ -67,7 +69,10 @@ impl FaultKind {
     pub(super) fn ends_fault(self) -> bool {
         matches!(
             self,
-            FaultKind::Restart | FaultKind::Resume | FaultKind::Clear | FaultKind::Hasten
+            FaultKind::Restart
+                | FaultKind::Resume
+                | FaultKind::FreeDisk
+                | FaultKind::RestoreDiskSpeed
         )
     }
 }
@@ -83,8 +88,8 @@ pub(super) struct Plan {
     pub(super) lock: bool,
     pub(super) seed: u64,
     /// Partitions of the network.
-    pub(super) cuts: Vec<PartitionSpec>,
-    /// Time by which each flush on a slow disk is longer.
+    pub(super) partitions: Vec<PartitionSpec>,
+    /// Time that is added to each flush on a slow disk.
     pub(super) slow_flush: Duration,
     /// Number of log entries after which a member takes a snapshot. `None`: the default.
     pub(super) snapshot_after: Option<NonZeroU64>,
@@ -125,7 +130,7 @@ impl Plan {
             think: options.think,
             lock: !options.no_lock,
             seed: options.seed,
-            cuts: options.partition.clone(),
+            partitions: options.partition.clone(),
             slow_flush: options.slow_flush,
             snapshot_after: options.snapshot_after,
             values: options.values.map(check_value_size).transpose()?,
@@ -141,11 +146,11 @@ impl Plan {
         actions.extend(options.restart.iter().map(|it| Action::restart(*it, false)));
         actions.extend(options.pause.iter().map(|it| Action::pause(*it)));
         let intervals = [
-            (&options.full_disk, "--full-disk", [FaultKind::Fill, FaultKind::Clear]),
-            (&options.slow_disk, "--slow-disk", [FaultKind::SlowDisk, FaultKind::Hasten]),
+            (&options.full_disk, "--full-disk", [FaultKind::FillDisk, FaultKind::FreeDisk]),
+            (&options.slow_disk, "--slow-disk", [FaultKind::SlowDisk, FaultKind::RestoreDiskSpeed]),
         ];
         let disks_are_healthy = intervals.iter().all(|(pauses, ..)| pauses.is_empty());
-        let has_faults = !(actions.is_empty() && self.cuts.is_empty() && disks_are_healthy);
+        let has_faults = !(actions.is_empty() && self.partitions.is_empty() && disks_are_healthy);
         if !has_faults && !options.no_faults && self.members > 2 {
             actions.push(Action::kill(TargetAt::leader_at(2), true));
             actions.push(Action::restart(TargetAt::leader_at(5), true));
@@ -164,11 +169,11 @@ impl Plan {
                 steps.push(Step { at: until, target, kind: last });
             }
         }
-        for (place, cut) in self.cuts.iter().enumerate() {
-            self.check(cut, cut.until, &cut.side)?;
+        for (place, partition) in self.partitions.iter().enumerate() {
+            self.check(partition, partition.until, &partition.side)?;
             let step = |at, kind| Step { at, target: Target::All, kind };
-            steps.push(step(cut.from, FaultKind::Part(place)));
-            steps.push(step(cut.until, FaultKind::Join(place)));
+            steps.push(step(partition.from, FaultKind::StartPartition(place)));
+            steps.push(step(partition.until, FaultKind::EndPartition(place)));
         }
         steps.sort_by_key(|step| step.at);
         Ok(steps)
@@ -221,7 +226,7 @@ fn steps(action: &Action) -> Vec<Step> {
         ActionKind::Leave => vec![step(at, FaultKind::Leave)],
         ActionKind::Restart => vec![step(at, FaultKind::Restart)],
         ActionKind::Pause(length) => {
-            vec![step(at, FaultKind::Stop), step(at + length, FaultKind::Resume)]
+            vec![step(at, FaultKind::Suspend), step(at + length, FaultKind::Resume)]
         }
     }
 }

@@ -11,7 +11,7 @@ use super::value_record::{ReadRecord, Response, Value};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::Service;
 
-/// Longest time that a restarted member may take to catch up.
+/// Time within which a restarted member must catch up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Pause between requests to a member.

@@ -11,7 +11,7 @@ use super::LOCK_NAME;
 use super::verify::revision;
 use crate::cmd::failure::Failure;
 
-/// Longest time until the recorder must have received the final entry.
+/// Time within which the recorder must receive the final entry.
 const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Interval between two compactions of the history.
@@ -42,8 +42,8 @@ impl Recorder {
         Ok(Recorder { client, changes, tasks })
     }
 
-    /// Repeatedly removes the history before the recorded changes. With large values the history
-    /// takes much memory, and a queue must also work with a short history.
+    /// Starts to compact the history again and again, up to the changes that were recorded. With
+    /// large values the history takes much memory, and a queue must also work with a short history.
     pub(super) fn compact_history(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
@@ -61,8 +61,8 @@ impl Recorder {
         });
     }
 
-    /// Acquires the lock after all clients, and waits until the recorder has received that change.
-    /// Returns the fencing token; `None` if it does not arrive in time.
+    /// Acquires the lock after all clients, and waits until the recorder has received this
+    /// acquisition. Returns its fencing token; `None` if the recorder does not receive it in time.
     pub(super) async fn finish(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;

@@ -9,10 +9,10 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Longest time that strace may take to attach to a member.
+/// Time within which strace must attach to a member.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Slows down the disk of a process until it is ended or dropped.
+/// Slows down the disk of a process until this value is dropped.
 #[derive(Debug)]
 pub(super) struct SlowDisk(Child);
 
@@ -40,7 +40,7 @@ impl SlowDisk {
         Ok(SlowDisk(tracer))
     }
 
-    /// Ends the slowdown.
+    /// Ends the slowdown of the disk.
     pub(super) async fn end(mut self) {
         // strace has already ended if the process has.
         let _ = self.0.kill().await;

@@ -10,7 +10,7 @@ use super::drive::{Kill, ServiceRecord};
 use super::entry_record::EntryRecord;
 use super::plan::Plan;
 use super::value_record::PutRecord;
-use super::verify::{Fault, Promise, verify};
+use super::verify::{Promise, PromiseViolation, verify};
 use crate::cmd::failure::Status;
 use crate::cmd::run::drive::Partition;
 use crate::cmd::run::summary::{Counter, Latency, round_to_thousandths};
@@ -47,7 +47,7 @@ pub(super) struct Summary {
     /// Number of accesses that the resource rejected.
     pub(super) refused: u64,
     pub(super) violations: usize,
-    pub(super) violated: Vec<Fault>,
+    pub(super) violated: Vec<PromiseViolation>,
     pub(super) verdicts: BTreeMap<String, &'static str>,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,

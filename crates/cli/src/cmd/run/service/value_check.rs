@@ -19,12 +19,12 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     }
     let of_keys =
         || keys.iter().find_map(|(key, (puts, reads))| find_violation_at(key, puts, reads));
-    out_of_order(puts, reads).or_else(of_keys)
+    find_order_violation(puts, reads).or_else(of_keys)
 }
 
 /// Checks that the revision of each put is unique, and higher than all revisions that were
 /// confirmed or read before its request.
-fn out_of_order(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
+fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, Response)> = response().collect();
     requested.sort_by_key(|(put, _)| put.requested);
@@ -52,7 +52,7 @@ fn out_of_order(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
 
 /// Returns a description of the first violation in the puts and reads of one key.
 fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> Option<String> {
-    // Confirmed revisions, by time.
+    // Confirmed revisions, in the order of their responses.
     let put = puts.iter().filter_map(|put| put.response);
     let mut known: Vec<Response> = put.chain(reads.iter().map(|read| read.response)).collect();
     known.sort_by_key(|response| response.at);

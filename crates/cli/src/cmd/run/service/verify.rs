@@ -51,81 +51,82 @@ impl Promise {
 
 /// A violation of a promise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Fault {
+pub(super) struct PromiseViolation {
     pub(super) promise: Promise,
     pub(super) description: String,
 }
 
 /// History of a claim in the queue, according to the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct QueuePosition {
-    /// Revision in which the claim became the first in the queue. `None`: it never did.
+struct QueueHistory {
+    /// Revision in which the claim became the first in the queue; `None` if it never did.
     first: Option<u64>,
-    /// Revision in which the claim left the queue. `None`: it is still there.
+    /// Revision in which the claim left the queue; `None` if it is still there.
     gone: Option<u64>,
 }
 
 /// Returns the first violation of each promise.
-pub(super) fn verify(record: &ServiceRecord) -> Vec<Fault> {
+pub(super) fn verify(record: &ServiceRecord) -> Vec<PromiseViolation> {
     let mut claims: Vec<&EntryRecord> = record.claims.iter().collect();
     claims.sort_by_key(|claim| claim.granted);
-    let queue_positions = queue_positions(&record.changes);
+    let queue_histories = queue_histories(&record.changes);
     let checks = [
         check_one_holder(&claims),
         check_fences_grow(&claims),
         check_fenced_access(&claims),
         check_progress(record),
     ];
-    let mut faults: Vec<Fault> = checks.into_iter().flatten().collect();
+    let mut violations: Vec<PromiseViolation> = checks.into_iter().flatten().collect();
     let found = record.found.iter().flat_map(|found| &found.reads);
     let values: Vec<&ReadRecord> = record.reads.iter().chain(found).collect();
     let lost = value_check::find_violation(&record.puts, &values);
-    faults.extend(
-        lost.map(|description| Fault { promise: Promise::NothingAcknowledgedLost, description }),
-    );
+    violations.extend(lost.map(|description| PromiseViolation {
+        promise: Promise::NothingAcknowledgedLost,
+        description,
+    }));
     if let Some(last) =
         record.last.filter(|_| !record.changes.contains(&QueueChange::HistoryCompacted))
     {
         let of_log = [
-            check_queue_order(&claims, &queue_positions),
-            check_granted_alive(&claims, &queue_positions),
-            check_nothing_lost(&claims, &queue_positions, &record.changes, last),
+            check_queue_order(&claims, &queue_histories),
+            check_granted_alive(&claims, &queue_histories),
+            check_nothing_lost(&claims, &queue_histories, &record.changes, last),
         ];
-        faults.extend(of_log.into_iter().flatten());
+        violations.extend(of_log.into_iter().flatten());
     }
-    faults
+    violations
 }
 
 /// Replays the changes of the queue. Returns the history of each claim, by its fencing token.
-fn queue_positions(changes: &[QueueChange]) -> BTreeMap<u64, QueuePosition> {
-    let mut queue_positions: BTreeMap<u64, QueuePosition> = BTreeMap::new();
+fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
+    let mut queue_histories: BTreeMap<u64, QueueHistory> = BTreeMap::new();
     let mut queue: BTreeMap<u64, &[u8]> = BTreeMap::new();
     for same in changes.chunk_by(|one, next| revision(one) == revision(next)) {
         for change in same {
             match change {
                 QueueChange::Queued { key, fence, .. } => {
                     queue.insert(*fence, key);
-                    queue_positions.entry(*fence).or_default();
+                    queue_histories.entry(*fence).or_default();
                 }
                 QueueChange::Left { key, revision } => {
                     let gone = queue.iter().find(|(_, queued)| **queued == &key[..]);
                     if let Some(fence) = gone.map(|(fence, _)| *fence) {
                         queue.remove(&fence);
-                        queue_positions.entry(fence).or_default().gone = Some(*revision);
+                        queue_histories.entry(fence).or_default().gone = Some(*revision);
                     }
                 }
                 QueueChange::HistoryCompacted => {}
             }
         }
         if let Some(fence) = queue.keys().next() {
-            let position = queue_positions.entry(*fence).or_default();
+            let position = queue_histories.entry(*fence).or_default();
             position.first = position.first.or(same.first().and_then(revision));
         }
     }
-    queue_positions
+    queue_histories
 }
 
-/// Returns the revision of a change; `None` if it has none.
+/// Returns the revision of a change; `None` for a change without a revision.
 pub(super) fn revision(change: &QueueChange) -> Option<u64> {
     match change {
         QueueChange::Queued { revision, .. } | QueueChange::Left { revision, .. } => {
@@ -135,7 +136,7 @@ pub(super) fn revision(change: &QueueChange) -> Option<u64> {
     }
 }
 
-fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
+fn check_one_holder(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
     let mut last: Option<&EntryRecord> = None;
     for claim in claims {
         if let Some(last) = last.filter(|last| claim.granted < last.until) {
@@ -148,7 +149,7 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
                 claim.fence,
                 last.fence
             );
-            return Some(Fault { promise: Promise::OneHolder, description });
+            return Some(PromiseViolation { promise: Promise::OneHolder, description });
         }
         if last.is_none_or(|last| last.until < claim.until) {
             last = Some(claim);
@@ -157,38 +158,38 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
     None
 }
 
-fn check_fences_grow(claims: &[&EntryRecord]) -> Option<Fault> {
+fn check_fences_grow(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
     let pair = claims.windows(2).find(|pair| pair[1].fence <= pair[0].fence)?;
     let description = format!("fencing token {} was issued after {}", pair[1].fence, pair[0].fence);
-    Some(Fault { promise: Promise::FencesGrow, description })
+    Some(PromiseViolation { promise: Promise::FencesGrow, description })
 }
 
 fn check_queue_order(
     claims: &[&EntryRecord],
-    queue_positions: &BTreeMap<u64, QueuePosition>,
-) -> Option<Fault> {
+    queue_histories: &BTreeMap<u64, QueueHistory>,
+) -> Option<PromiseViolation> {
     let first =
-        |claim: &&EntryRecord| Some((claim.fence, queue_positions.get(&claim.fence)?.first?));
+        |claim: &&EntryRecord| Some((claim.fence, queue_histories.get(&claim.fence)?.first?));
     let firsts: Vec<(u64, u64)> = claims.iter().filter_map(first).collect();
     let pair = firsts.windows(2).find(|pair| pair[1].1 <= pair[0].1)?;
     let description = format!(
         "fencing token {} acquired the lock after {}, but precedes it in the log",
         pair[1].0, pair[0].0
     );
-    Some(Fault { promise: Promise::OrderOfTheQueue, description })
+    Some(PromiseViolation { promise: Promise::OrderOfTheQueue, description })
 }
 
 fn check_granted_alive(
     claims: &[&EntryRecord],
-    queue_positions: &BTreeMap<u64, QueuePosition>,
-) -> Option<Fault> {
+    queue_histories: &BTreeMap<u64, QueueHistory>,
+) -> Option<PromiseViolation> {
     let never_first = |claim: &&&EntryRecord| {
-        queue_positions.get(&claim.fence).is_some_and(|position| position.first.is_none())
+        queue_histories.get(&claim.fence).is_some_and(|position| position.first.is_none())
     };
     let (claim, ahead) = claims.iter().filter(never_first).find_map(|claim| {
-        let gone = |position: &QueuePosition| position.gone.unwrap_or(u64::MAX);
-        let own = gone(queue_positions.get(&claim.fence)?);
-        let ahead = queue_positions.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
+        let gone = |position: &QueueHistory| position.gone.unwrap_or(u64::MAX);
+        let own = gone(queue_histories.get(&claim.fence)?);
+        let ahead = queue_histories.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
         // A client that had released the lock before was not ahead of it, whenever the release was
         // written.
         let had_left = |fence: u64| {
@@ -201,10 +202,10 @@ fn check_granted_alive(
         "fencing token {} acquired the lock, but was never first in the log: {ahead} was ahead",
         claim.fence
     );
-    Some(Fault { promise: Promise::GrantedAlive, description })
+    Some(PromiseViolation { promise: Promise::GrantedAlive, description })
 }
 
-fn check_fenced_access(claims: &[&EntryRecord]) -> Option<Fault> {
+fn check_fenced_access(claims: &[&EntryRecord]) -> Option<PromiseViolation> {
     let mut written: Vec<(u64, u64)> =
         claims.iter().filter_map(|claim| Some((claim.written?, claim.fence))).collect();
     written.sort_unstable();
@@ -222,7 +223,7 @@ fn check_fenced_access(claims: &[&EntryRecord]) -> Option<Fault> {
         if fence < highest {
             let description =
                 format!("the resource accepted fencing token {fence} after {highest}");
-            return Some(Fault { promise: Promise::FencedAccess, description });
+            return Some(PromiseViolation { promise: Promise::FencedAccess, description });
         }
     }
     None
@@ -230,12 +231,13 @@ fn check_fenced_access(claims: &[&EntryRecord]) -> Option<Fault> {
 
 fn check_nothing_lost(
     claims: &[&EntryRecord],
-    queue_positions: &BTreeMap<u64, QueuePosition>,
+    queue_histories: &BTreeMap<u64, QueueHistory>,
     changes: &[QueueChange],
     last: u64,
-) -> Option<Fault> {
-    let fault =
-        |description| Some(Fault { promise: Promise::NothingAcknowledgedLost, description });
+) -> Option<PromiseViolation> {
+    let fault = |description| {
+        Some(PromiseViolation { promise: Promise::NothingAcknowledgedLost, description })
+    };
     let revisions: Vec<u64> = changes.iter().filter_map(revision).collect();
     if let Some(pair) = revisions.windows(2).find(|pair| pair[1] < pair[0]) {
         return fault(format!("revision {} was reported after {}", pair[1], pair[0]));
@@ -245,14 +247,14 @@ fn check_nothing_lost(
     }
     for claim in claims {
         let EntryRecord { client, fence, left, .. } = claim;
-        match queue_positions.get(fence) {
+        match queue_histories.get(fence) {
             None => {
                 return fault(format!(
                     "client {client} acquired the lock with fencing token {fence}, which is not \
                      in the log"
                 ));
             }
-            Some(QueuePosition { gone: None, .. }) if *left => {
+            Some(QueueHistory { gone: None, .. }) if *left => {
                 return fault(format!(
                     "the release of fencing token {fence} was confirmed to client {client}, but \
                      it is still in the queue"
@@ -264,7 +266,7 @@ fn check_nothing_lost(
     None
 }
 
-fn check_progress(record: &ServiceRecord) -> Option<Fault> {
+fn check_progress(record: &ServiceRecord) -> Option<PromiseViolation> {
     let lagging = record.found.iter().flat_map(|found| &found.lagging).next();
     let description = match record.left_waiting {
         0 => {
@@ -274,7 +276,7 @@ fn check_progress(record: &ServiceRecord) -> Option<Fault> {
         1 => "a client did not finish".to_owned(),
         many => format!("{many} clients did not finish"),
     };
-    Some(Fault { promise: Promise::Progress, description })
+    Some(PromiseViolation { promise: Promise::Progress, description })
 }
 
 #[cfg(test)]
@@ -323,10 +325,11 @@ mod tests {
         let back = vec![claim(2, 3, 10, 20), claim(1, 2, 21, 30)];
         let broken = [Promise::FencesGrow, Promise::FencedAccess, Promise::OrderOfTheQueue];
         assert_eq!(found(back, changes()), broken);
-        // It left the queue while it waited: its session had expired.
+        // The claim 3 left the queue while it waited, because its session had expired.
         let dead = vec![queued(2), queued(3), left(3, 4), left(2, 5)];
         assert_eq!(found(vec![claim(2, 3, 10, 20)], dead), [Promise::GrantedAlive]);
-        // The same while the one ahead still held the lock, and after it had released it.
+        // The same while the client ahead still held the lock, and after that client had released
+        // it.
         let dead = || vec![queued(2), queued(3), left(3, 4), left(2, 5)];
         let both = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
         assert_eq!(found(both, dead()), [Promise::OneHolder, Promise::GrantedAlive]);

@@ -7,7 +7,7 @@ use clap::Args;
 use fastrand::Rng;
 use tenure_trace::now;
 
-use super::clients::{MonitorConfig, print_record};
+use super::clients::{CommonOptions, print_record};
 use super::reader::read;
 use super::value_record::{ClientMessage, PutRecord, Response, Value};
 use crate::cmd::failure::{Failure, Status};
@@ -30,7 +30,7 @@ const MAX_PAUSE_MS: u64 = 30;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    common: MonitorConfig,
+    common: CommonOptions,
     #[arg(long)]
     most_bytes: u32,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 /// Puts and reads values at a key that no other thread uses. Only the first thread has large
 /// values.
 fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> {
-    let MonitorConfig { number, ref endpoints, seed, .. } = options.common;
+    let CommonOptions { number, ref endpoints, seed, .. } = options.common;
     let key = format!("values/{number}/{thread}");
     let most = if thread == 0 { options.most_bytes } else { 0 };
     let mut rng = Rng::with_seed(seed ^ u64::from(number) << 40 ^ u64::from(thread) << 32);
@@ -64,8 +64,8 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns random bytes that are unique. Most values are small: all stored small values together
-/// have about the size of one large value.
+/// Returns unique random bytes, at most `most`. Most values are small: all stored small values
+/// together have about the size of one large value.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),
@@ -85,7 +85,8 @@ fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
     Ok(PutRecord { key: key.to_owned(), value, requested, response })
 }
 
-/// Returns `None` instead of an error if a member does not respond in time.
+/// Returns `None` in place of a failure of the environment, such as a member that did not respond
+/// in time. Returns any other failure.
 fn ignore_unreachable<T>(response: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match response {
         Ok(response) => Ok(Some(response)),

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Returns the time since boot, including the time in which it was suspended.
+/// Returns the time since boot, including the time in which the machine was suspended.
 #[cfg(target_os = "linux")]
 pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Boottime)
@@ -19,15 +19,15 @@ fn read(clock: rustix::time::ClockId) -> Duration {
     Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
 }
 
-/// Converts an instant of this process; the result is never later than the instant.
+/// Converts an instant to the time since boot. The result is never later than the instant.
 pub(super) fn of(instant: Instant) -> Duration {
-    // Read first: if this process is stopped between the two lines the result is too early, which
-    // is safe for a deadline.
+    // The clock is read first. If this process is stopped between the two lines, the result is too
+    // early, which is safe for a deadline.
     let now = now();
     now + instant.saturating_duration_since(Instant::now())
 }
 
-/// A timer on this clock. It also fires if the deadline passes while the machine is suspended.
+/// Timer on the clock since boot. It also fires if its time passes while the machine is suspended.
 #[derive(Debug)]
 pub(super) struct Timer {
     #[cfg(target_os = "linux")]
@@ -43,7 +43,7 @@ impl Timer {
         let timer = timerfd_create(TimerfdClockId::Boottime, flags)?;
         #[expect(
             deprecated,
-            reason = "what replaces it is unsafe to call, and an `OwnedFd` keeps its conditions"
+            reason = "its replacement is unsafe to call, and an `OwnedFd` keeps its conditions"
         )]
         let timer = tokio::io::unix::AsyncFd::new(timer)?;
         Ok(Timer { timer })
@@ -58,7 +58,7 @@ impl Timer {
             let value = Itimerspec { it_interval: zero, it_value };
             let set = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &value);
             match (set, self.timer.readable().await) {
-                // An event that was for an earlier setting only causes another round.
+                // An expiry at an earlier setting only causes another iteration.
                 (Ok(_), Ok(mut ready)) => ready.clear_ready(),
                 _ => tokio::time::sleep(Duration::from_millis(10)).await,
             }

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::held::Held;
 use crate::cmd::service::identity::Identity;
 
-/// Receiver of requests to give up what is held.
+/// Receiver of requests to give up the locks or the leadership.
 #[derive(Debug)]
 pub(super) struct BreakRequests {
     watches: JoinSet<String>,

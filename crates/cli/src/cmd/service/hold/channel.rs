@@ -29,7 +29,8 @@ pub(super) enum Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The command has ended and left these processes behind. The guardian ends them now.
-    Left(String),
+    #[serde(rename = "Left")]
+    Survivors(String),
     /// These processes cannot be killed. The guardian keeps trying.
     Stuck(String),
     /// The command and all its descendants have ended.
@@ -46,7 +47,7 @@ pub(super) fn line(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("a message is text and numbers") + "\n"
 }
 
-/// Parses an order or a report; `None` if the line is not one.
+/// Parses a line as an order or as a report; `None` if it is no such message.
 pub(super) fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_str(line).ok()
 }
@@ -101,7 +102,7 @@ mod tests {
             assert_eq!(read::<Order>(line(&order).trim_end()), Some(order));
         }
         for report in [
-            Report::Left("a b (process 3)".to_owned()),
+            Report::Survivors("a b (process 3)".to_owned()),
             Report::Stuck("x\ny".to_owned()),
             Report::Ended { status: 256, is_expired: false },
             Report::Ended { status: 9, is_expired: true },

@@ -10,7 +10,7 @@ use tenure_client::{CampaignOptions, ClientError, ElectionState, Leadership, Ses
 use tenure_trace::{plain, plain_json};
 
 use super::held::Held;
-use super::service::{Service, Task, exit_with, run_held};
+use super::run::{Service, Task, exit_with, run_held};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
@@ -70,7 +70,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", requires = "identity", allow_negative_numbers = true)]
     priority: Option<i32>,
     /// Make the waiting candidate with this --identity the next leader, and exit
-    #[arg(long, value_name = "IDENTITY")]
+    #[arg(long, value_name = "IDENTITY", value_parser = NonEmptyStringValueParser::new())]
     #[arg(conflicts_with_all = ["command", "timeout", "value", "grace", "ttl", "observe"])]
     #[arg(conflicts_with_all = ["identity", "on_lost"])]
     transfer_to: Option<String>,

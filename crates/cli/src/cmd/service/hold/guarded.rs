@@ -20,10 +20,10 @@ use super::channel::{self, Order, Report, send_input};
 use super::this_program;
 use super::tree;
 
-/// Times at which the command is ended if no renewal succeeds.
+/// Durations that determine when the command is ended if no renewal succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// Time before the deadline at which the tree is killed.
+    /// Time from the kill of the process tree to the deadline of the lock.
     pub(super) margin: Duration,
     /// Time between TERM and KILL.
     pub(super) grace: Duration,
@@ -46,7 +46,7 @@ pub(super) struct Guarded {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Report(Report),
-    /// The guardian has ended without a report of the end.
+    /// The guardian has ended without a report that the command has ended.
     GuardianEnded(Option<ExitStatus>),
 }
 
@@ -54,9 +54,9 @@ impl Guarded {
     /// Starts the command, with additional environment variables.
     ///
     /// At a terminal the command stays in the process group of this process, which is in the
-    /// foreground: it reads the input, and the terminal sends an interrupt or a stop to both.
-    /// Elsewhere it has a process group of its own. The guardian always has its own, so that a stop
-    /// at the terminal does not reach it.
+    /// foreground: the command reads the input, and the terminal sends an interrupt or a stop to
+    /// both processes. Elsewhere the command has a process group of its own. The guardian always
+    /// has its own group, so that a stop at the terminal does not reach the guardian.
     pub(super) fn start(
         command: &[OsString],
         variables: &[(&str, String)],
@@ -152,8 +152,8 @@ impl Guarded {
         let _ = self.orders.write_all(channel::line(&order).as_bytes()).await;
     }
 
-    /// Returns the order that passes a signal to the command; `None` if the terminal has sent it to
-    /// both.
+    /// Returns the order that passes a signal to the command. `None` if the terminal has already
+    /// sent the signal to the command.
     pub(super) fn passed(&self, signal: Signal) -> Option<Order> {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
         (self.is_apart || !is_typed).then_some(Order::Signal(signal.as_raw()))
@@ -175,7 +175,7 @@ impl Guarded {
     }
 }
 
-/// True if this process may read from a terminal.
+/// Returns true if this process may read from a terminal.
 fn has_terminal() -> bool {
     let input = io::stdin();
     input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp())

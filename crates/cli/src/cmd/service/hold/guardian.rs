@@ -190,8 +190,8 @@ impl Guardian {
         }
     }
 
-    /// Returns the time at which the stage ends: `stage_ends`, or earlier if the deadline of the
-    /// lock requires it.
+    /// Returns the time at which the present stage ends: `stage_ends`, or an earlier time if the
+    /// deadline of the lock requires it.
     fn next(&self) -> Duration {
         let reserved = match self.stage {
             Stage::Running | Stage::Leaving => self.margin + self.grace,
@@ -286,7 +286,7 @@ impl Guardian {
         if !self.is_expired && self.status.is_some() {
             let left = tree::descendants();
             if !left.is_empty() {
-                self.report(&Report::Left(tree::listed(&left))).await;
+                self.report(&Report::Survivors(tree::listed(&left))).await;
             }
         }
         self.stage = Stage::Terminating;

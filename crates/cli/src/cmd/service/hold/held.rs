@@ -14,7 +14,7 @@ pub(super) enum Held {
     Locks { session: Session, guards: Vec<Guard> },
     Office {
         leading: Leadership,
-        /// True if the candidate has an identity, so that another one may be preferred.
+        /// True if the candidate has an identity, so that another candidate may be preferred.
         has_identity: bool,
     },
 }

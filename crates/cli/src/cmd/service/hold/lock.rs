@@ -9,7 +9,7 @@ use clap::builder::NonEmptyStringValueParser;
 use tenure_client::{ClientError, LockAccess, LockRequest, Session};
 
 use super::held::Held;
-use super::service::{Service, Task, exit_with, run_held};
+use super::run::{Service, Task, exit_with, run_held};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;

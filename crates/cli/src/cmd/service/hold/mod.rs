@@ -11,7 +11,7 @@ mod guardian;
 mod held;
 mod lock;
 mod on_lost;
-mod service;
+mod run;
 mod signals;
 mod supervise;
 mod tree;

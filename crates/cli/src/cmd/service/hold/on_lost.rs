@@ -44,8 +44,8 @@ pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
     }
 }
 
-/// Sends a signal to the command. The terminal sends its own signals to both, as they are in one
-/// group.
+/// Sends a signal to the command. Signals of the terminal reach both processes without this,
+/// because they are in one process group.
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
     if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {

@@ -34,9 +34,9 @@ pub(super) enum End {
     Done(ExitStatus),
     /// The command was killed with all its descendants, for the reason given.
     Killed(String),
-    /// It was killed for the reason given, but these processes are left. The lock must not be
-    /// given up.
-    Left(String, Vec<Survivor>),
+    /// The command was killed for the reason given, but these processes still exist. The lock must
+    /// not be released.
+    Survivors(String, Vec<Survivor>),
 }
 
 /// A command, and the lock under which it runs.
@@ -143,7 +143,7 @@ impl Supervised<'_> {
             Event::Report(Report::Ended { status, .. }) => {
                 Some(End::Done(ExitStatus::from_raw(status)))
             }
-            Event::Report(Report::Left(names)) => {
+            Event::Report(Report::Survivors(names)) => {
                 let name = self.name;
                 print_error(&format!(
                     "`{name}`: the command left processes running, ending them: {names}"
@@ -186,11 +186,11 @@ impl Supervised<'_> {
     }
 
     async fn kill_tree(&self, guarded: &mut Guarded, reason: String) -> End {
-        /// Time in which killed processes have ended, unless the kernel cannot end them.
+        /// Time within which killed processes end, unless the kernel cannot end them.
         const KILL_TIMEOUT: Duration = Duration::from_secs(2);
         match guarded.kill(KILL_TIMEOUT).await {
             Ok(()) => End::Killed(reason),
-            Err(left) => End::Left(reason, left),
+            Err(left) => End::Survivors(reason, left),
         }
     }
 

@@ -34,7 +34,7 @@ impl std::fmt::Display for Survivor {
     }
 }
 
-/// Formats the names of processes as one line of text.
+/// Formats the names of the processes in one line of text.
 pub(super) fn listed(processes: &[Survivor]) -> String {
     const SHOWN: usize = 5;
     if processes.is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Changes of children since the last call.
+/// Changes of the state of children since the last call of [`reap`].
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) changed: Vec<(Pid, WaitStatus)>,
@@ -67,7 +67,8 @@ pub(super) struct Changes {
     pub(super) is_alone: bool,
 }
 
-/// Reaps the children that have ended, and returns those that were suspended too.
+/// Reaps the children that have ended. Returns their statuses, and those of children that were
+/// suspended.
 pub(super) fn reap() -> Changes {
     let mut changes = Changes::default();
     loop {
@@ -83,9 +84,10 @@ pub(super) fn reap() -> Changes {
     }
 }
 
-/// Kills all descendants until none is left, and reaps them. Calls `on_change` with each status.
-/// Calls `report` once with the survivors if there are any after `report_after`. Returns true once
-/// no descendant is left, and false if some are left after `limit`.
+/// Kills all descendants until none is left, and reaps them. Calls `on_change` with the status of
+/// each child that ended or was suspended. Calls `report` once with the survivors if there are any
+/// after `report_after`. Returns true once no descendant is left, and false if some are left after
+/// `limit`.
 pub(super) async fn kill_all(
     report_after: Duration,
     limit: Option<Duration>,
@@ -153,7 +155,8 @@ mod linux {
     struct Process {
         id: i32,
         parent: i32,
-        /// Clock ticks since boot at its start: with its ID this names one process.
+        /// Time of the start of the process, in clock ticks since boot. Together with the ID it
+        /// identifies the process.
         started: u64,
         name: String,
         is_zombie: bool,
@@ -184,13 +187,14 @@ mod linux {
         }
     }
 
-    /// Follows the kernel's lists of children: as many reads as there are descendants.
+    /// Finds the descendants by the kernel's lists of children, with one read per descendant.
     fn walk(root: i32) -> Vec<Process> {
         let mut found: Vec<Process> = Vec::new();
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
             for id in children(parent) {
-                // The parent may have changed: the process is found there, or in the next pass.
+                // The process may have another parent by now. It is found among the children of
+                // that parent, or in the next pass.
                 let child = process(id).filter(|child| child.parent == parent);
                 if let Some(child) = child
                     && !found.iter().any(|it| it.id == id)
@@ -213,7 +217,8 @@ mod linux {
         lists.flatten().collect()
     }
 
-    /// Reads every process of the machine, for kernels that keep no lists of children.
+    /// Finds the descendants among all processes of the machine, for kernels that keep no lists of
+    /// children.
     fn scan(root: i32) -> Vec<Process> {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
@@ -246,8 +251,8 @@ mod linux {
         Some(Process { id, parent, started, name, is_zombie })
     }
 
-    /// Sends a signal to this process and to no later one with its ID. Succeeds if the process has
-    /// ended.
+    /// Sends a signal to this process, and never to a later process with the same ID. Succeeds if
+    /// the process has ended.
     fn send(target: &Process, signal: Signal) -> Result<(), Errno> {
         let Some(id) = Pid::from_raw(target.id) else { return Ok(()) };
         let sent = match pidfd_open(id, PidfdFlags::empty()) {
@@ -286,7 +291,7 @@ mod linux {
                 .spawn()
                 .expect("a shell");
             let root = i32::try_from(shell.id()).expect("an ID");
-            // Only this shell's tree, as tests run concurrently.
+            // Compares only the descendants of this shell, because other tests run concurrently.
             let are_sleeping = |found: &[Process]| found.iter().all(|it| it.name == "sleep");
             while walk(root).len() < 2 || !are_sleeping(&walk(root)) {
                 std::thread::yield_now();

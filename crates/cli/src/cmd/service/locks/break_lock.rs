@@ -6,18 +6,21 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use tenure_client::{ClientError, Code};
 use tenure_trace::plain;
 
 use super::queue::{Claim, Lock};
 use super::{read, text};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::endpoint::{QueryOptions, Service, request_failure};
+use crate::cmd::service::endpoint::{QueryOptions, Service};
 use crate::cmd::service::identity::{ClaimOwner, Identity};
 
 /// Interval between two reads of the holders that were asked to release.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Remaining time of a lease below which each poll reads it again, because the holder may have
+/// renewed the lease. It exceeds the time between two polls, also if the service responds slowly.
+const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
 /// Upper bound on the other keys that the confirmation names.
 const MAX_KEYS: usize = 5;
@@ -47,8 +50,8 @@ pub(super) struct Options {
     /// Name of the lock or election
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// Only the holder with this fencing token [default: all holders]
-    #[arg(long, value_name = "N")]
+    /// Break the lock of only the holder with this fencing token [default: all holders]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     fence: Option<u64>,
     /// Do not ask for confirmation
     #[arg(long, short)]
@@ -88,6 +91,9 @@ struct Broken<'a> {
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    if !options.yes && !io::stdin().is_terminal() {
+        return Err(Failure::usage("without a terminal for the confirmation, give --yes"));
+    }
     let service = options.common.endpoints.service()?;
     let lock = read::lock(&service, options.name.as_bytes())?;
     let is_selected = |claim: &&Claim| options.fence.is_none_or(|fence| claim.fence == fence);
@@ -125,20 +131,12 @@ fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
 }
 
 /// Shows the holders on the terminal, and returns true if the user confirms.
-///
-/// # Errors
-///
-/// The input is not a terminal.
 fn confirm(
     service: &Service,
     lock: &Lock,
     holders: &[&Claim],
     options: &Options,
 ) -> Result<bool, Failure> {
-    let input = io::stdin();
-    if !input.is_terminal() {
-        return Err(Failure::usage("without a terminal for the confirmation, give --yes"));
-    }
     let mut question = text::summary(lock);
     for holder in holders.iter().filter(|holder| holder.id != 0 && !options.key_only) {
         question += &other_keys(service, holder)?;
@@ -147,18 +145,15 @@ fn confirm(
     let mut output = io::stderr();
     let mut answer = String::new();
     let asked = output.write_all(question.as_bytes()).and_then(|()| output.flush());
-    asked.and_then(|()| input.lock().read_line(&mut answer)).map_err(Failure::environment)?;
+    asked.and_then(|()| io::stdin().lock().read_line(&mut answer)).map_err(Failure::environment)?;
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// Returns a line about the other keys of a holder's lease, which end with it.
 fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
-    let keys = match service.run(service.admin.lease_keys(holder.signed_lease())) {
-        // Only the question is less complete without the right to read them.
-        Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => None,
-        keys => keys.map_err(request_failure)?,
-    };
-    let others = keys.into_iter().flatten().filter(|key| *key != holder.raw_key);
+    // Without the right to read them, only the question is less complete.
+    let keys = read::keys_of_lease(service, holder)?;
+    let others = keys.into_iter().filter(|key| *key != holder.raw_key);
     let others: Vec<String> =
         others.map(|key| plain(&String::from_utf8_lossy(&key)).into_owned()).collect();
     if others.is_empty() {
@@ -173,20 +168,22 @@ fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
 /// A claim that is being broken.
 struct Breaking<'a> {
     claim: &'a Claim,
-    /// Time at which the lease expires unless it is renewed; `None` if it was not read, or if the
-    /// claim has no lease.
+    /// Time at which the lease expires unless it is renewed, as of the last read; `None` if it was
+    /// not read, or if the claim has no lease.
     expires: Option<Instant>,
     /// How the claim ended; `None` if it has not ended.
     outcome: Option<Outcome>,
 }
 
 impl Breaking<'_> {
-    /// Reads whether the claim has ended, and if not, the remaining time of its lease.
+    /// Reads whether the claim has ended. If not, and if its lease may expire soon, reads the
+    /// remaining time of the lease.
     fn update(&mut self, service: &Service) -> Result<(), Failure> {
         let read_at = Instant::now();
+        let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);
         if !read::exists(service, self.claim)? {
             self.outcome = Some(self.outcome_of_ended());
-        } else if self.claim.id != 0 {
+        } else if self.claim.id != 0 && may_expire {
             let left = service.admin.lease_time_left(self.claim.signed_lease());
             // `None` if the lease has ended since the key was read. The remaining time only serves
             // the report, so a failure does not stop the command.
@@ -197,8 +194,8 @@ impl Breaking<'_> {
         Ok(())
     }
 
-    /// Returns how a claim has ended that this command did not end. The lease of a client that
-    /// releases its lock has been renewed in time.
+    /// Returns the outcome of a claim that ended without this command: `LeaseExpired` if its lease
+    /// had no time left when it was last read, else `Released`.
     fn outcome_of_ended(&self) -> Outcome {
         match self.expires.is_some_and(|expires| expires <= Instant::now()) {
             true => Outcome::LeaseExpired,

@@ -12,19 +12,20 @@ pub(super) struct Wait {
     client: String,
     /// Place in the queue, from 1.
     position: usize,
-    /// Short names of the clients of which at least one must end first.
+    /// Short names of the clients for which this client waits. At least one of their claims must
+    /// end first.
     blocked_by: Vec<String>,
     reason: &'static str,
 }
 
 /// Returns the waits of a lock in the order of the queue.
 pub(super) fn waits(lock: &Lock) -> Vec<Wait> {
-    let waiting = lock.queue.iter().enumerate().filter(|(_, claim)| !claim.inside);
+    let waiting = lock.queue.iter().enumerate().filter(|(_, claim)| !claim.is_holder);
     waiting.map(|(position, claim)| wait(lock, position, claim)).collect()
 }
 
 fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
-    let last = lock.queue[..position].last().filter(|before| !before.inside);
+    let last = lock.queue[..position].last().filter(|before| !before.is_holder);
     let first = lock.queue.first().map(|first| first.access);
     let (blockers, reason) = match (last, claim.access, first) {
         (Some(before), ..) => (vec![before], "the claim ahead of it waits as well"),

@@ -16,13 +16,16 @@ pub(super) struct Claim {
     /// ID of the lease that the key is attached to, in hexadecimal.
     pub(super) lease: Option<String>,
     pub(super) fence: u64,
-    /// Access, such as `exclusive`, `shared` or `slots-3`.
+    /// Access that the claim has or requests, such as `exclusive`, `shared` or `slots-3`.
     pub(super) share: String,
-    pub(super) inside: bool,
-    /// Remaining time of the lease, in seconds; `None` if the lease has expired.
+    /// True if the client of the claim holds the lock, false if it waits.
+    #[serde(rename = "inside")]
+    pub(super) is_holder: bool,
+    /// Remaining time of the lease, in seconds; `None` if the lease has expired or was not read.
     pub(super) seconds_left: Option<i64>,
+    /// Length of the lease, in seconds; `None` if the lease has expired or was not read.
     pub(super) seconds: Option<i64>,
-    /// Client of the claim, as far as it was read.
+    /// Client of the claim; `Unknown` until the value of the key was read.
     #[serde(rename = "client", serialize_with = "owner")]
     pub(super) owner: ClaimOwner,
     #[serde(skip)]
@@ -44,7 +47,7 @@ pub(super) struct Lock {
     pub(super) queue: Vec<Claim>,
     /// Number of keys that belong to other locks, whose names begin with this name and a slash.
     pub(super) nested: usize,
-    /// Name of one of these other locks; `None` if there are none.
+    /// Name of one of the locks whose keys `nested` counts; `None` if there are none.
     #[serde(skip)]
     example: Option<String>,
 }
@@ -114,11 +117,11 @@ impl Lock {
     }
 
     pub(super) fn holders(&self) -> impl Iterator<Item = &Claim> {
-        self.queue.iter().filter(|claim| claim.inside)
+        self.queue.iter().filter(|claim| claim.is_holder)
     }
 
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Claim> {
-        self.queue.iter().filter(|claim| !claim.inside)
+        self.queue.iter().filter(|claim| !claim.is_holder)
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -132,13 +135,13 @@ impl Lock {
 }
 
 impl Claim {
-    fn new(kv: &KeyValue, access: Access, inside: bool) -> Claim {
+    fn new(kv: &KeyValue, access: Access, is_holder: bool) -> Claim {
         Claim {
             key: text(&kv.key),
             lease: (kv.lease != 0).then(|| format!("{:x}", kv.lease)),
             fence: kv.create_revision,
             share: access.to_string(),
-            inside,
+            is_holder,
             seconds_left: None,
             seconds: None,
             owner: ClaimOwner::Unknown,
@@ -149,7 +152,7 @@ impl Claim {
         }
     }
 
-    /// Returns the ID of the lease as the protocol has it.
+    /// Returns the ID of the lease as the signed number of etcd's protocol.
     pub(super) const fn signed_lease(&self) -> i64 {
         i64::from_ne_bytes(self.id.to_ne_bytes())
     }
@@ -209,7 +212,7 @@ pub(super) mod tests {
     fn holders_are_the_head_of_the_queue() {
         let inside = |keys: &[(&str, u64, u64)]| -> Vec<(u64, bool)> {
             let lock = Lock::from_keys(b"a", &below(keys));
-            lock.queue.iter().map(|it| (it.fence, it.inside)).collect()
+            lock.queue.iter().map(|it| (it.fence, it.is_holder)).collect()
         };
         assert_eq!(inside(&[("a/2", 9, 2), ("a/1", 5, 1)]), [(5, true), (9, false)]);
         let readers = [("a/1.shared", 1, 1), ("a/2.shared", 2, 2), ("a/3", 3, 3)];
@@ -224,7 +227,7 @@ pub(super) mod tests {
     fn nested_locks_are_counted_and_not_queued() {
         let keys = below(&[("a/1", 5, 1), ("a/b/2", 3, 2), ("a/b/c/3", 4, 3)]);
         let lock = Lock::from_keys(b"a", &keys);
-        let fences: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.inside)).collect();
+        let fences: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.is_holder)).collect();
         assert_eq!((fences, lock.nested), (vec![(5, true)], 2));
         assert!(lock.note().is_some_and(|it| it.contains("2 keys") && it.contains("as a/b:")));
     }

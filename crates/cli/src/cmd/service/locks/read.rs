@@ -18,8 +18,8 @@ const PAGE_SIZE: i64 = 1000;
 /// Upper bound on the number of keys that are read.
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the values and leases of all its claims. If the name has no
-/// claims of its own, or is that of a folder of a recipe, returns the lock of the recipe.
+/// Reads the lock with this name, with the values and leases of all its claims. If no claims have
+/// this name, or if it names a folder of a recipe, returns the lock of the recipe.
 pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
@@ -48,7 +48,7 @@ fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Optio
     Ok(None)
 }
 
-/// Numbers of the claims on all locks.
+/// Numbers of all locks, and of the claims on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(in crate::cmd::service) struct LockTotals {
     /// Locks and elections that are held or waited for.
@@ -59,7 +59,7 @@ pub(in crate::cmd::service) struct LockTotals {
     pub(in crate::cmd::service) waiting: usize,
 }
 
-/// Counts the claims on all locks.
+/// Counts all locks, and the claims on them.
 pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, Failure> {
     let mut totals = LockTotals::default();
     for lock in queues(service, &keys(service, b"")?, b"")? {
@@ -70,8 +70,8 @@ pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, F
     Ok(totals)
 }
 
-/// Returns the locks that these keys belong to, without values and the times of their leases. The
-/// keys begin with `prefix`.
+/// Returns the locks to which these keys belong, without the values of the keys and the times of
+/// their leases. All keys begin with `prefix`.
 fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
     for ((name, recipe), keys) in recipe::groups(all) {
@@ -107,7 +107,7 @@ pub(super) fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failur
     let mut locks = Vec::new();
     for mut lock in queues(service, &all, prefix.as_bytes())? {
         if lock.recipe == Recipe::Lock {
-            fetch_values(service, lock.queue.iter_mut().filter(|claim| claim.inside))?;
+            fetch_values(service, lock.queue.iter_mut().filter(|claim| claim.is_holder))?;
         }
         fetch_leases(service, &mut lock)?;
         locks.push(lock);
@@ -123,7 +123,7 @@ fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     loop {
         let (key, range_end) = (from.clone(), range_end_of(prefix));
         let query = Query { key, range_end, limit, revision, keys_only: true, ..Query::default() };
-        let page = match service.run(service.admin.range(query)) {
+        let page = match service.block_on(service.admin.range(query)) {
             // Keys may be long, so that fewer of them fit into a response.
             Err(ClientError::Rejected { code, .. })
                 if limit > 1 && [Code::ResourceExhausted, Code::OutOfRange].contains(&code) =>
@@ -159,8 +159,8 @@ fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     }
 }
 
-/// Returns the end of the range of keys that begin with a prefix. In etcd, the end `\0` means that
-/// the range has no end.
+/// Returns the end of the range of all keys that begin with `prefix`. In etcd, the end `\0` means
+/// that the range has no end.
 fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -202,6 +202,15 @@ fn fetch_leases(service: &Service, lock: &mut Lock) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Returns the keys that are attached to the lease of a claim. Returns none if the lease has ended,
+/// or if the user may not read the keys.
+pub(super) fn keys_of_lease(service: &Service, claim: &Claim) -> Result<Vec<Vec<u8>>, Failure> {
+    match service.block_on(service.admin.lease_keys(claim.signed_lease())) {
+        Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => Ok(Vec::new()),
+        keys => Ok(keys.map_err(request_failure)?.unwrap_or_default()),
+    }
 }
 
 /// Returns true if a key still belongs to the claim with this fencing token.

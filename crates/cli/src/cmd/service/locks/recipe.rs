@@ -44,11 +44,11 @@ const FOLDERS: [(&[u8], Recipe); 3] = [
     (b"/permits", Recipe::Semaphore),
 ];
 
-/// Keys that may be claims of a recipe, by the name of the lock.
+/// For each lock and recipe, the keys that may be its claims.
 pub(super) type Groups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
 
-/// Returns the name and the recipe to which the queue `name` belongs; `None` if it has no folder of
-/// a recipe.
+/// Returns the name and the recipe of the lock to which the folder `name` belongs. `None` if `name`
+/// does not end in a folder of a recipe.
 pub(super) fn base_of(name: &[u8]) -> Option<(&[u8], Recipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
@@ -72,8 +72,8 @@ pub(super) fn groups(all: &[KeyValue]) -> Groups {
 /// Reads the values of a group, and returns its lock. Returns `None` if the keys are claims of
 /// other locks, which have the name of a folder by chance.
 ///
-/// A claim of a read/write lock has no value, unlike that of a command. A semaphore has a key with
-/// the number of its permits.
+/// A claim of the recipe for read/write locks has no value; a claim of a command has one. A
+/// semaphore also has a key with the number of its permits.
 pub(super) fn lock(
     service: &Service,
     name: &Bytes,
@@ -160,7 +160,7 @@ mod tests {
             (kv, access)
         });
         let lock = Lock::from_claims(b"a", Recipe::ReadWrite, claims.collect());
-        let queue: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.inside)).collect();
+        let queue: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.is_holder)).collect();
         assert_eq!(queue, [(1, true), (2, true), (3, false), (4, false)]);
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let inside = |weights: [u32; 3]| -> Vec<bool> {
             let claims = keys.iter().cloned().zip(weights.map(permits)).collect();
             let lock = Lock::from_claims(b"s", Recipe::Semaphore, claims);
-            lock.queue.iter().map(|it| it.inside).collect()
+            lock.queue.iter().map(|it| it.is_holder).collect()
         };
         assert_eq!(inside([1, 1, 1]), [true, true, true]);
         assert_eq!(inside([2, 1, 1]), [true, true, false]);

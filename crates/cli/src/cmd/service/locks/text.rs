@@ -1,13 +1,13 @@
 //! Tables and summaries of locks.
 
 use super::queue::{Claim, Lock};
-use crate::cmd::output::columns;
+use crate::cmd::output::format_columns;
 use crate::cmd::service::identity::ClaimOwner;
 
 /// Upper bound on the number of warnings about nested names.
 const MAX_NOTES: usize = 5;
 
-/// Returns the holders and the number of waiters of a lock.
+/// Formats the holders of a lock and the number of waiters.
 pub(super) fn summary(lock: &Lock) -> String {
     let note = lock.note().map_or_else(String::new, |note| note + "\n");
     if lock.queue.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn list(locks: &[Lock]) -> String {
         }
     }
     let notes: Vec<String> = locks.iter().filter_map(Lock::note).collect();
-    let mut text = columns(&rows, |_| false);
+    let mut text = format_columns(&rows, |_| false);
     notes.iter().take(MAX_NOTES).for_each(|note| text += &format!("{note}\n"));
     if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {
         text += &format!("and {more} more names with nested locks\n");
@@ -54,11 +54,11 @@ pub(super) fn queue(lock: &Lock) -> String {
     }
     let mut rows = vec![["", "client", "since", "fence", "left", "mode", ""].map(str::to_owned)];
     rows.extend(lock.queue.iter().enumerate().map(|(position, it)| {
-        let inside = if it.inside { "holds" } else { "waits" };
+        let state = if it.is_holder { "holds" } else { "waits" };
         let (position, fence) = ((position + 1).to_string(), it.fence.to_string());
-        [position, it.label(), since(it), fence, left(it), it.share.clone(), inside.into()]
+        [position, it.label(), since(it), fence, left(it), it.share.clone(), state.into()]
     }));
-    columns(&rows, |_| false)
+    format_columns(&rows, |_| false)
 }
 
 fn left(claim: &Claim) -> String {

@@ -6,14 +6,13 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde::Serialize;
-use tenure_client::{ClientError, Code};
 use tenure_store::{Bytes, KeyValue, claim_of};
 use tenure_trace::plain;
 
 use super::queue::{Claim, Lock};
 use super::read;
 use crate::cmd::failure::Failure;
-use crate::cmd::service::endpoint::{Service, request_failure};
+use crate::cmd::service::endpoint::Service;
 
 /// Upper bound on the locks of a chain.
 const MAX_LOCKS: usize = 32;
@@ -24,10 +23,10 @@ pub(super) struct ChainStep {
     client: String,
     holds: String,
     waits_for: String,
-    /// Short names of the holders of the other lock.
+    /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
-    /// True if the other lock was already part of the chain, so that the clients may wait for each
-    /// other.
+    /// True if the chain already contains the lock `waits_for`, so that the clients may wait for
+    /// each other.
     closes_cycle: bool,
 }
 
@@ -87,11 +86,8 @@ pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failur
 
 /// Returns the names of the locks that the lease of a claim has claims on.
 fn locks_of(service: &Service, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
-    let keys = match service.run(service.admin.lease_keys(claim.signed_lease())) {
-        Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => None,
-        keys => keys.map_err(request_failure)?,
-    };
-    let claims = keys.into_iter().flatten().filter_map(|key| {
+    let keys = read::keys_of_lease(service, claim)?.into_iter();
+    let claims = keys.filter_map(|key| {
         claim_of(&KeyValue { key: key.into(), lease: claim.id, ..KeyValue::default() })
     });
     Ok(claims.map(|claim| claim.name).collect())

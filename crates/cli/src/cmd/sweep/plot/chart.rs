@@ -5,7 +5,7 @@ use super::super::figure::Figure;
 use super::super::results::{Cell, Header, Point, Results};
 use crate::cmd::failure::Failure;
 
-/// Figures that have a panel, if any point has them.
+/// Figures that have a panel if they were measured at any point.
 const FIGURES: [Figure; 5] = [
     Figure::MessagesPerEntry,
     Figure::MessagesPerElection,
@@ -14,7 +14,7 @@ const FIGURES: [Figure; 5] = [
     Figure::ElectionTime,
 ];
 
-/// Figures of the others, such as agreements.
+/// Figures that have a panel if fewer than two of `FIGURES` were measured, as for agreements.
 const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
 
 /// Content of a plot, independent of its format.
@@ -29,24 +29,24 @@ pub(super) struct Chart {
     pub(super) x: Horizontal,
     /// Names of the series.
     pub(super) series: Vec<String>,
-    /// Names of the series without any figure of the panels, which are not drawn.
+    /// Names of the series that are not drawn, because no panel shows a figure that they have.
     pub(super) unmeasured: Vec<String>,
     pub(super) panels: Vec<Panel>,
 }
 
 /// Values of the horizontal axis and their positions.
 pub(super) enum Horizontal {
-    /// Numbers at their positions.
+    /// Values that are numbers. The position of a value is the number.
     Numbers,
-    /// Values that are no numbers, at equal distances. A position is an index.
+    /// Values that are not numbers, at equal distances. The position of a value is its index.
     Names(Vec<String>),
 }
 
-/// A figure of all series.
+/// Panel of the plot: one figure of all series.
 pub(super) struct Panel {
     /// Name of the figure, with the unit.
     pub(super) label: String,
-    /// By series; points in the order of their positions.
+    /// Points of each series, in the order of their positions.
     pub(super) lines: Vec<Vec<Mark>>,
 }
 
@@ -68,7 +68,8 @@ impl Chart {
     /// A usage failure if there is no parameter with several values.
     pub(super) fn new(results: &Results) -> Result<Self, Failure> {
         let header = &results.header;
-        let swept = header.swept.first().and_then(|name| Some((name, header.place(name)?)));
+        let swept =
+            header.swept.first().and_then(|name| Some((name, header.parameter_index(name)?)));
         let Some((name, place)) = swept else {
             let message = "--plot needs the horizontal axis: add --sweep, such as --sweep n=3..20";
             return Err(Failure::usage(message));
@@ -114,7 +115,8 @@ impl Chart {
     }
 }
 
-/// True if a figure has a panel. A run without any entry has a duration all the same.
+/// Returns true if a series is drawn because it has this figure. The duration does not count: even
+/// a run without an entry has one.
 fn is_drawn(figure: Figure) -> bool {
     FIGURES.contains(&figure) || figure == Figure::AgreementTime
 }
@@ -152,7 +154,7 @@ fn number(value: &str) -> Option<f64> {
 /// the first.
 fn series_of(header: &Header, point: &Point) -> String {
     let others = header.swept.iter().skip(1).filter_map(|name| {
-        let value = &point.values[header.place(name)?];
+        let value = &point.values[header.parameter_index(name)?];
         Some(format!(", {name} {value}"))
     });
     point.algorithm.clone() + &others.collect::<String>()

@@ -6,17 +6,19 @@ use std::fmt::Write;
 use tenure_trace::plain;
 
 use super::chart::{Chart, Horizontal, Mark, Panel};
-use crate::cmd::output::wrapped;
-use crate::cmd::rows::figure;
+use crate::cmd::output::wrap;
+use crate::cmd::rows::format_figure;
 use crate::cmd::scale::{Scale, marker_path};
 
-/// Width in pixels. Letters of 13 pixels are readable at 500 pixels too.
+/// Width of the plot, in pixels. Letters of 13 pixels are readable even if the plot is shown at 500
+/// pixels.
 const WIDTH: f64 = 560.0;
 
-/// Height of a panel with its axes.
+/// Height of a panel with its axes, in pixels.
 const PANEL_HEIGHT: f64 = 270.0;
 
-/// Frame of the curves in a panel.
+/// Left, right, upper and lower edge of the frame of the curves, in pixels from the corner of the
+/// panel.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 10.0;
@@ -25,18 +27,18 @@ const BOTTOM: f64 = PANEL_HEIGHT - 46.0;
 const MARGIN: f64 = 12.0;
 const LINE_HEIGHT: f64 = 18.0;
 
-/// Approximate width of a letter of 13 pixels.
+/// Approximate width of a letter, in pixels, for a font size of 13 pixels.
 const LETTER_WIDTH: f64 = 7.2;
 
-/// Characters of a line of the footer, of the notes, and of the title.
+/// Maximum number of characters in a line of the footer, of the notes, and of the title.
 const FOOTER_CHARS: usize = 84;
 const NOTE_CHARS: usize = 80;
 const TITLE_CHARS: usize = 62;
 
-/// Minimum distance of numbers at an axis.
+/// Minimum distance between two numbers at an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 16.0;
 
-/// Number of points of a series from which markers are smaller.
+/// Number of points of a series from which on its markers are smaller.
 const MANY_POINTS: usize = 20;
 
 const INK: &str = "#1b1f24";
@@ -53,7 +55,7 @@ const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 pub(super) fn draw(chart: &Chart) -> String {
     let mut content = String::new();
     let mut y = MARGIN + 8.0;
-    for line in wrapped(&chart.title, TITLE_CHARS) {
+    for line in wrap(&chart.title, TITLE_CHARS) {
         let attributes = format!("font-size=\"15\" font-weight=\"bold\" fill=\"{INK}\"");
         add(&mut content, &text(MARGIN, y + 6.0, "start", &attributes, &line));
         y += 20.0;
@@ -71,7 +73,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         note.push_str(&format!(" Not measured: {}.", chart.unmeasured.join("; ")));
     }
     let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
-    for line in wrapped(&note, NOTE_CHARS) {
+    for line in wrap(&note, NOTE_CHARS) {
         add(&mut content, &text(MARGIN, y + 8.0, "start", &soft, &line));
         y += LINE_HEIGHT;
     }
@@ -93,7 +95,7 @@ pub(super) fn draw(chart: &Chart) -> String {
 /// Splits the command into lines that end in a backslash, as in a shell.
 fn footer(command: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for line in wrapped(command, FOOTER_CHARS - 2) {
+    for line in wrap(command, FOOTER_CHARS - 2) {
         if let Some(last) = lines.last_mut() {
             last.push_str(" \\");
         }
@@ -115,7 +117,7 @@ fn comma_before(text: &str, position: usize) -> Option<usize> {
     text[..end].rfind(',')
 }
 
-/// Draws the names of the series. Returns the lower end.
+/// Draws the names of the series. Returns the y coordinate of their lower edge, in pixels.
 fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top + LINE_HEIGHT);
     for (number, name) in chart.series.iter().enumerate() {
@@ -174,7 +176,9 @@ fn draw_panel(content: &mut String, chart: &Chart, panel: &Panel) {
 fn horizontal_axis(content: &mut String, chart: &Chart, x: Scale) {
     let soft = format!("font-size=\"12\" fill=\"{SOFT}\"");
     let ticks: Vec<(f64, String)> = match &chart.x {
-        Horizontal::Numbers => x.ticks(8).into_iter().map(|tick| (tick, figure(tick))).collect(),
+        Horizontal::Numbers => {
+            x.ticks(8).into_iter().map(|tick| (tick, format_figure(tick))).collect()
+        }
         Horizontal::Names(names) => {
             names.iter().enumerate().map(|(place, name)| (place as f64, name.clone())).collect()
         }
@@ -205,7 +209,7 @@ fn vertical_axis(content: &mut String, label: &str, y: Scale) {
         }
         last = at;
         add(content, &format!("<path d=\"M{LEFT} {at:.1}H{RIGHT}\" stroke=\"{FAINT}\"/>"));
-        add(content, &text(LEFT - 7.0, at + 4.0, "end", &soft, &figure(tick)));
+        add(content, &text(LEFT - 7.0, at + 4.0, "end", &soft, &format_figure(tick)));
     }
     let label = if y.is_logarithmic { format!("{label}, logarithmic") } else { label.to_owned() };
     let middle = (TOP + BOTTOM) / 2.0;

@@ -23,7 +23,7 @@ function facts(rows) {
 /** Handlers that `updateChildren` copies to a kept element. */
 const HANDLERS = ["onclick", "onchange", "oninput", "onkeydown", "ontoggle"];
 
-/** Key by which `updateChildren` recognizes a node. */
+/** Returns the key by which `updateChildren` recognizes a node. */
 const keyOf = (node) => node.dataset?.key || node.id || null;
 
 /** Makes a kept node equal to a new one. */

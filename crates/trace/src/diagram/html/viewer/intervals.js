@@ -33,7 +33,7 @@ class Intervals {
     }
   }
 
-  /** Positions in `order` of the intervals that start within `from` to `to`. */
+  /** Returns the range of positions in `order` of the intervals that start from `from` to `to`. */
   range(from, to) {
     const value = (which) => this.starts[which];
     return [upTo(this.order, from - Number.EPSILON, value), upTo(this.order, to, value)];

@@ -2,7 +2,7 @@
 
 /** Maximum number of entries drawn; the last ones are kept. */
 const ENTRIES = 40;
-/** Maximum number of letters of an entry; its title has the full text. */
+/** Maximum number of letters of an entry. The title of the entry has the full text. */
 const LETTERS = 5;
 /** Number of colors that terms cycle through. */
 const TERMS = 6;

@@ -15,7 +15,10 @@ const KINDS = ["ink", "kind1", "kind2", "kind3", "kind4", "kind5"];
 /** Dash patterns, longer than those of lost and pending messages. */
 const DASHES = [[], [14, 3], [14, 3, 3, 3], [24, 4], [14, 3, 3, 3, 3, 3], [24, 3, 8, 3]];
 
-/** Color and dash pattern of a kind; repeated colors get another pattern. */
+/**
+ * Returns the color and the dash pattern of a kind. Kinds with the same color have different
+ * patterns.
+ */
 function lookOf(kind) {
   const colour = kind % KINDS.length;
   const dash = (colour + Math.floor(kind / KINDS.length)) % DASHES.length;
@@ -122,7 +125,7 @@ class Marks {
     context.fill();
   }
 
-  /** Width of a text. */
+  /** Returns the width of a text. */
   width(label, font = SMALL) {
     this.context.font = font;
     return this.context.measureText(label).width;
@@ -170,7 +173,7 @@ class Room {
     this.taken = new Map();
   }
 
-  /** Reserves the area of a text, if it is free. */
+  /** Reserves the area of a text if it is free. Returns true if it was free. */
   take(x, y, width, height) {
     const area = [x - width / 2, y - height / 2, x + width / 2, y + height / 2];
     const cells = [];

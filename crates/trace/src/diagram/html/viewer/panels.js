@@ -181,7 +181,7 @@ class Panels {
     this.kept = kept.subarray(0, count);
   }
 
-  /** Number of filtered events up to and including a step. */
+  /** Returns the number of filtered events up to and including a step. */
   place(step) {
     return upTo(this.kept, step);
   }

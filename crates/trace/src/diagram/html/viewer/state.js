@@ -46,12 +46,12 @@ class States {
     }
   }
 
-  /** A replicated log reports only the number of the term. */
+  /** Applies the report of a leader. A replicated log reports only the number of the term. */
   follows(at, step, leader, number) {
     this.beliefs[at].push({ step, leader, term: { number, leader } });
   }
 
-  /** Conditions of a process after a step. */
+  /** Returns the conditions of a process after a step. */
   lasting(process, step) {
     const { trace } = this;
     const state = { phase: "idle", leads: null, token: false, stopped: false };
@@ -68,7 +68,7 @@ class States {
     return state;
   }
 
-  /** Complete known state of a process after a step. */
+  /** Returns all that is known about the state of a process after a step. */
   of(process, step) {
     const { trace } = this;
     const state = this.lasting(process, step);
@@ -98,7 +98,7 @@ class States {
     return [...suspected].sort((a, b) => a - b);
   }
 
-  /** Number of these messages up to a step, in total and by kind. */
+  /** Returns the number of these messages up to a step, in total and by kind. */
   counts(messages, when, step) {
     const kinds = new Map();
     let total = 0;
@@ -111,7 +111,10 @@ class States {
     return { total, kinds };
   }
 
-  /** Relation of each step to this one: 1 happened before, 2 after, 3 the step itself. */
+  /**
+   * Returns the relation of each step to this one: 1 if it happened before, 2 if after, 3 for the
+   * step itself.
+   */
   cone(step) {
     const { trace } = this;
     const cone = new Uint8Array(trace.size);
@@ -141,7 +144,10 @@ class States {
     while (open.length > 0) neighbours(open.pop(), add);
   }
 
-  /** Vector clock of a step: events of each process in the window up to it. */
+  /**
+   * Returns the vector clock of a step: for each process, its number of events in the window that
+   * are the step itself or happened before it.
+   */
   vector(step) {
     const { trace } = this;
     const counts = new Array(trace.n).fill(0);

@@ -26,7 +26,7 @@ function groups(keys, values) {
   return { of: (value) => places.subarray(starts[value], starts[value + 1]) };
 }
 
-/** Number of ascending `values` up to `limit`. */
+/** Returns how many of the ascending `values` are at most `limit`. */
 function upTo(values, limit, value = (each) => each) {
   let low = 0;
   let high = values.length;
@@ -102,14 +102,14 @@ class Trace {
     this.sentBy = groups(this.sent, this.size);
   }
 
-  /** Processes without any events or messages. */
+  /** Returns the processes without any events or messages. */
   idle() {
     const busy = new Set([...this.from, ...this.to, ...this.spanAt]);
     return Array.from({ length: this.n }, (_, process) => process)
       .filter((process) => !busy.has(process) && this.stepsOf.of(process).length === 0);
   }
 
-  /** True if the step is an event of its process, which clocks count. */
+  /** Returns true if the step is an event of its process, which clocks count. */
   isOwn(step) {
     const mark = this.mark[step];
     return this.at[step] >= 0 && mark < MARK.loses;
@@ -152,13 +152,13 @@ class Trace {
     this.detailAt = groups(this.detailStep, this.size);
   }
 
-  /** Step that sent the message received here; -1 if there is none. */
+  /** Returns the step that sent the message received in a step; -1 if there is none. */
   cause(step) {
     const about = this.about[step];
     return about < 0 ? -1 : this.sent[about];
   }
 
-  /** Length of the longest causal chain that ends with each step. */
+  /** Returns for each step the length of the longest causal chain that ends with it. */
   ranks() {
     const rank = new Float64Array(this.size);
     let barrier = -1;
@@ -178,7 +178,7 @@ class Trace {
     return rank;
   }
 
-  /** Time of each step; simultaneous steps of one process are separated slightly. */
+  /** Returns the time of each step. Simultaneous steps of one process are separated slightly. */
   times() {
     const pauses = [];
     for (let step = 0; step < this.size && pauses.length < 5000; step++) {
@@ -201,7 +201,7 @@ class Trace {
     return placed;
   }
 
-  /** Time of each step with long pauses shortened, as listed in `cuts`. */
+  /** Returns the time of each step with long pauses shortened. `cuts` lists these pauses. */
   folds() {
     const { placed } = this;
     const order = Uint32Array.from(placed.keys()).sort((one, other) => placed[one] - placed[other]);
@@ -221,7 +221,7 @@ class Trace {
     return folded;
   }
 
-  /** Description of a step, one sentence per record. */
+  /** Returns the description of a step, one sentence per record. */
   words(step) {
     const rows = Array.from(this.detailAt.of(step));
     const descriptions = rows.map((row) => this.texts[this.detailDescription[row]]);

@@ -26,7 +26,7 @@ class Viewer {
     this.controls();
     this.pointer();
     this.keys();
-    this.look();
+    this.connectThemeButton();
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
     this.resize();
     byId("idle").checked = trace.n > MANY && !byId("folding").hidden;
@@ -99,7 +99,7 @@ class Viewer {
   }
 
   /** Moves the selection by a number of filtered events. */
-  step(by, how) {
+  moveSelection(by, how) {
     const { kept } = this.panels;
     if (kept.length === 0) return;
     const at = this.panels.place(this.selected < 0 ? (by > 0 ? -1 : this.now) : this.selected) - 1;
@@ -121,9 +121,9 @@ class Viewer {
     }
     this.playing = setInterval(() => {
       if (this.panels.place(this.selected) >= kept.length) this.stop();
-      else this.step(1, { announce: false });
+      else this.moveSelection(1, { announce: false });
     }, 1000 / Number(byId("speed").value));
-    this.shown();
+    this.updatePlayButton();
     return null;
   }
 
@@ -131,11 +131,11 @@ class Viewer {
     if (this.playing === null) return;
     clearInterval(this.playing);
     this.playing = null;
-    this.shown();
+    this.updatePlayButton();
   }
 
   /** Updates the label of the play button. */
-  shown() {
+  updatePlayButton() {
     const plays = this.playing !== null;
     byId("play").textContent = plays ? "⏸" : "▶";
     byId("play").setAttribute("aria-label", plays ? "Pause" : "Play");
@@ -183,8 +183,8 @@ class Viewer {
     const { kept } = this.panels;
     click("first", () => this.select(this.panels.kept[0] ?? -1));
     click("last", () => this.select(this.panels.kept.at(-1) ?? -1));
-    click("back", () => this.step(-1));
-    click("forth", () => this.step(1));
+    click("back", () => this.moveSelection(-1));
+    click("forth", () => this.moveSelection(1));
     click("play", () => this.play());
     click("in", () => this.zoom(1.5));
     click("out", () => this.zoom(1 / 1.5));
@@ -218,7 +218,7 @@ class Viewer {
 
   listKey(event) {
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
-    if (event.key in moves) this.step(moves[event.key]);
+    if (event.key in moves) this.moveSelection(moves[event.key]);
     else if (event.key === "Home") this.select(this.panels.kept[0] ?? -1);
     else if (event.key === "End") this.select(this.panels.kept.at(-1) ?? -1);
     else if (event.key === "Enter") byId("selected").focus();
@@ -296,7 +296,7 @@ class Viewer {
     this.watched = process;
     this.now = x < picture.gutter ? this.now : own[before - 1] ?? -1;
     this.update();
-    return this.tell();
+    return this.announceProcess();
   }
 
   keys() {
@@ -322,12 +322,12 @@ class Viewer {
       };
     }
     return {
-      ArrowLeft: () => this.step(-1),
-      ArrowRight: () => this.step(1),
-      ArrowUp: () => this.across(-1),
-      ArrowDown: () => this.across(1),
-      PageUp: () => this.step(-10),
-      PageDown: () => this.step(10),
+      ArrowLeft: () => this.moveSelection(-1),
+      ArrowRight: () => this.moveSelection(1),
+      ArrowUp: () => this.selectInNeighbour(-1),
+      ArrowDown: () => this.selectInNeighbour(1),
+      PageUp: () => this.moveSelection(-10),
+      PageDown: () => this.moveSelection(10),
       Home: () => this.select(this.panels.kept[0] ?? -1),
       End: () => this.select(this.panels.kept.at(-1) ?? -1),
       Enter: () => byId("selected").focus(),
@@ -336,10 +336,10 @@ class Viewer {
       "=": () => this.zoom(1.5),
       "-": () => this.zoom(1 / 1.5),
       0: () => this.fit(),
-      "[": () => this.along(this.selected < 0 ? -1 : this.trace.cause(this.selected)),
-      "]": () => this.along(this.arrival()),
-      p: () => this.tell(),
-      P: () => this.tell(),
+      "[": () => this.selectIfAny(this.selected < 0 ? -1 : this.trace.cause(this.selected)),
+      "]": () => this.selectIfAny(this.firstArrival()),
+      p: () => this.announceProcess(),
+      P: () => this.announceProcess(),
       v: () => this.nextViolation(),
       V: () => this.nextViolation(),
       Escape: () => this.select(-1),
@@ -347,7 +347,7 @@ class Viewer {
   }
 
   /** Selects the nearest event of the process above or below. */
-  across(by) {
+  selectInNeighbour(by) {
     const { picture, trace } = this;
     const row = picture.processes.indexOf(this.watched) + by;
     const process = picture.processes[Math.min(Math.max(row, 0), picture.processes.length - 1)];
@@ -363,12 +363,12 @@ class Viewer {
     if (nearest >= 0) this.select(nearest);
   }
 
-  along(step) {
+  selectIfAny(step) {
     if (step >= 0) this.select(step);
   }
 
-  /** Selects the arrival of the first message that the selected event sent. */
-  arrival() {
+  /** Returns the arrival of the first message that the selected event sent; -1 if there is none. */
+  firstArrival() {
     if (this.selected < 0) return -1;
     const { trace, picture } = this;
     const sent = Array.from(trace.sentBy.of(this.selected));
@@ -377,7 +377,7 @@ class Viewer {
   }
 
   /** Announces the state of the process for screen readers. */
-  tell() {
+  announceProcess() {
     const panel = byId("process");
     const terms = Array.from(panel.querySelectorAll("dt"), (term) =>
       `${term.textContent} ${term.nextElementSibling.textContent}`);
@@ -392,8 +392,8 @@ class Viewer {
     else byId("announcement").textContent = "No property is violated in the records shown.";
   }
 
-  /** Switches between light and dark; the system setting is the default. */
-  look() {
+  /** Lets the user switch between light and dark. The system setting is the default. */
+  connectThemeButton() {
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
     const root = document.documentElement;
     const recolour = () => {

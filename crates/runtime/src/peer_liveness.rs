@@ -3,24 +3,25 @@
 use tenure_core::{ProcessId, ProcessSet, Verdict};
 use tokio::sync::watch;
 
-/// Sessions of the live processes, by process. `None` for this process, and for peers that were
-/// never connected, have said goodbye, or are suspected.
+/// For each process, by index: its session if it is a live peer. `None` for this process, and for
+/// peers that were never connected, have said goodbye, or are suspected.
 pub type LivePeers = Vec<Option<u64>>;
 
 /// Tracks connections and suspicions, and publishes the [`LivePeers`].
 #[derive(Debug)]
-pub(crate) struct Membership {
-    /// Session of the newest connection with each peer; 0 before the first connection.
+pub(crate) struct PeerLiveness {
+    /// For each process, by index: the session of its newest connection; 0 before the first
+    /// connection.
     newest_sessions: Vec<u64>,
     suspected: ProcessSet,
     live_peers: watch::Sender<LivePeers>,
 }
 
-impl Membership {
+impl PeerLiveness {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
         let live_peers = watch::Sender::new(vec![None; size]);
-        Membership { newest_sessions: vec![0; size], suspected: ProcessSet::new(), live_peers }
+        PeerLiveness { newest_sessions: vec![0; size], suspected: ProcessSet::new(), live_peers }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<LivePeers> {
@@ -63,20 +64,20 @@ mod tests {
 
     #[test]
     fn connected_peer_is_alive_until_suspected() {
-        let mut membership = Membership::new(2);
-        let mut watch = membership.watch();
-        membership.set_suspected(P2, Verdict::Suspect);
-        membership.set_suspected(P2, Verdict::Trust);
+        let mut peer_liveness = PeerLiveness::new(2);
+        let mut watch = peer_liveness.watch();
+        peer_liveness.set_suspected(P2, Verdict::Suspect);
+        peer_liveness.set_suspected(P2, Verdict::Trust);
         assert!(!watch.has_changed().unwrap(), "it was never connected");
-        membership.peer_up(P2, 3);
+        peer_liveness.peer_up(P2, 3);
         assert_eq!(*watch.borrow_and_update(), [None, Some(3)]);
-        membership.peer_up(P2, 3);
-        assert!(!watch.has_changed().unwrap() && membership.has_live_peers());
-        membership.set_suspected(P2, Verdict::Suspect);
+        peer_liveness.peer_up(P2, 3);
+        assert!(!watch.has_changed().unwrap() && peer_liveness.has_live_peers());
+        peer_liveness.set_suspected(P2, Verdict::Suspect);
         assert_eq!(*watch.borrow_and_update(), [None, None]);
-        membership.peer_up(P2, 4);
-        assert!(!membership.has_live_peers(), "a connection does not end a suspicion");
-        membership.set_suspected(P2, Verdict::Trust);
+        peer_liveness.peer_up(P2, 4);
+        assert!(!peer_liveness.has_live_peers(), "a connection does not end a suspicion");
+        peer_liveness.set_suspected(P2, Verdict::Trust);
         assert_eq!(*watch.borrow_and_update(), [None, Some(4)]);
     }
 }

@@ -14,22 +14,23 @@ use crate::log::state::State;
 use crate::member::Member;
 use crate::rpc::error::RpcError;
 
-/// Longest pause between two checks for lease timers that have fired.
+/// Longest pause between two checks whether lease timers have fired.
 const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// After a suspension, a leader processes the received renewals for this time, before it lets
-/// leases expire.
+/// Time for which a leader that was suspended processes the renewals that it has received, before
+/// it lets leases expire.
 const CATCH_UP_TIME: Duration = Duration::from_millis(100);
 
-/// Shortest time between two entries with renewals, per member. It bounds the number of entries for
-/// any number of sessions. A renewal after a longer pause is proposed at once.
+/// Shortest time between two log entries with renewals that one member proposes. It bounds the
+/// number of entries for any number of sessions. A renewal after a longer pause is proposed at
+/// once.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A leader that hands over leadership first records the remaining times of leases. It takes at
-/// most this long.
+/// Longest time for which a leader that hands over leadership records the remaining times of
+/// leases.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Renewal that succeeds once a log entry records the full time of its lease.
+/// Renewal that succeeds once a log entry has recorded the full TTL of its lease.
 #[derive(Debug)]
 pub(crate) struct PendingRenewal {
     lease: LeaseId,
@@ -49,8 +50,8 @@ impl RenewalQueue {
         (RenewalQueue(sender), receiver)
     }
 
-    /// Proposes a checkpoint with the full time of a lease, and waits for its outcome. Returns
-    /// false if another member leads or the lease is gone, and changes nothing then.
+    /// Proposes a checkpoint with the full TTL of a lease, and waits for its outcome. Returns false
+    /// if the checkpoint had no effect, because another member leads or the lease is gone.
     pub(crate) async fn checkpoint(
         &self,
         lease: LeaseId,
@@ -66,7 +67,7 @@ impl RenewalQueue {
     }
 }
 
-/// Proposes the queued renewals, many with one entry, until the member is dropped.
+/// Proposes the queued renewals, with one log entry for many of them, until the member is dropped.
 pub(crate) async fn run_renewals(
     member: Weak<Member>,
     mut pending: mpsc::UnboundedReceiver<PendingRenewal>,

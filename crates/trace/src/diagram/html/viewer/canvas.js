@@ -1,16 +1,21 @@
 // Diagram: draws its visible part on a canvas.
 
 const AXIS = 34;
-/** Maximum number of arrows drawn individually; beyond it, thin lines represent all. */
+/**
+ * Maximum number of arrows drawn individually. If there are more, thin lines represent all of them.
+ */
 const ARROWS = 1500;
 /** Minimum average distance of individually drawn events, in pixels. */
 const CLOSE = 4;
-/** Room after the last event. */
+/** Space after the last event, in pixels. */
 const AFTER = 40;
 /** Maximum number of visible arrows with labels. */
 const LABELS = 400;
 const FADED = 0.16;
-/** Distance from its time at which a displaced step is noticeable, in pixels. */
+/**
+ * Distance of a displaced step from the position of its time at which the displacement is
+ * noticeable, in pixels.
+ */
 const SEEN = 12;
 
 class Picture {
@@ -170,7 +175,7 @@ class Picture {
     return this.rowOf;
   }
 
-  /** True if a step passes the filters. */
+  /** Returns true if a step passes the filters. */
   shows(step) {
     const { trace } = this;
     const at = trace.at[step];
@@ -185,7 +190,7 @@ class Picture {
       && !this.kindsHidden.has(trace.kind[message]);
   }
 
-  /** Step drawn nearest to a point; -1 if none is near. */
+  /** Returns the step drawn nearest to a point; -1 if none is near. */
   stepAt(x, y, reach = 14) {
     let [best, least] = [-1, reach];
     const { steps } = this.index;
@@ -199,7 +204,7 @@ class Picture {
     return best;
   }
 
-  /** Process whose lifeline is at a height, if there is one. */
+  /** Returns the process whose lifeline is at a height, if there is one. */
   processAt(y) {
     return this.processes[Math.floor((y - AXIS - 6 + this.shift) / this.row)] ?? -1;
   }
@@ -235,7 +240,7 @@ class Picture {
     this.drawNames();
   }
 
-  /** Opacity of an item with these steps. */
+  /** Returns the opacity of an item that belongs to these steps. */
   strength(step, other = step) {
     if (this.playing && (step > this.now || other > this.now)) return FADED;
     if (!this.cone) return 1;
@@ -291,7 +296,7 @@ class Picture {
     }
   }
 
-  /** Axis marks where the scale is not linear: at steps, with their times. */
+  /** Returns the axis marks of a scale that is not linear: at steps, with their times. */
   stepTicks() {
     const { trace } = this;
     const ticks = [];
@@ -310,7 +315,7 @@ class Picture {
     return ticks;
   }
 
-  /** Axis marks at round numbers. */
+  /** Returns axis marks at round numbers. */
   ticks() {
     const { scaleName, trace } = this;
     // Are simultaneous steps drawn visibly apart?
@@ -419,7 +424,7 @@ class Picture {
     } else marks.bar(x1, x2, y, 10, colours.paper, colours.soft);
   }
 
-  /** Reserves the areas of crowns. */
+  /** Reserves the areas of crowns, so that no label covers them. */
   keepCrownsClear() {
     for (const step of this.crowned) {
       const [x, y] = [this.x(step), this.y(this.trace.at[step])];
@@ -459,7 +464,7 @@ class Picture {
     context.globalAlpha = 1;
   }
 
-  /** End points of an arrow. */
+  /** Returns the end points of an arrow. */
   ends(message) {
     const { trace } = this;
     const [sent, ended] = [trace.sent[message], trace.ended[message]];
@@ -526,7 +531,7 @@ class Picture {
     }
   }
 
-  /** True if a text at this height would cover a lifeline. */
+  /** Returns true if a text at this height would cover a lifeline. */
   onLane(y) {
     const beside = (y - AXIS - 6 + this.shift) / this.row;
     return Math.abs(beside - Math.floor(beside) - 0.5) * this.row < 15;
@@ -561,7 +566,7 @@ class Picture {
     }
   }
 
-  /** Steps at which a process begins to lead. */
+  /** The steps at which a process begins to lead. */
   get crowned() {
     if (!this.crownedSteps) {
       this.crownedSteps = new Set();

@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(crate) struct ActionResult {
     /// Figures of the action: the JSON output of the command or call.
     pub(crate) data: Value,
-    /// Picture of the run, as SVG; `None` if none was drawn.
+    /// Diagram of the run, as text; `None` if none was drawn.
     pub(crate) picture: Option<String>,
 }
 
@@ -18,7 +18,7 @@ impl From<Value> for ActionResult {
 }
 
 /// Executes the actions of lessons.
-pub(crate) trait Performs {
+pub(crate) trait ActionExecutor {
     /// Error of an action.
     type Failure;
 
@@ -30,7 +30,7 @@ pub(crate) trait Performs {
     fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, Self::Failure>;
 
     /// Returns the error message of an invalid command line; `None` for any other failure.
-    fn refused(&self, failure: &Self::Failure) -> Option<String>;
+    fn usage_error(&self, failure: &Self::Failure) -> Option<String>;
 
     /// Performs a call by its name with these arguments.
     ///

@@ -9,27 +9,27 @@ use crate::settings::latency::Latency;
 
 /// The network of a run and its load so far.
 #[derive(Debug)]
-pub(crate) struct Freight {
+pub(crate) struct NetworkTraffic {
     carrier: Carrier,
-    /// Messages by edge and direction.
+    /// Number of messages that crossed each edge, separately for the two directions.
     carried: Vec<u64>,
     messages: u64,
     edges: u64,
     longest: u32,
 }
 
-impl Freight {
+impl NetworkTraffic {
     pub(crate) fn new(carrier: Carrier) -> Self {
         let carried = vec![0; carrier.directed_edges()];
-        Freight { carrier, carried, messages: 0, edges: 0, longest: 0 }
+        NetworkTraffic { carrier, carried, messages: 0, edges: 0, longest: 0 }
     }
 
-    /// Returns the largest total weight of a route.
+    /// Returns the largest total weight of the edges of a route.
     pub(crate) fn longest_route(&self) -> u64 {
-        self.carrier.longest()
+        self.carrier.longest_route()
     }
 
-    /// Carries a message and returns its delay, in ticks.
+    /// Carries a message over the edges of its route, and returns its delay, in ticks.
     pub(crate) fn carry(
         &mut self,
         from: ProcessId,

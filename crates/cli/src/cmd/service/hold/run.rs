@@ -1,4 +1,5 @@
-//! Options that select the service, and the sequence of acquiring, running and releasing.
+//! Acquires a lock, runs the command, releases the lock, and decides the exit status. Also the
+//! options that select the service.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -17,7 +18,7 @@ use super::supervise::{End, Supervised, warn_survivors};
 use super::{print_error, status};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::endpoint::{Endpoints, Target};
+use crate::cmd::service::endpoint::{Endpoints, Target, request_failure};
 use crate::cmd::service::identity::Identity;
 use crate::cmd::service::user;
 
@@ -27,7 +28,7 @@ pub(super) struct Service {
     #[command(flatten)]
     endpoints: Endpoints,
     /// Length of the lease: the lock is held for at most this long after the last renewal
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = ttl, default_value = "10s")]
     pub(super) ttl: Duration,
     /// Time between TERM and KILL, when no renewal succeeds or processes are left behind
     /// [default: a fifth of --ttl]
@@ -48,18 +49,24 @@ impl Service {
 
     /// Returns the time between SIGTERM and SIGKILL.
     pub(super) fn grace(&self) -> Result<Duration, Failure> {
-        let grace = self.grace.unwrap_or(self.ttl / 5);
-        if self.ttl < Duration::from_secs(1) {
-            return Err(Failure::usage(
-                "invalid --ttl: expected at least 1s, as leases are counted in seconds",
-            ));
-        }
-        if grace > self.ttl / 2 {
-            let message = "invalid --grace: expected at most half of --ttl, so that there is time \
-                           to renew the lease";
-            return Err(Failure::usage(message));
+        let (grace, longest) = (self.grace.unwrap_or(self.ttl / 5), self.ttl / 2);
+        if grace > longest {
+            let [grace, longest] = [grace, longest].map(duration::format);
+            return Err(Failure::usage(format!(
+                "invalid value '{grace}' for --grace: expected at most {longest}, half of --ttl, \
+                 so that there is time to renew the lease"
+            )));
         }
         Ok(grace)
+    }
+}
+
+/// Parses the length of a lease.
+fn ttl(text: &str) -> Result<Duration, String> {
+    let ttl = duration::parse(text)?;
+    match ttl < Duration::from_secs(1) {
+        true => Err("expected at least 1s, as leases are counted in seconds".to_owned()),
+        false => Ok(ttl),
     }
 }
 
@@ -67,11 +74,9 @@ async fn connect(target: Target) -> Result<Client, Failure> {
     // A command sends few requests, so any member will do.
     let client = Client::connect_as(&target.endpoints, target.access.any_member()).await;
     client.map_err(|error| match error {
-        ClientError::MissingCertificates { .. } => {
-            Failure::usage(format!("{error}: give the CA certificate with --cacert"))
-        }
-        ClientError::InvalidEndpoint { .. } => Failure::usage(error),
-        error => Failure::environment(error),
+        // For `tenure lock` it is a reason why the lock was not acquired.
+        ClientError::Rejected { .. } => Failure::environment(error),
+        error => request_failure(error),
     })
 }
 
@@ -85,7 +90,7 @@ pub(super) struct Task<'a> {
     pub(super) within: Option<Duration>,
     /// Description of this client in the keys of its locks; `None` for a leadership.
     pub(super) identity: Option<&'a Identity>,
-    /// True if a write of another client to a key is a request to give up the claim.
+    /// True if a write of another client to the key of a claim is a request to give up this claim.
     pub(super) can_be_asked: bool,
     /// Shell command to run after the leadership was lost and the command has ended.
     pub(super) on_lost: Option<&'a str>,
@@ -93,7 +98,7 @@ pub(super) struct Task<'a> {
 
 /// Reason why the lock was not acquired.
 enum NotHeld {
-    /// The process received a signal. The number is the exit status for it.
+    /// The process received a signal. The number is the exit status for this signal.
     Signalled(u8),
     /// An error occurred, or another client holds the lock.
     Refused(String),
@@ -149,7 +154,7 @@ where
             print_error(&format!("{reason}; the command was ended"));
             (status::LOST, Some(reason))
         }
-        End::Left(reason, left) => {
+        End::Survivors(reason, left) => {
             print_error(&format!("{reason}; the command was killed"));
             warn_survivors(&left);
             // Neither the lock nor the session is released: the lease keeps others out until it
@@ -165,7 +170,8 @@ where
     Ok(code)
 }
 
-/// Runs the command while the claim is held, and stores since when it is held.
+/// Runs the command while the claims are held. For locks, also stores in their keys the time since
+/// which they are held.
 async fn supervise(
     service: &Service,
     client: &Client,

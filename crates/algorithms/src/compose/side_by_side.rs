@@ -12,7 +12,7 @@ use tenure_core::{
 
 /// One process: its part of the mutex and its part of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Side<M: Mutex, E: Election> {
+pub struct SideBySide<M: Mutex, E: Election> {
     mutex: M,
     election: E,
 }
@@ -45,7 +45,7 @@ pub struct Config<M, E> {
     pub election: E,
 }
 
-impl<M: Mutex, E: Election> Protocol for Side<M, E> {
+impl<M: Mutex, E: Election> Protocol for SideBySide<M, E> {
     type Config = Config<M::Config, E::Config>;
     type Command = Command;
     type Event = Event;
@@ -62,7 +62,7 @@ impl<M: Mutex, E: Election> Protocol for Side<M, E> {
         let (of_mutex, of_election) = stable.unzip();
         let mutex = M::boot(group, &config.mutex, of_mutex, &mut lock(fx));
         let election = E::boot(group, &config.election, of_election, &mut leader(fx));
-        Side { mutex, election }
+        SideBySide { mutex, election }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -109,15 +109,15 @@ fn tolerated_losses(faults: &Faults) -> u32 {
     if faults.loss { u32::MAX } else { faults.max_lost }
 }
 
-fn lock<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effects<M> {
+fn lock<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> impl Effects<M> {
     fx.wrap(Either::Mutex, Either::Mutex, |event| Some(Event::Mutex(event)))
 }
 
-fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effects<E> {
+fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> impl Effects<E> {
     fx.wrap(Either::Election, Either::Election, |event| Some(Event::Election(event)))
 }
 
-impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
+impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
     /// Returns the card of the mutex. Each assumption is the stronger one of the mutex and the
     /// election.
     fn card(config: &Self::Config, size: u32) -> Card {
@@ -134,7 +134,8 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
         let bounds = [faults.max_crashed, election.faults.max_crashed];
         faults.max_crashed = bounds.into_iter().flatten().min();
         faults.majority |= election.faults.majority;
-        let clocked = [&mutex, &election].into_iter().filter(|card| !card.clocked.is_empty());
+        let clocked =
+            [&mutex, &election].into_iter().filter(|card| !card.timed_promises.is_empty());
         let drift_ppm = clocked.map(|card| card.drift_ppm).min().unwrap_or(0);
         Card {
             name: format!("{} beside {}", mutex.name, election.name),
@@ -145,7 +146,12 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
             order: Order::max(mutex.order, election.order),
             faults,
             promises: mutex.promises.iter().chain(&election.promises).copied().collect(),
-            clocked: mutex.clocked.iter().chain(&election.clocked).copied().collect(),
+            timed_promises: mutex
+                .timed_promises
+                .iter()
+                .chain(&election.timed_promises)
+                .copied()
+                .collect(),
             drift_ppm,
             timeouts: mutex.timeouts.iter().chain(&election.timeouts).copied().collect(),
             ..mutex

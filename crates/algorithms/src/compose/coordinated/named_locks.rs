@@ -2,15 +2,15 @@
 //!
 //! Each lock is a [`Coordinated`] with its own queue, tickets and fences; an external election, an
 //! [`ExternalElection`], informs it of the leader. So every property of one lock holds for each,
-//! and locks of different names are independent. An entry costs the same as there. A change of
-//! leader costs the same for each name that was ever used.
+//! and locks of different names are independent. An entry costs the same as with one lock. A change
+//! of leader costs the same for each name that was ever used.
 //!
 //! A lock exists from the first command or message with its name, forever. When it is created it is
 //! informed of the suspected processes and the leader. A leader that creates it inquires of all
-//! processes before it grants, as after a change of leader. A leader that does not know the name
-//! inquires of none, so a waiting process sends its request to a new leader by itself. Locks are
-//! not saved. The number of boots, which all locks share, distinguishes requests from those before
-//! a restart.
+//! processes before it grants, as after a change of leader. A new leader inquires nothing about a
+//! name that it does not know, so a waiting process sends its request to a new leader by itself.
+//! Locks are not saved. The number of boots, which all locks share, distinguishes requests from
+//! those before a restart.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -25,15 +25,15 @@ use tenure_core::{
 };
 
 use super::{Config, Coordinated, Phase, Stable};
-use crate::mutex::EntryTimes;
+use crate::mutex::EntryDurations;
 
-/// One process of every lock, and of the election that they share.
+/// One process: its part in every lock, and in the election that the locks share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Named<E: Election> {
+pub struct NamedLocks<E: Election> {
     group: Group,
     /// Number of boots of this process.
     boots: u64,
-    times: SharedConfig<Option<EntryTimes>>,
+    times: SharedConfig<Option<EntryDurations>>,
     election: E,
     /// The highest term reported by the election.
     term: Option<Term>,
@@ -43,7 +43,7 @@ pub struct Named<E: Election> {
     locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
 }
 
-/// An election that another component runs. The owner of the lock reports its results.
+/// An election that another component runs. The owner of the lock informs the lock of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExternalElection;
 
@@ -75,7 +75,7 @@ pub enum Timer<T> {
     Lock(Tagged<LockName, super::Timer<Never>>),
 }
 
-impl<E: Election> Protocol for Named<E> {
+impl<E: Election> Protocol for NamedLocks<E> {
     type Config = Config<E::Config>;
     type Command = Command<Tagged<LockName, mutex::Command>>;
     type Event = Event<Tagged<LockName, mutex::Event>>;
@@ -94,7 +94,7 @@ impl<E: Election> Protocol for Named<E> {
         let (election, events) = fx.lift(Message::Election, Timer::Election, |fx| {
             E::boot(group, &config.election, stable, fx)
         });
-        let mut named = Named {
+        let mut named = NamedLocks {
             group,
             boots: boots + 1,
             times: SharedConfig::new(config.times),
@@ -178,7 +178,7 @@ impl<E: Election> Protocol for Named<E> {
     }
 }
 
-impl<E: Election> Named<E> {
+impl<E: Election> NamedLocks<E> {
     /// Returns the lock with this name, and boots it first if it does not exist.
     fn lock(
         &mut self,
@@ -243,7 +243,8 @@ impl<E: Election> Named<E> {
 }
 
 impl Coordinated<ExternalElection> {
-    /// Sends the request of a waiting process to a new leader, which may not know this lock.
+    /// Sends this process's request to the new leader if it waits, because the new leader may not
+    /// know this lock.
     fn request_again(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term
             && term.leader != self.group.me()
@@ -258,7 +259,7 @@ impl Coordinated<ExternalElection> {
 /// reported once for all locks.
 fn lock_effects<'a, E: Election>(
     name: &'a LockName,
-    fx: &'a mut impl Effects<Named<E>>,
+    fx: &'a mut impl Effects<NamedLocks<E>>,
 ) -> impl Effects<Coordinated<ExternalElection>> + 'a {
     fx.wrap(
         |inner| Message::Lock(Tagged { key: name.clone(), inner }),
@@ -272,7 +273,7 @@ fn lock_effects<'a, E: Election>(
     )
 }
 
-impl<E: Election + Algorithm> Algorithm for Named<E> {
+impl<E: Election + Algorithm> Algorithm for NamedLocks<E> {
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = Coordinated::<E>::card(config, size);
         card.name = format!("named:{}", card.name);

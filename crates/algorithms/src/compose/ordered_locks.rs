@@ -2,9 +2,9 @@
 //!
 //! A process inside holds all locks that it names. If all processes name them in the same order,
 //! for instance sorted, no deadlock occurs: among the held locks, the holder of the last one in
-//! that order waits for no holder. With opposite orders two processes may each hold what the other
-//! waits for, and nothing ends that; the lock `edge-chasing` detects it. None of the locks may
-//! expire, as a lease does.
+//! that order waits for no holder. With opposite orders two processes may each hold a lock for
+//! which the other waits, forever. The lock `edge-chasing` detects such deadlocks. None of the
+//! locks may expire, as a lease does.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -19,9 +19,9 @@ use tenure_core::{
 use super::Keyed;
 use super::keyed::LockName;
 
-/// One process of every lock.
+/// One process: its part in every lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct InTurn<P: Mutex> {
+pub struct OrderedLocks<P: Mutex> {
     locks: Keyed<LockName, P>,
     /// Locks that this process acquires, in this order.
     names: SharedConfig<Vec<LockName>>,
@@ -41,7 +41,7 @@ pub struct Config<C> {
     pub inner: C,
 }
 
-impl<P: Mutex> Protocol for InTurn<P> {
+impl<P: Mutex> Protocol for OrderedLocks<P> {
     type Config = Config<P::Config>;
     type Command = Command;
     type Event = Event;
@@ -62,7 +62,7 @@ impl<P: Mutex> Protocol for InTurn<P> {
             |timer| timer,
             |fx| Keyed::boot(group, &config.inner, stable, fx),
         );
-        InTurn { locks, names, acquired: 0, fence: Fence(0, 0) }
+        OrderedLocks { locks, names, acquired: 0, fence: Fence(0, 0) }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -99,7 +99,7 @@ impl<P: Mutex> Protocol for InTurn<P> {
     }
 }
 
-impl<P: Mutex> InTurn<P> {
+impl<P: Mutex> OrderedLocks<P> {
     fn command_lock(&mut self, place: usize, inner: Command, fx: &mut impl Effects<Self>) {
         let key = self.names[place].clone();
         self.step_locks(Input::Command(Tagged { key, inner }), fx);
@@ -129,7 +129,7 @@ impl<P: Mutex> InTurn<P> {
     }
 }
 
-impl<P: Mutex + Algorithm> Algorithm for InTurn<P> {
+impl<P: Mutex + Algorithm> Algorithm for OrderedLocks<P> {
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         let counts = config.names.iter().map(|names| names.len() as u64);

@@ -1,4 +1,4 @@
-//! A protocol together with its users and its property, as every tool explores it.
+//! Protocols together with their users and properties, as every tool explores them.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -35,8 +35,8 @@ pub(crate) trait User: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     fn on_event(&mut self, event: &Self::Event);
 }
 
-/// A protocol of the comparison.
-pub(crate) trait Subject:
+/// Protocol of the comparison, with its users and its property.
+pub(crate) trait ComparedProtocol:
     Protocol<Config: Default, Timer = Never, Stable = (), Message: PartialEq> + Checkable
 {
     type User: User<Command = Self::Command, Event = Self::Event>;
@@ -57,7 +57,7 @@ pub(crate) trait Subject:
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockUser {
     position: Position,
-    /// Number of entries that it has not requested yet.
+    /// Number of entries that the user has not requested yet.
     left: u32,
 }
 
@@ -166,7 +166,7 @@ where
     if with_progress { check.progress() } else { check }.run()
 }
 
-impl Subject for Textbook {
+impl ComparedProtocol for Textbook {
     type User = LockUser;
 
     fn is_safe(_: &[Self], users: &[LockUser]) -> bool {
@@ -182,7 +182,7 @@ impl Subject for Textbook {
     }
 }
 
-impl Subject for Maekawa {
+impl ComparedProtocol for Maekawa {
     type User = LockUser;
 
     fn is_safe(_: &[Self], users: &[LockUser]) -> bool {
@@ -194,7 +194,7 @@ impl Subject for Maekawa {
     }
 }
 
-impl Subject for ChangRoberts {
+impl ComparedProtocol for ChangRoberts {
     type User = ElectionUser;
 
     fn is_safe(processes: &[Self], _: &[ElectionUser]) -> bool {
@@ -206,7 +206,7 @@ impl Subject for ChangRoberts {
     }
 }
 
-impl Subject for RaftElection {
+impl ComparedProtocol for RaftElection {
     type User = ElectionUser;
 
     fn is_safe(processes: &[Self], _: &[ElectionUser]) -> bool {

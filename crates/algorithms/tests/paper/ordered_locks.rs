@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure_algorithms::compose::in_turn::Config;
 use tenure_algorithms::compose::keyed::LockName;
-use tenure_algorithms::compose::{Coordinated, InTurn, MutexOnly};
+use tenure_algorithms::compose::ordered_locks::Config;
+use tenure_algorithms::compose::{Coordinated, MutexOnly, OrderedLocks};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
 use tenure_core::service::mutex::Command;
@@ -16,7 +16,7 @@ use crate::support::{
 };
 use tenure_trace::TestCluster;
 
-type Locks = InTurn<Central>;
+type Locks = OrderedLocks<Central>;
 
 /// Returns a configuration with the names of the locks that each process needs, in order.
 fn config(names: &[&[&str]]) -> Config<central::Config> {
@@ -46,7 +46,7 @@ fn opposite_orders_deadlock_safely() {
 
 #[test]
 fn fence_is_that_of_the_smallest_name() {
-    // The only lock that all have in common; each of the others counts separately.
+    // `a` is the only lock that all processes need. Each of the other locks has its own fence.
     let names: [&[&str]; 3] = [&["b", "a"], &["a", "c"], &["a", "c"]];
     check_seeds::<Locks>(&config(&names), &Plan::of(Order::Reordered, &[2, 2, 2]), 200);
 }
@@ -67,17 +67,17 @@ fn disjoint_locks_do_not_wait() {
 fn card_sums_the_cost_of_all_locks() {
     let names = named(&[&["a", "b"], &["b", "c"], &["a", "b", "c"]]);
     let config = Config { names, inner: ricart_agrawala::Config::default() };
-    let card = InTurn::<RicartAgrawala>::card(&config, 3);
+    let card = OrderedLocks::<RicartAgrawala>::card(&config, 3);
     assert_eq!(card.name, "in-turn:ricart-agrawala");
     assert_eq!(card.messages.formula, "the cost of each lock");
-    // Of 4 messages each, for two locks or three.
+    // A process needs two or three locks, and each lock costs 4 messages.
     assert_eq!((card.messages.least, card.messages.most), (8, Some(12)));
 }
 
 /// Each lock has its own persisted state, timers and suspicions.
 #[test]
 fn locks_keep_state_timers_and_suspicions() {
-    type Offices = InTurn<MutexOnly<Coordinated<Bully>>>;
+    type Offices = OrderedLocks<MutexOnly<Coordinated<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
     let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
     let mut cluster =

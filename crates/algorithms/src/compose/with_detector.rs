@@ -15,7 +15,7 @@ use tenure_core::{
 
 /// One process of the protocol `P`, with its failure detector `D`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Detected<D: Detector, P: Protocol> {
+pub struct WithDetector<D: Detector, P: Protocol> {
     detector: D,
     inner: P,
 }
@@ -57,7 +57,7 @@ pub struct Config<D, P> {
     pub inner: P,
 }
 
-impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
+impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
     type Config = Config<D::Config, P::Config>;
     type Command = P::Command;
     type Event = P::Event;
@@ -76,7 +76,7 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
             D::boot(group, &config.detector, of_detector, fx)
         });
         let inner = P::boot(group, &config.inner, of_inner, &mut inner_effects(fx));
-        let mut detected = Detected { detector, inner };
+        let mut detected = WithDetector { detector, inner };
         detected.forward_verdicts(verdicts, fx);
         detected
     }
@@ -91,8 +91,8 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
 
     const DEFERS_SAVES: bool = D::DEFERS_SAVES || P::DEFERS_SAVES;
 
-    fn urgent(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
-        self.combined_change(self.detector.urgent(detector), self.inner.urgent(inner))
+    fn urgent_change(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
+        self.combined_change(self.detector.urgent_change(detector), self.inner.urgent_change(inner))
     }
 
     fn apply_change((detector, inner): &mut Self::Stable, combined_change: Self::Stable) {
@@ -155,12 +155,12 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
 
 /// Returns the effects for the inner protocol, which wrap its messages and timers.
 fn inner_effects<D: Detector, P: Protocol>(
-    fx: &mut impl Effects<Detected<D, P>>,
+    fx: &mut impl Effects<WithDetector<D, P>>,
 ) -> impl Effects<P> {
     fx.wrap(Message::Inner, Timer::Inner, Some)
 }
 
-impl<D: Detector, P: Protocol> Detected<D, P> {
+impl<D: Detector, P: Protocol> WithDetector<D, P> {
     /// Returns the inner protocol.
     pub fn inner(&self) -> &P {
         &self.inner
@@ -193,7 +193,7 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
     }
 }
 
-impl<D: Detector + Algorithm, P: Algorithm> Algorithm for Detected<D, P> {
+impl<D: Detector + Algorithm, P: Algorithm> Algorithm for WithDetector<D, P> {
     /// Returns the card of the protocol. The assumptions of the detector replace the protocol's
     /// need for a detector.
     fn card(config: &Self::Config, size: u32) -> Card {

@@ -5,28 +5,28 @@ use std::collections::HashMap;
 
 use tenure_core::{Layer, ProcessId};
 
-use super::layout::{Crossing, Layout, Mark, MessageOutcome, Step};
+use super::layout::{Layout, Mark, MessageArrow, MessageOutcome, Step};
+use super::options::{Clock, DiagramOptions, Scale};
 use super::spans::Spans;
-use super::view::{Clock, Scale, View};
 use super::{events, labels};
 use crate::fold::process_state::{Condition, ConditionGroup, ProcessStates, StateChange};
 use crate::format::{ClockUnit, EventData, Header, Kind, MessageRecord, Record, Source, Subject};
 use crate::merge::MessageKey;
 use crate::plain::plain;
-use crate::show::splits;
+use crate::show::format_sides;
 use crate::verify::{TraceVerifier, Verification};
 
-/// Builds a layout from records, and stores the steps and messages of those in the window.
+/// Builds a layout from the records of a run, and stores the steps and messages in the window.
 ///
-/// Of earlier records it keeps only the conditions that still hold and, if requested, the clocks.
-/// So a window of a long trace needs little memory.
+/// Of the records before the window it keeps only the conditions that still hold and, if requested,
+/// the clocks. So a window of a long trace needs little memory.
 #[derive(Debug)]
-pub struct Reading {
+pub struct LayoutBuilder {
     layout: Layout,
     verifier: TraceVerifier,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: u64,
-    /// True if the run has a recorded end.
+    /// True if the trace has a record of the end of the run.
     has_ended: bool,
     /// Time that the layout displays as 0, in ticks. `None` before the first record.
     start: Option<u64>,
@@ -34,15 +34,16 @@ pub struct Reading {
     process_states: ProcessStates,
     spans: Spans,
     processes: Vec<Process>,
-    /// Messages in the window by key: all crossings without an outcome, and the last crossing of
-    /// the key.
+    /// For each message key, the indices of the arrows in the window that may still get an outcome,
+    /// and of the last arrow with this key.
     under_way: HashMap<MessageKey, Vec<usize>>,
-    /// Number of each kind of message, by layer and name. Kinds are numbered in the order of
-    /// appearance.
+    /// Number of each kind of message, by layer and name. Kinds are numbered in the order in which
+    /// they appear in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
-    /// Clocks of the steps that sent the messages in flight, if clocks are requested.
+    /// For each message in flight, the clock of the step that sent it. Empty if clocks are not
+    /// requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// Position of the last change of the network. Later steps come after it.
+    /// Position of the last event of the network. Later steps come after it.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -51,11 +52,12 @@ pub struct Reading {
 /// State of a process while its records are read.
 #[derive(Clone, Debug, Default)]
 struct Process {
-    /// Current step, to which further effects of the process belong.
+    /// Step to which the next effects of the process belong.
     current: Current,
     /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// Position on the scale of the last step of the process in the window, if any.
+    /// Position on the scale of the last step of the process in the window. `None` if there is
+    /// none.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
@@ -63,7 +65,7 @@ struct Process {
 /// Step to which further effects of a process belong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Current {
-    /// No step. A further effect begins a step without a cause.
+    /// No step. The next effect begins a step without a cause.
     #[default]
     Nothing,
     /// The boot of the process, which becomes a step only if it has effects.
@@ -72,16 +74,16 @@ enum Current {
     Step(Option<usize>),
 }
 
-impl Reading {
+impl LayoutBuilder {
     /// Creates a builder for the trace with this header.
-    pub fn new(header: &Header, view: View) -> Self {
-        let counts = match view.clock {
+    pub fn new(header: &Header, options: DiagramOptions) -> Self {
+        let counts = match options.clock {
             Clock::None => 0,
             Clock::Lamport => 1,
             Clock::Vector => header.n as usize,
         };
         let process = Process { clock: vec![0; counts], ..Process::default() };
-        Reading {
+        LayoutBuilder {
             verifier: TraceVerifier::new(header),
             first: 0,
             has_ended: false,
@@ -98,9 +100,9 @@ impl Reading {
             numbered: 0,
             layout: Layout {
                 header: header.clone(),
-                view,
+                options,
                 steps: Vec::new(),
-                crossings: Vec::new(),
+                arrows: Vec::new(),
                 spans: Vec::new(),
                 regions: Vec::new(),
                 violation_marks: Vec::new(),
@@ -123,7 +125,7 @@ impl Reading {
         if number == 1 {
             self.first = time;
         }
-        let shows = self.layout.view.window.shows(number, time, self.kept);
+        let shows = self.layout.options.window.shows(number, time, self.kept);
         if shows {
             self.kept += 1;
             let first = self.layout.shown.map_or(number, |(first, _)| first);
@@ -146,7 +148,7 @@ impl Reading {
         self.verified().0
     }
 
-    /// Finishes the layout and returns it with the verification of the whole run.
+    /// Finishes the layout. Returns it together with the verification of the whole run.
     pub fn verified(mut self) -> (Layout, Verification) {
         let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
         let processes = || (0..self.processes.len()).map(ProcessId::at);
@@ -170,7 +172,7 @@ impl Reading {
     fn read_without_process(&mut self, context: RecordContext<'_>) {
         match &context.record.kind {
             Kind::Partition(sides) => {
-                let description = format!("partition {}", splits(sides));
+                let description = format!("partition {}", format_sides(sides));
                 let step = self.network(context, Mark::Network(description));
                 self.spans.split(sides.clone(), step);
             }
@@ -180,7 +182,7 @@ impl Reading {
             }
             Kind::Note(text) => drop(self.network(context, Mark::Note(text.clone()))),
             Kind::Access(access) => {
-                if let Some(description) = events::refused(access) {
+                if let Some(description) = events::rejected_access(access) {
                     self.step(Some(access.by), context, Mark::Note(description), None);
                 }
             }
@@ -203,7 +205,7 @@ impl Reading {
             Kind::Event(event) => {
                 let step = self.effect(at, context);
                 if let EventData::Agreement(event) = event {
-                    self.change(step, |step| step.agrees.push(event.to_string()));
+                    self.change(step, |step| step.agreement_events.push(event.to_string()));
                 }
                 step
             }
@@ -237,7 +239,7 @@ impl Reading {
                 }
                 step
             }
-            _ => match events::words(kind) {
+            _ => match events::step_label(kind) {
                 Some(words) => self.begin(at, context, Mark::OtherCause(words), None),
                 None => return,
             },
@@ -253,7 +255,8 @@ impl Reading {
         }
     }
 
-    /// Adds the recovery of a process, unless an earlier record has reported it.
+    /// Adds the recovery of a process, unless an earlier record has already reported the same
+    /// recovery.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -273,7 +276,7 @@ impl Reading {
             self.effect(at, context)
         };
         let key = MessageKey::sent(at, context.record.session, message_record);
-        if self.layout.view.clock != Clock::None {
+        if self.layout.options.clock != Clock::None {
             self.carried.insert(key, self.processes[at.index()].clock.clone());
         }
         let token = events::carries_token(message_record);
@@ -283,8 +286,8 @@ impl Reading {
         if step.is_none() {
             self.kind(message_record);
         } else {
-            let crossing = self.crossing((at, message_record.peer), message_record, step);
-            self.under_way.entry(key).or_default().push(crossing);
+            let arrow = self.arrow((at, message_record.peer), message_record, step);
+            self.under_way.entry(key).or_default().push(arrow);
         }
     }
 
@@ -295,44 +298,44 @@ impl Reading {
         message_record: &MessageRecord,
     ) {
         let key = MessageKey::received(at, message_record);
-        let crossing = context.shows.then(|| self.arriving(key, at, message_record));
-        let sent = crossing.and_then(|crossing| self.layout.crossings[crossing].sent);
+        let arrow = context.shows.then(|| self.arriving(key, at, message_record));
+        let sent = arrow.and_then(|arrow| self.layout.arrows[arrow].sent);
         if let Some(carried) = self.carried.get(&key) {
             let mine = &mut self.processes[at.index()].clock;
             mine.iter_mut().zip(carried).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
         }
         let after = sent.map(|sent| self.layout.steps[sent].moment);
         let step = self.begin(at, context, Mark::Receives, after);
-        if let (Some(crossing), Some(place)) = (crossing, step) {
-            let arrived = &mut self.layout.crossings[crossing];
-            (arrived.ended, arrived.fate) = (step, MessageOutcome::Arrives);
-            self.layout.steps[place].received = Some(crossing);
+        if let (Some(arrow), Some(place)) = (arrow, step) {
+            let arrived = &mut self.layout.arrows[arrow];
+            (arrived.ended, arrived.outcome) = (step, MessageOutcome::Arrives);
+            self.layout.steps[place].received = Some(arrow);
         }
         if events::carries_token(message_record) {
             self.spans.get_token(at, step);
         }
     }
 
-    /// Returns the crossing of a message that arrives or is lost: the oldest one without an
-    /// outcome. If more messages arrive than were sent, it is a copy of the last one, or was sent
-    /// before the window.
+    /// Returns the arrow of a message that arrives or is lost: the oldest one without an outcome.
+    /// If all of them have an outcome, adds an arrow for a copy of the last one or, if there is
+    /// none, for a message that was sent before the window.
     fn arriving(
         &mut self,
         key: MessageKey,
         at: ProcessId,
         message_record: &MessageRecord,
     ) -> usize {
-        let crossings = &self.layout.crossings;
+        let arrows = &self.layout.arrows;
         let known = self.under_way.get(&key).map_or(&[][..], Vec::as_slice);
-        let open = known.iter().find(|place| crossings[**place].fate == MessageOutcome::UnderWay);
+        let open = known.iter().find(|place| arrows[**place].outcome == MessageOutcome::UnderWay);
         match (open, known.last()) {
             (Some(open), _) => *open,
             (None, Some(last)) => {
-                let copy = crossings[*last].clone();
-                self.layout.crossings.push(copy);
-                self.layout.crossings.len() - 1
+                let copy = arrows[*last].clone();
+                self.layout.arrows.push(copy);
+                self.layout.arrows.len() - 1
             }
-            (None, None) => self.crossing((message_record.peer, at), message_record, None),
+            (None, None) => self.arrow((message_record.peer, at), message_record, None),
         }
     }
 
@@ -342,7 +345,7 @@ impl Reading {
         *self.kinds.entry((message_record.layer, message_record.message.clone())).or_insert(next)
     }
 
-    fn crossing(
+    fn arrow(
         &mut self,
         (from, to): (ProcessId, ProcessId),
         message_record: &MessageRecord,
@@ -350,10 +353,10 @@ impl Reading {
     ) -> usize {
         let kind = self.kind(message_record);
         let content = message_record.content.as_deref();
-        let fields = &self.layout.view.fields;
+        let fields = &self.layout.options.fields;
         let description =
             content.map_or_else(String::new, |content| labels::description(content, fields));
-        self.layout.crossings.push(Crossing {
+        self.layout.arrows.push(MessageArrow {
             from,
             to,
             message: plain(&message_record.message).into_owned().into(),
@@ -362,10 +365,10 @@ impl Reading {
             description: plain(&description).into_owned(),
             sent,
             ended: None,
-            fate: MessageOutcome::UnderWay,
-            token: events::carries_token(message_record),
+            outcome: MessageOutcome::UnderWay,
+            carries_token: events::carries_token(message_record),
         });
-        self.layout.crossings.len() - 1
+        self.layout.arrows.len() - 1
     }
 
     fn lose(&mut self, at: ProcessId, context: RecordContext<'_>, message_record: &MessageRecord) {
@@ -378,15 +381,15 @@ impl Reading {
         // A copy that is sent and lost in the same step is the last one sent.
         let mut open = known.iter().rev();
         let open = open
-            .find(|place| self.layout.crossings[**place].fate == MessageOutcome::UnderWay)
+            .find(|place| self.layout.arrows[**place].outcome == MessageOutcome::UnderWay)
             .copied();
         let place =
-            open.unwrap_or_else(|| self.crossing((at, message_record.peer), message_record, None));
-        let sent = self.layout.crossings[place].sent;
+            open.unwrap_or_else(|| self.arrow((at, message_record.peer), message_record, None));
+        let sent = self.layout.arrows[place].sent;
         let after = sent.map(|sent| self.layout.steps[sent].moment);
         let step = self.step(Some(at), context, Mark::Loses(place), after);
-        let lost = &mut self.layout.crossings[place];
-        (lost.ended, lost.fate) = (step, MessageOutcome::Lost);
+        let lost = &mut self.layout.arrows[place];
+        (lost.ended, lost.outcome) = (step, MessageOutcome::Lost);
     }
 
     fn duplicate(
@@ -401,14 +404,14 @@ impl Reading {
         }
         let key = MessageKey::sent(at, message_record.session, message_record);
         let original = self.under_way.get(&key).and_then(|known| known.first()).copied();
-        let sent = original.and_then(|place| self.layout.crossings[place].sent);
-        let copy = self.crossing((at, message_record.peer), message_record, sent);
+        let sent = original.and_then(|place| self.layout.arrows[place].sent);
+        let copy = self.arrow((at, message_record.peer), message_record, sent);
         self.under_way.entry(key).or_default().push(copy);
         let after = sent.map(|sent| self.layout.steps[sent].moment);
         self.step(Some(at), context, Mark::Duplicates(copy), after);
     }
 
-    /// Returns true if the process has booted at this time and has had no effects since.
+    /// Returns true if the process booted at this time and has had no effect since then.
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
@@ -433,7 +436,7 @@ impl Reading {
             Current::Step(step) if self.is_at_work(at, context.time) => {
                 // A step that the window cuts in two also belongs to its second part.
                 if step.is_some() || !context.shows {
-                    self.change(step, |step| step.words.push(context.record.describe()));
+                    self.change(step, |step| step.descriptions.push(context.record.describe()));
                     return step;
                 }
                 Mark::Acts
@@ -453,7 +456,7 @@ impl Reading {
         after: Option<(u64, u64)>,
     ) -> Option<usize> {
         let process = &mut self.processes[at.index()];
-        match self.layout.view.clock {
+        match self.layout.options.clock {
             Clock::None => {}
             Clock::Lamport => process.clock[0] += 1,
             Clock::Vector => process.clock[at.index()] += 1,
@@ -471,8 +474,8 @@ impl Reading {
         step
     }
 
-    /// Adds a step if it lies in the window, and returns its index. `after` is the position of a
-    /// step before it.
+    /// Adds a step if it lies in the window, and returns its index. The position of the step is
+    /// greater than `after`.
     fn step(
         &mut self,
         at: Option<ProcessId>,
@@ -486,7 +489,7 @@ impl Reading {
         if !context.shows {
             return None;
         }
-        let causal = self.layout.view.scale == Scale::Causal;
+        let causal = self.layout.options.scale == Scale::Causal;
         let moment = (if causal { 0 } else { context.time }, 0);
         let next = |(time, chain): (u64, u64)| (time, chain + 1);
         let moment = after.map_or(moment, |after| moment.max(next(after)));
@@ -497,11 +500,11 @@ impl Reading {
             time: context.time,
             record: context.number,
             mark: mark.plain(),
-            words: vec![context.record.describe()],
+            descriptions: vec![context.record.describe()],
             leader: None,
             enters: false,
             exits: false,
-            agrees: Vec::new(),
+            agreement_events: Vec::new(),
             received: None,
             number: counts.then_some(self.numbered),
             moment,
@@ -522,12 +525,12 @@ impl Reading {
 #[derive(Clone, Copy, Debug)]
 struct RecordContext<'r> {
     record: &'r Record,
-    /// Time in ticks since the beginning of the trace.
+    /// Time of the record, in ticks since the beginning of the trace.
     time: u64,
     number: u64,
     shows: bool,
 }
 
 fn description(kind: &Kind) -> Mark {
-    events::words(kind).map_or(Mark::Acts, Mark::OtherCause)
+    events::step_label(kind).map_or(Mark::Acts, Mark::OtherCause)
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 /// Options of a diagram: its content, and its scale.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View {
+pub struct DiagramOptions {
     /// Scale of the axis.
     pub scale: Scale,
     /// Clock displayed at each step.
@@ -19,12 +19,12 @@ pub struct View {
 /// Scale of the time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Steps are placed by time. Steps of one process keep a minimum distance, and long pauses are
-    /// shortened. The axis shows the times.
+    /// Scale of time. Steps of one process keep a minimum distance, and long pauses are shortened.
+    /// The axis shows the times.
     #[default]
     Time,
-    /// Steps are placed by the length of the longest chain of steps ordered by happened-before that
-    /// ends with them.
+    /// Causal scale. The position of a step is the length of the longest chain of steps, ordered by
+    /// happened-before, that ends with this step.
     Causal,
 }
 
@@ -49,16 +49,16 @@ pub enum Direction {
     Right,
 }
 
-/// Content of the head of each row of a text diagram.
+/// Content of the margin, which labels each row of a text diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
     /// Number of the step.
     Number,
-    /// Position on the scale: time or causal rank.
+    /// Position of the step on the scale: its time, or its causal rank.
     Place,
 }
 
-/// Part of a trace. A bound that is `None` excludes nothing.
+/// Part of a trace that a diagram shows. A bound that is `None` excludes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// First time to show, in ticks since the beginning of the trace.
@@ -67,13 +67,13 @@ pub struct Window {
     pub to: Option<u64>,
     /// Range of record numbers to show, from 1.
     pub events: Option<RangeInclusive<u64>>,
-    /// Maximum number of records to show, the first ones of the window.
+    /// Maximum number of records to show. The window ends after so many records.
     pub most: Option<u64>,
 }
 
 impl Window {
-    /// Returns true if the window contains a record. `kept` is the number of earlier records in the
-    /// window.
+    /// Returns true if the window contains the record with this number, at the time `since_start`.
+    /// `kept` is the number of earlier records in the window.
     pub(super) fn shows(&self, number: u64, since_start: u64, kept: u64) -> bool {
         self.from.is_none_or(|from| since_start >= from)
             && self.to.is_none_or(|to| since_start <= to)

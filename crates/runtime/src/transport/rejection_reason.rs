@@ -1,46 +1,46 @@
-//! Reasons for the refusal of a connection, with their messages, wire codes and metric names.
+//! Reasons for rejecting a connection, with their messages, wire codes and names in metrics.
 
 use std::fmt;
 
-/// Defines the refusals, in order of their codes. Each line has the effect of a refusal on the
-/// refused node, its name in metrics, and the message that is sent to the refused side.
-macro_rules! refusals {
+/// Defines the reasons, in order of their codes. Each line has the effect of the reason on the
+/// rejected node, its name in metrics, and the message that the rejected side receives.
+macro_rules! rejection_reasons {
     ($($(#[$doc:meta])* $Name:ident: $Severity:ident, $name:literal, $message:literal;)+) => {
-        /// Reason for the refusal of a connection during its handshake.
+        /// Reason for rejecting a connection during its handshake.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Refusal {
+        pub enum RejectionReason {
             $($(#[$doc])* $Name,)+
         }
 
-        impl Refusal {
+        impl RejectionReason {
             /// All reasons, in order of their codes.
-            pub const ALL: [Refusal; 14] = [$(Refusal::$Name),+];
+            pub const ALL: [RejectionReason; 14] = [$(RejectionReason::$Name),+];
 
             /// Returns the name of this reason in metrics, in lower case with underscores.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Refusal::$Name => $name,)+
+                    $(RejectionReason::$Name => $name,)+
                 }
             }
 
-            /// Returns the message that is sent to the refused side.
+            /// Returns the message that the rejected side receives.
             pub(crate) const fn message(self) -> &'static str {
                 match self {
-                    $(Refusal::$Name => $message,)+
+                    $(RejectionReason::$Name => $message,)+
                 }
             }
 
-            /// Returns the effect of this refusal on the refused node.
+            /// Returns the effect of this reason on the rejected node.
             pub(crate) const fn severity(self) -> Severity {
                 match self {
-                    $(Refusal::$Name => Severity::$Severity,)+
+                    $(RejectionReason::$Name => Severity::$Severity,)+
                 }
             }
         }
     };
 }
 
-refusals! {
+rejection_reasons! {
     /// The input of the dialer is not a handshake.
     Malformed: Transient, "malformed", "this is not a handshake of tenure";
     /// The version of the dialer is newer than this build supports.
@@ -51,14 +51,14 @@ refusals! {
         "this node no longer supports that version; upgrade yours";
     /// The dialer belongs to another cluster.
     WrongCluster: NeedsMajority, "wrong_cluster", "this node belongs to another cluster";
-    /// The group of the dialer has a different number of processes.
+    /// The group of the dialer has another number of processes than that of the acceptor.
     WrongGroupSize: NeedsMajority, "wrong_group_size",
         "the group of this node has a different number of processes";
     /// The dialer is not a process of the group, or is one that must not dial this process.
     WrongSender: Transient, "wrong_sender", "no such process dials this node";
     /// The dialer expects another process at this address.
     WrongReceiver: Transient, "wrong_receiver", "another process uses this address";
-    /// The session of the dialer is older than one that is known.
+    /// The acceptor knows a newer session of the dialer's process.
     OldSession: Final, "old_session",
         "a newer session of this process has been seen; if it replaces a member, remove that \
          member first";
@@ -77,49 +77,49 @@ refusals! {
     FarSession: Final, "far_session", "this session is too far above the last that was seen";
 }
 
-/// Effect that a refusal by a peer has on this node.
+/// Effect that a rejection by a peer has on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
     /// No effect: another attempt may succeed.
     Transient,
-    /// The refusing peer belongs to another group. This node is evicted if at least half of the
-    /// group refuses it for this reason.
+    /// The rejecting peer belongs to another group. This node is evicted if at least half of the
+    /// processes in its own group reject it for such a reason.
     NeedsMajority,
-    /// This node is evicted.
+    /// This node is evicted, even if only one peer rejects it for this reason.
     Final,
 }
 
-impl Refusal {
+impl RejectionReason {
     /// Returns the code of this reason on the wire and in metrics, from 1. Codes are never reused.
     pub const fn code(self) -> u8 {
         self as u8 + 1
     }
 
     /// Returns the reason with this code, if this build knows it.
-    pub(crate) fn from_code(code: u8) -> Option<Refusal> {
-        Refusal::ALL.into_iter().find(|refusal| refusal.code() == code)
+    pub(crate) fn from_code(code: u8) -> Option<RejectionReason> {
+        RejectionReason::ALL.into_iter().find(|reason| reason.code() == code)
     }
 
-    /// Returns the reason and probable cause of an eviction by this refusal.
+    /// Returns the explanation, with the probable cause, of an eviction for this reason.
     pub const fn eviction_reason(self) -> &'static str {
         match self {
-            Refusal::OldSession => {
+            RejectionReason::OldSession => {
                 "a newer session of this process has been seen; its saved state was lost or is an \
                  old copy, or another node runs as this process"
             }
-            Refusal::Twin => {
+            RejectionReason::Twin => {
                 "another node runs as this process, from a copy of its state, or the state of this \
                  node was lost; stop one of the two"
             }
-            Refusal::FarSession => {
+            RejectionReason::FarSession => {
                 "this session is too far above the last one that was seen; the saved state belongs \
                  to another process"
             }
-            Refusal::WrongCluster => {
+            RejectionReason::WrongCluster => {
                 "it belongs to another cluster, and the remaining peers are no majority; compare \
                  cluster.name"
             }
-            Refusal::WrongGroupSize => {
+            RejectionReason::WrongGroupSize => {
                 "its group has a different size, and the remaining peers are no majority; compare \
                  cluster.addresses"
             }
@@ -128,7 +128,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RejectionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())
     }
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn codes_are_consecutive_from_one() {
-        for (place, refusal) in Refusal::ALL.into_iter().enumerate() {
-            assert_eq!(usize::from(refusal.code()), place + 1, "{refusal:?}");
+        for (place, reason) in RejectionReason::ALL.into_iter().enumerate() {
+            assert_eq!(usize::from(reason.code()), place + 1, "{reason:?}");
         }
     }
 }

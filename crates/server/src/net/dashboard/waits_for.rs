@@ -1,18 +1,18 @@
-//! Graph of leases that block others, and cycles of leases that block each other.
+//! Waits-for graph of leases, and its cycles. In a cycle, each lease waits for the next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_store::LeaseId;
 
-/// Upper bound on the reported cycles.
+/// Upper bound on the cycles that [`cycles`] returns.
 const MAX_CYCLES: usize = 5;
 
-/// Leases that a lease waits for, over all locks.
+/// The waits-for graph over all locks: each lease, with the leases that it waits for.
 pub(super) type WaitsFor = BTreeMap<LeaseId, BTreeSet<LeaseId>>;
 
-/// Returns cycles in which each lease waits for the next one, and the last one for the first. Such
-/// leases wait until one of them expires. A cycle begins with its lowest lease. Each lease is in at
-/// most one of the returned cycles.
+/// Returns cycles in which each lease waits for the next one, and the last one for the first. The
+/// leases of a cycle wait until one of them expires. A cycle begins with its lowest lease. Each
+/// lease is in at most one of the returned cycles.
 pub(super) fn cycles(waits_for: &WaitsFor) -> Vec<Vec<LeaseId>> {
     let (mut cycles, mut finished) = (Vec::new(), BTreeSet::new());
     for start in waits_for.keys() {

@@ -1,0 +1,96 @@
+//! Interface of user models, which issue the commands of a workload to a service.
+
+use core::fmt;
+use core::hash::Hash;
+
+use crate::card::Service;
+use crate::process::ProcessId;
+
+/// State of a user of a service. It tells whether the service owes the user a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserState {
+    /// The user does not wait.
+    Idle,
+    /// The user has issued a command and waits for its result.
+    Waiting,
+    /// The user has received a notice that every user must receive. From then on, users in the
+    /// state [`UserState::Uninformed`] wait for this notice as well.
+    Informed,
+    /// The user has not received a notice that every user must receive. It waits for the notice
+    /// once another user is in the state [`UserState::Informed`].
+    Uninformed,
+}
+
+/// Parameters of a user model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserModelConfig {
+    /// Service of the user. Only the type [`agreement::User`](super::agreement::User), which covers
+    /// all services, reads this field.
+    pub service: Service,
+    /// Process of the user.
+    pub at: ProcessId,
+    /// Number of processes.
+    pub size: u32,
+    /// Number of commands that the user issues.
+    pub command_count: u32,
+}
+
+/// A model of the user of a service at one process: an automaton over the user's commands and
+/// events. Workloads issue the commands that the model returns.
+pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
+    /// Commands of the user.
+    type Command;
+    /// Events that the user receives.
+    type Event;
+
+    /// True if all users request one common result, such as a decision, instead of one item each.
+    const IS_COLLECTIVE: bool = false;
+
+    /// Creates the user in its initial state: it has issued no command.
+    fn new(config: &UserModelConfig) -> Self;
+
+    /// Returns the first command, or `None` if the user never issues one. The user may have to
+    /// receive an event before it can issue the command.
+    fn first_command(config: &UserModelConfig) -> Option<Self::Command> {
+        Self::new(config).next_command()
+    }
+
+    /// Returns the next command, or `None` if the user cannot issue one now.
+    fn next_command(&self) -> Option<Self::Command>;
+
+    /// Returns true if `command` requests an agreement. Costs are stated per agreement.
+    fn is_counted(command: &Self::Command) -> bool {
+        let _ = command;
+        true
+    }
+
+    /// Returns true if the user must eventually issue its next command, because other users depend
+    /// on it.
+    fn is_obliged(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the user holds something, such as a resource, that its next command
+    /// releases.
+    fn is_holding(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the user must receive an event before any command is allowed at this
+    /// process.
+    fn must_wait(&self) -> bool {
+        false
+    }
+
+    /// Records a command that the user issued.
+    fn on_command(&mut self, command: &Self::Command);
+
+    /// Records an event that the user received.
+    fn on_event(&mut self, event: &Self::Event);
+
+    /// Records a crash of the user's process.
+    fn on_crash(&mut self) {}
+
+    /// Returns the state of the user.
+    fn state(&self) -> UserState;
+}
