@@ -12,7 +12,7 @@ mod faults;
 mod frontier;
 mod origins;
 mod packed;
-mod parallel;
+pub(crate) mod parallel;
 mod rounds;
 mod search;
 mod sessions;

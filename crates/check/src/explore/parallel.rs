@@ -14,7 +14,7 @@ pub(super) fn thread_count(requested: Option<usize>) -> usize {
 
 /// Runs `count` jobs on the given workers and returns the results in order. The assignment of jobs
 /// to workers is arbitrary, so a result must not depend on it.
-pub(super) fn run_jobs<W: Send, R: Send>(
+pub(crate) fn run_jobs<W: Send, R: Send>(
     workers: &mut [W],
     count: usize,
     job: impl Fn(&mut W, usize) -> R + Sync,

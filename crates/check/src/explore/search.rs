@@ -420,7 +420,7 @@ impl SearchRun<'_> {
         }
         // The next block needs memory, and so does the analysis of the graph.
         let kept = self.search.keeps_edges;
-        let later = if kept { Graph::bytes_needed(worlds, edges) } else { 0 };
+        let later = if kept { Graph::bytes_needed(worlds, edges, self.workers.len()) } else { 0 };
         limits.reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 

@@ -49,10 +49,14 @@ impl Condition {
 
     /// Returns true if the condition stays met, without interruption, when this step is taken.
     fn continues(self, graph: &Graph, from: u32, step: OutEdge) -> bool {
-        let cleared = |to: u32| graph.marks(from) & self.marks & !graph.marks(to) != 0;
         step.to != OUT_OF_BOUNDS
             && self.is_met(graph, step.to)
-            && !(self.ends_with_any && cleared(step.to))
+            && !self.is_interrupted(graph, from, step.to)
+    }
+
+    /// Returns true if a step between two worlds in which the condition is met interrupts it.
+    fn is_interrupted(self, graph: &Graph, from: u32, to: u32) -> bool {
+        self.ends_with_any && graph.marks(from) & self.marks & !graph.marks(to) != 0
     }
 }
 
@@ -120,7 +124,7 @@ pub(crate) enum Unserved {
 /// Returns processes that may wait forever, in the earliest such world. `waits` has one condition
 /// for each process.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
-    let waits: Vec<Lasting> = waits.iter().map(|wait| lasting(graph, *wait, fairness)).collect();
+    let waits = graph.in_parallel(waits.to_vec(), |_, wait| lasting(graph, wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
     if let Some((world, process)) = stopped.min() {
         return Some(Unserved::Stopped { process, world });
@@ -251,6 +255,11 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
     let is_met = |world: u32| condition.is_met(graph, world);
     let mut ways_in: Vec<u32> =
         worlds.clone().map(|world| if is_met(world) { 0 } else { NOT_MET }).collect();
+    // The condition is met in a world that has a number of ways in, which costs one look less.
+    let continues = |ways_in: &[u32], from: u32, step: &OutEdge| {
+        ways_in.get(step.to as usize).is_some_and(|ways| *ways != NOT_MET)
+            && !condition.is_interrupted(graph, from, step.to)
+    };
     let mut left = 0;
     for world in worlds.clone().filter(|world| is_met(*world)) {
         left += 1;
@@ -261,7 +270,7 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
             if step.drops() {
                 return false; // not obvious
             }
-            if condition.continues(graph, world, *step) {
+            if continues(&ways_in, world, step) {
                 ways_in[step.to as usize] += 1;
             }
         }
@@ -276,11 +285,13 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
         if steps.iter().all(|step| step.label == NOT_FAIR) {
             return false;
         }
-        for step in steps.iter().filter(|step| condition.continues(graph, world, **step)) {
-            let ways = &mut ways_in[step.to as usize];
-            *ways -= 1;
-            if *ways == 0 {
-                queue.push_back(step.to);
+        for step in steps {
+            if continues(&ways_in, world, step) {
+                let ways = &mut ways_in[step.to as usize];
+                *ways -= 1;
+                if *ways == 0 {
+                    queue.push_back(step.to);
+                }
             }
         }
     }

@@ -1,7 +1,10 @@
 //! State graph of a finished search, for the analysis of liveness.
 
+use std::sync::Mutex;
+
 use crate::components::StepGraph;
 use crate::explore::Explored;
+use crate::explore::parallel::run_jobs;
 use crate::explore::successors::{DROPPED, FAULT};
 use crate::explore::visited::{Edge, SHARDS, StateId};
 use crate::limits::StopSignal;
@@ -22,6 +25,8 @@ pub(crate) struct Graph {
     open: Vec<bool>,
     /// Fairness label of the steps that the check takes before the search.
     forced_label: u32,
+    /// Number of threads of the analysis.
+    threads: usize,
     stop: StopSignal,
 }
 
@@ -45,6 +50,13 @@ impl OutEdge {
     }
 }
 
+/// A step and the number of the world in which it starts.
+#[derive(Clone, Copy, Debug)]
+struct NumberedEdge {
+    from: u32,
+    step: OutEdge,
+}
+
 /// Number that represents all worlds beyond a declared bound.
 pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 
@@ -52,10 +64,11 @@ impl Graph {
     /// Builds the graph, and takes the edges and marks out of the search result. If the analysis is
     /// stopped meanwhile, the graph is incomplete and proves nothing.
     ///
-    /// `forced_label` is the label of the steps that the check takes before the search.
+    /// `forced_label` is the label of the steps that the check takes before the search. The
+    /// analysis has as many threads as the search.
     pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
-        let levels = explored.levels.clone();
-        let mut graph = Graph { levels, forced_label, stop, ..Graph::default() };
+        let (levels, threads) = (explored.levels.clone(), explored.workers.len().max(1));
+        let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
         for level in 0..deepest {
             let mut bases = [0; SHARDS];
@@ -71,7 +84,6 @@ impl Graph {
             std::mem::take(&mut shard.edges)
         });
         let edges: Vec<Vec<Edge>> = edges.collect();
-        graph.starts = vec![0; graph.marks.len() + 1];
         graph.open = vec![false; graph.marks.len()];
         for id in explored.open.iter().take_while(|_| !graph.stop.is_raised()) {
             let number = graph.number(*id) as usize;
@@ -81,12 +93,14 @@ impl Graph {
         graph
     }
 
-    /// Returns an upper bound of the memory of a graph and its analysis, in bytes.
-    pub(crate) fn bytes_needed(worlds: usize, edges: usize) -> usize {
-        // Starts of steps, twice while sorting; marks; for components: order of visits, lowest on
-        // the stack, component, stack, and calls.
-        const PER_WORLD: usize = 2 * 4 + 4 + 1 + 3 * 4 + 4 + 8;
-        worlds * PER_WORLD + edges * size_of::<OutEdge>()
+    /// Returns an upper bound, in bytes, on the memory of a graph and of its analysis by this
+    /// number of threads.
+    pub(crate) fn bytes_needed(worlds: usize, edges: usize, threads: usize) -> usize {
+        // Starts of steps, twice while sorting; marks; open worlds.
+        const PER_WORLD: usize = 2 * 4 + 4 + 1;
+        // For components: order of visits, lowest on the stack, component, stack, and calls.
+        const PER_WORLD_AND_THREAD: usize = 3 * 4 + 4 + 8;
+        worlds * (PER_WORLD + threads * PER_WORLD_AND_THREAD) + edges * size_of::<OutEdge>()
     }
 
     /// Returns the range of indices of one level in a shard of `len` worlds.
@@ -97,35 +111,82 @@ impl Graph {
         begin(level)..begin(level + 1)
     }
 
-    /// Sorts the edges by the world in which they start, by counting sort.
+    /// Sorts the edges by the world in which they start, by counting sort. Each thread sorts the
+    /// edges of its own range of worlds.
     fn sort_in(&mut self, edges: Vec<Vec<Edge>>) {
-        let kept = |edge: &&Edge| edge.label != FAULT;
-        let is_running = |_: &&Edge| !self.stop.is_raised();
-        for edge in edges.iter().flatten().take_while(is_running).filter(kept) {
-            let from = self.number(edge.from) as usize;
-            self.starts[from + 1] += 1;
-        }
-        for index in 1..self.starts.len() {
-            self.starts[index] += self.starts[index - 1];
-        }
-        let total = self.starts.last().copied().unwrap_or(0) as usize;
-        self.steps = vec![OutEdge { to: OUT_OF_BOUNDS, label: 0 }; total];
-        let mut next = self.starts.clone();
-        for list in edges {
-            for edge in list.iter().filter(kept) {
-                if self.stop.is_raised() {
-                    return;
+        let edges = self.numbered(edges);
+        let edges = || edges.iter().flatten().take_while(|_| !self.stop.is_raised());
+        let worlds = self.marks.len();
+        let range = worlds.div_ceil(self.threads).max(1);
+        // A number below the range wraps around to one above it.
+        let within = |from: u32, part: usize| (from as usize).wrapping_sub(part * range);
+
+        let mut counts = vec![0; worlds];
+        let parts = counts.chunks_mut(range).collect();
+        self.in_parallel(parts, |part, counts: &mut [u32]| {
+            for edge in edges() {
+                if let Some(count) = counts.get_mut(within(edge.from, part)) {
+                    *count += 1;
                 }
-                let from = self.number(edge.from) as usize;
-                let to = if edge.to == StateId::OUT_OF_BOUNDS {
-                    OUT_OF_BOUNDS
-                } else {
-                    self.number(edge.to)
-                };
-                self.steps[next[from] as usize] = OutEdge { to, label: edge.label };
-                next[from] += 1;
             }
-        }
+        });
+        let mut starts = Vec::with_capacity(worlds + 1);
+        starts.push(0);
+        starts.extend(counts.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        }));
+
+        let total = starts.last().copied().unwrap_or(0) as usize;
+        let mut steps = vec![OutEdge { to: OUT_OF_BOUNDS, label: 0 }; total];
+        let mut rest = steps.as_mut_slice();
+        // The counts are no longer needed: they become the places of the next steps.
+        counts.copy_from_slice(&starts[..worlds]);
+        let parts = counts.chunks_mut(range).enumerate().map(|(part, next)| {
+            let (begin, end) = (part * range, worlds.min((part + 1) * range));
+            let len = (starts[end] - starts[begin]) as usize;
+            let steps = rest.split_off_mut(..len).expect("the steps of all worlds are in order");
+            (starts[begin], next, steps)
+        });
+        self.in_parallel(parts.collect(), |part, (begin, next, steps)| {
+            for edge in edges() {
+                if let Some(place) = next.get_mut(within(edge.from, part)) {
+                    steps[(*place - begin) as usize] = edge.step;
+                    *place += 1;
+                }
+            }
+        });
+        (self.starts, self.steps) = (starts, steps);
+    }
+
+    /// Numbers the worlds of the edges, except those of faults.
+    fn numbered(&self, edges: Vec<Vec<Edge>>) -> Vec<Vec<NumberedEdge>> {
+        self.in_parallel(edges, |_, edges| {
+            let edges = edges.into_iter().take_while(|_| !self.stop.is_raised());
+            let kept = edges.filter(|edge| edge.label != FAULT);
+            // The edges of a shard become its numbered edges in place.
+            kept.map(|Edge { from, to, label }| {
+                let is_outside = to == StateId::OUT_OF_BOUNDS;
+                let to = if is_outside { OUT_OF_BOUNDS } else { self.number(to) };
+                NumberedEdge { from: self.number(from), step: OutEdge { to, label } }
+            })
+            .collect()
+        })
+    }
+
+    /// Applies `job` to the number and the content of each part, in parallel. Returns the results
+    /// in the order of the parts.
+    pub(crate) fn in_parallel<T: Send, R: Send>(
+        &self,
+        parts: Vec<T>,
+        job: impl Fn(usize, T) -> R + Sync,
+    ) -> Vec<R> {
+        let parts: Vec<Mutex<Option<T>>> =
+            parts.into_iter().map(|it| Mutex::new(Some(it))).collect();
+        run_jobs(&mut vec![(); self.threads], parts.len(), |(), number| {
+            let part = parts[number].lock().ok().and_then(|mut part| part.take());
+            job(number, part.expect("each part is taken once"))
+        })
     }
 
     /// Returns the number of a world in this graph.
