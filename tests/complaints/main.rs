@@ -14,4 +14,6 @@ mod leases;
 mod losses;
 mod operators;
 mod server;
+#[path = "../support/suspended.rs"]
+mod suspended;
 mod wrapper;

@@ -13,6 +13,7 @@ use tenure_client::{Client, Session};
 
 use crate::etcd::Etcd;
 use crate::killed::Killed;
+use crate::suspended::wait_suspended;
 
 /// Upper limit for any wait.
 pub(crate) const LIMIT: Duration = Duration::from_secs(180);
@@ -294,11 +295,14 @@ impl Wrapper {
     }
 }
 
-/// Sends a signal to a child.
+/// Sends a signal to a child. After SIGSTOP, waits until the child is suspended.
 pub(crate) fn send(child: &Child, signal: Signal) {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("an identifier");
     // The process may have ended.
     let _ = kill_process(id, signal);
+    if signal == Signal::STOP {
+        wait_suspended(child.id());
+    }
 }
 
 /// Returns true if a process exists and has not ended.

@@ -21,6 +21,8 @@ mod prometheus;
 mod quota;
 mod sessions;
 mod streams;
+#[path = "../../../../tests/support/suspended.rs"]
+mod suspended;
 mod three;
 mod timing;
 #[cfg(feature = "tls")]

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
+use crate::suspended::wait_suspended;
+
 /// Environment variable that makes this test program run as a member. Its value is the path of the
 /// configuration file.
 const CONFIG_VARIABLE: &str = "TENURE_TEST_MEMBER";
@@ -109,10 +111,13 @@ impl Member {
         self.process.id()
     }
 
-    /// Sends a signal: `STOP`, `CONT`, `TERM`.
+    /// Sends a signal: `STOP`, `CONT`, `TERM`. After `STOP`, waits until the member is suspended.
     pub(crate) fn signal(&self, name: &str) {
         let (signal, id) = (format!("-{name}"), self.process.id().to_string());
         assert!(Command::new("kill").args([&signal, &id]).status().expect("kill").success());
+        if name == "STOP" {
+            wait_suspended(self.process.id());
+        }
     }
 
     /// Stops the member with the signal TERM, and checks that it succeeds.

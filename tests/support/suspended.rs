@@ -1,0 +1,30 @@
+//! Wait for a process that was sent SIGSTOP.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+/// Waits until no thread of the process with this ID runs: on a busy machine, some continue for a
+/// while after the signal was sent. Returns at once if the process does not exist.
+///
+/// # Panics
+///
+/// If a thread still runs after a minute.
+pub(crate) fn wait_suspended(id: u32) {
+    let is_suspended = || {
+        let Ok(mut threads) = fs::read_dir(format!("/proc/{id}/task")) else { return true };
+        threads.all(|thread| {
+            let stat = thread.and_then(|it| fs::read_to_string(it.path().join("stat")));
+            // The state follows the name, which may contain spaces.
+            let state = stat.ok().and_then(|it| it.rsplit_once(") ")?.1.chars().next());
+            matches!(state, None | Some('T' | 't' | 'Z' | 'X'))
+        })
+    };
+    for _ in 0..6_000 {
+        if is_suspended() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("process {id} still runs a minute after SIGSTOP");
+}
