@@ -1,4 +1,4 @@
-//! One process, stepped by hand: pass an input, save, release the effects.
+//! Steps one process by hand: passes an input, saves the state, and releases the effects.
 //!
 //! `cargo run -p tenure --example 01_single_step`
 #![allow(clippy::print_stdout, reason = "an example prints its results")]

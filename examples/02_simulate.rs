@@ -1,4 +1,4 @@
-//! A protocol of your own in the simulator: each process greets its peers until they respond.
+//! Simulates a protocol of your own, in which each process greets its peers until they respond.
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Check a protocol of your own, in every order of messages and requests. A polite lock for two: a
-//! process asks the other one, which agrees unless it is inside. Is that enough?
+//! Checks a protocol of your own, in every order of messages and requests. It is a polite lock for
+//! two: a process asks the other one, which agrees unless it is inside. Is that enough?
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use tenure_check::Check;

@@ -1,4 +1,5 @@
-//! Your sockets, your threads, your clock: three processes over UDP, without an async runtime.
+//! Runs a protocol with your own sockets, threads and clock: three processes over UDP, without an
+//! async runtime.
 //!
 //! UDP may lose, repeat and reorder datagrams, so the algorithm runs over the reliable-channel
 //! adapter. This loop is all that is needed to run any protocol.
@@ -79,7 +80,8 @@ impl Process<'_> {
         }
     }
 
-    /// Waits for a datagram, or until the next timer fires.
+    /// Waits for a datagram until the next timer fires. Returns the message or the timer as an
+    /// input; `None` if there is nothing to handle.
     fn wait(&mut self) -> Option<Input<Lock>> {
         let due = self.timers.iter().min_by_key(|(_, deadline)| **deadline);
         let (timer, pause) = match due {

@@ -1,5 +1,5 @@
-//! A lock in your own service. Three nodes run in this process, to keep the example self-contained.
-//! A service needs only the few lines of `serve`.
+//! Uses a lock in your own service. Three nodes run in this process, to keep the example
+//! self-contained. A service needs only the few lines of `serve`.
 //!
 //! `cargo run -p tenure --example 05_cluster`
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// Returns three free addresses.
+/// Returns three free addresses on this machine.
 fn addresses() -> std::io::Result<Vec<String>> {
     let listeners = (0..3)
         .map(|_| std::net::TcpListener::bind("127.0.0.1:0"))

@@ -58,7 +58,8 @@ fn name((bucket, key): &(String, String)) -> String {
     format!("{bucket}/{key}")
 }
 
-/// Returns a hash of the contents. As in S3, equal contents have equal tags.
+/// Returns the tag of an object, which is a hash of its contents. As in S3, equal contents have
+/// equal tags.
 fn tag(object: &Bytes) -> String {
     let mut hasher = DefaultHasher::new();
     object.hash(&mut hasher);

@@ -19,12 +19,13 @@ use tokio::net::TcpListener;
 
 type Documents = Arc<Mutex<HashMap<String, String>>>;
 
-/// Returns a service without documents. It accepts every write.
+/// Returns a service for documents, which has none at the start. It accepts every write.
 pub(crate) fn documents() -> Router {
     Router::new().route("/documents/{name}", get(read).put(write)).with_state(Documents::default())
 }
 
-/// Returns the service with the comparison of fencing tokens.
+/// Returns the service with a layer that rejects stale fencing tokens. The layer keeps the highest
+/// tokens in `directory`.
 pub(crate) fn fenced(directory: impl Into<std::path::PathBuf>) -> Router {
     documents().layer(FenceLayer::in_directory(directory))
 }

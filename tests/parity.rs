@@ -1,5 +1,5 @@
-//! Equivalence of the engines: a golden schedule has the same effect in the schedule runner, in the
-//! simulator, in the checker, and on real nodes over TCP.
+//! Tests that all engines are equivalent. A golden schedule has the same effect in the schedule
+//! runner, in the simulator, in the checker, and on real nodes over TCP.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -38,15 +38,16 @@ use tenure_trace::{
     Trace, TraceVerifier, merge_files,
 };
 
-/// The compared part of a record: real nodes record neither message contents nor timers without
-/// effect.
+/// The part of a record that is compared. Real nodes do not record the contents of messages, nor
+/// timers without effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Everything,
     WhatNodesWrite,
 }
 
-/// Returns the events of one process, in order. Within a step, sent messages precede outputs.
+/// Returns descriptions of the events of one process, in order. Within a step, sent messages
+/// precede outputs.
 fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
     let mine = records.iter().filter(|record| record.process == Subject::Process(at));
     let mut lines: Vec<String> = Vec::new();
@@ -84,7 +85,7 @@ fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
     lines
 }
 
-/// A shared buffer for writing and reading.
+/// A buffer that an engine writes and a test reads.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -147,8 +148,8 @@ fn golden(folder: &str) -> Vec<PathBuf> {
     scripts
 }
 
-/// Runs every schedule of a folder in each engine, and compares the traces. Returns the checked
-/// properties.
+/// Runs every schedule of a folder in each engine, and asserts that the traces are equal. Returns
+/// the properties that were checked.
 fn assert_equal_runs<P: Checkable>(
     folder: &str,
     config: impl Fn(Group) -> P::Config,
@@ -162,7 +163,8 @@ fn assert_equal_runs<P: Checkable>(
     judged
 }
 
-/// Runs a schedule in each engine, and compares the traces. Returns its number of steps.
+/// Runs a schedule in each engine, and asserts that the traces are equal. Returns the number of
+/// steps.
 fn assert_equal_run<P: Checkable>(
     story: &str,
     text: &str,
@@ -257,8 +259,9 @@ fn schedules_of_recovering_bullies_match_in_every_engine() {
     assert_equal_runs::<Bully>("bully_without_terms", config);
 }
 
-/// No connection delivers a message sent before a crash, and none carries application messages;
-/// nodes deliver them if a schedule requires it.
+/// Every engine can execute schedules that are impossible over ordinary connections, such as the
+/// delivery of a message that was sent before a crash. Nodes deliver such messages if a schedule
+/// requires it.
 #[test]
 fn schedules_beyond_real_connections_match_in_every_engine() {
     let story = "group 3\nelect p1\ntell p1→p2; crash p3; lose p1→p2; recover p3\n\
@@ -279,7 +282,7 @@ fn schedules_of_agreements_match_in_every_engine() {
     assert!(judged.contains(&Property::TotalOrder));
 }
 
-/// Returns the default configuration of the command.
+/// Returns the configuration that the command uses by default for a group.
 fn plain<C: Configured>(group: Group) -> C {
     C::configured(&Parameters::plain(group.size())).expect("nothing else is needed")
 }
@@ -314,7 +317,8 @@ fn schedules_of_leases_match_in_every_engine() {
     assert_equal_runs::<RestartingChangRoberts>("restarting_chang_roberts", plain);
 }
 
-/// Every rule of the paper's sections on elections, replication and safety has a schedule.
+/// The schedules of a replicated log match in every engine. There is a schedule for every rule in
+/// the paper's sections on elections, replication and safety.
 #[test]
 fn schedules_of_a_log_match_in_every_engine() {
     let with = |variants: &'static [&'static str]| {
@@ -333,7 +337,8 @@ fn schedules_of_a_log_match_in_every_engine() {
     assert_equal_runs::<RaftLog>("raft_log_old_term_commit", mistaken);
 }
 
-/// Clocks are excluded, as they differ between engines.
+/// The schedules of applications with a leader match in every engine. The application of clocks is
+/// left out, because clocks differ between engines.
 #[test]
 fn schedules_of_leader_applications_match_in_every_engine() {
     fn under<A>(group: Group, application: A) -> led::Config<A, bully::Config> {
@@ -360,7 +365,7 @@ fn schedules_of_leader_applications_match_in_every_engine() {
     assert!(judged.contains(&Property::OneTree));
 }
 
-/// Control: different schedules give different traces.
+/// Control experiment: the comparison detects that different schedules have different traces.
 #[test]
 fn different_schedules_are_detected() {
     let config = |_: Group| ricart_agrawala::Config::default();

@@ -1,4 +1,4 @@
-//! Every lock under every kind of fault: no update is lost, and service resumes where the card
+//! Runs every lock under every kind of fault. No update is lost, and entries resume where the card
 //! promises it.
 
 use fastrand::Rng;
@@ -10,7 +10,8 @@ use crate::{attack, seeds};
 /// Duration of a run, in milliseconds.
 const DURATION_MS: u64 = 4_000;
 
-/// Returns options with random faults for a group of five. `sort` selects the kind of the faults.
+/// Returns options with random faults for a group of five. The kind of the faults depends on
+/// `sort`.
 fn faults(rng: &mut Rng, sort: u64) -> String {
     let at = |rng: &mut Rng| rng.u64(300..DURATION_MS / 2);
     let (early, back) = (at(rng), rng.u64(DURATION_MS / 2..DURATION_MS - 200));
@@ -31,8 +32,8 @@ fn faults(rng: &mut Rng, sort: u64) -> String {
     }
 }
 
-/// Executes one run with random faults. Also succeeds if the card of the algorithm excludes these
-/// faults.
+/// Executes one run with random faults. A run that is rejected because the card of the algorithm
+/// excludes the faults counts as a success.
 fn inject(seed: u64) -> Result<(), String> {
     let first = ["coordinated:bully", "coordinated:raft"];
     let locks: Vec<&str> = first.into_iter().chain(tenure_instances::locks()).collect();

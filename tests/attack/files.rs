@@ -1,5 +1,5 @@
-//! Damaged traces and configurations end every command with a documented status, within 2 GiB of
-//! memory.
+//! Damages traces and configurations at random. Every command that reads them ends with a
+//! documented status, within 2 GiB of memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::running::{Ended, start, start_confined};
 use crate::{attack, seeds};
 
-/// Values that are invalid in most fields.
+/// Values that most fields of a trace or a configuration do not permit.
 const INVALID_VALUES: [&str; 14] = [
     "0",
     "1",
@@ -31,7 +31,7 @@ const INVALID_VALUES: [&str; 14] = [
     "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
 ];
 
-/// Commands that read traces.
+/// Commands that read a damaged trace.
 const TRACE_COMMANDS: [&str; 9] = [
     "trace verify damaged.ndjson",
     "trace verify damaged.ndjson whole.ndjson --format json",
@@ -44,7 +44,7 @@ const TRACE_COMMANDS: [&str; 9] = [
     "trace replay damaged.ndjson",
 ];
 
-/// Complete traces, created once.
+/// Complete traces, which are created once for all tests.
 static UNDAMAGED_TRACES: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut traces = Vec::new();
@@ -83,7 +83,7 @@ resource = "127.0.0.1:4"
 entries = 3
 "#;
 
-/// Returns the text with random changes.
+/// Returns the text of a file with random changes.
 fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     for _ in 0..rng.usize(1..4) {
@@ -118,7 +118,7 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Header fields with values that the traces do not have.
+/// Fields of a trace's header, each with a value that no undamaged trace has.
 const CHANGED_FIELDS: [(&str, &str); 8] = [
     ("ranks", "[{\"weight\":1,\"id\":1}]"),
     ("ranks", "[]"),
@@ -130,8 +130,8 @@ const CHANGED_FIELDS: [(&str, &str); 8] = [
     ("most_bypass", "0"),
 ];
 
-/// Returns the header with another value in one field, or with an additional field. An invalid
-/// header stays unchanged.
+/// Returns the header with this value of this field, which it may not have had before. Returns an
+/// unparsable header without changes.
 fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(header) else {
         return header.to_owned();
@@ -140,7 +140,7 @@ fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     Value::Object(fields).to_string()
 }
 
-/// Returns the line with another number, or an invalid value, in place of one of its numbers.
+/// Replaces one of the numbers in a line by another number or by an invalid value.
 fn with_another_value(rng: &mut Rng, line: &str) -> String {
     let digit = |place: usize| line.as_bytes()[place].is_ascii_digit();
     let begins = |place: &usize| digit(*place) && (*place == 0 || !digit(*place - 1));
@@ -154,7 +154,7 @@ fn with_another_value(rng: &mut Rng, line: &str) -> String {
     format!("{}{value}{}", &line[..start], &line[start + length..])
 }
 
-/// Checks that the command ended as documented.
+/// Returns an error unless the command has ended as documented.
 fn check_status(line: &str, ended: &Ended) -> Result<(), String> {
     match ended.code {
         Some(0..=4) if !ended.err.contains("panicked") => Ok(()),
@@ -197,7 +197,8 @@ fn damaged_files_end_commands_with_documented_statuses() {
     });
 }
 
-/// Tests every header field in every command, because random seeds may miss some.
+/// Each command ends with a documented status whichever field of the header is changed. Random
+/// changes may miss some of these fields.
 #[test]
 fn header_fields_end_commands_with_documented_statuses() {
     let (_, traces) = &*UNDAMAGED_TRACES;
@@ -218,7 +219,7 @@ fn header_fields_end_commands_with_documented_statuses() {
     }
 }
 
-/// Control: undamaged files are read.
+/// Control experiment: every command can read the undamaged files.
 #[test]
 fn undamaged_file_is_read() {
     let (folder, traces) = &*UNDAMAGED_TRACES;

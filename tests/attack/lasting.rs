@@ -1,4 +1,4 @@
-//! Long runs under random faults or with a failed peer: the memory of every process is constant.
+//! Long runs under random faults or with a failed peer. The memory of every process stays constant.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use crate::running::{Running, start};
 use crate::{attack, seeds};
 
-/// Number of nodes.
+/// Number of nodes in a run.
 const NODES: usize = 5;
 
-/// Allowed growth of a process in the second half of a run, in MiB. A short run does not fill the
-/// history of the verifier in its first half.
+/// Upper bound on the growth of a process's memory in the second half of a run, in MiB. In a short
+/// run, the history of the verifier still grows in the second half.
 const MAX_GROWTH_MIB: u64 = 64;
 
-/// Returns the length of a run in seconds: that of `cargo xtask attack lasting --seconds N`, or
-/// else the default.
+/// Returns the length of a run in seconds. It is the value of `cargo xtask attack lasting
+/// --seconds`, or else the default.
 fn seconds() -> u64 {
     std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }
@@ -40,8 +40,8 @@ fn faults(rng: &mut Rng, seconds: u64) -> String {
     line
 }
 
-/// For the process of a run and each of its children, returns the resident memory in MiB, by
-/// process ID. Empty where the system does not report it.
+/// Returns the resident memory of the process of a run and of each of its children, in MiB. The
+/// keys are process IDs. The map is empty if the system does not report the memory.
 fn memory(run: &Running) -> BTreeMap<u32, u64> {
     let parent = run.child.id();
     let children = format!("/proc/{parent}/task/{parent}/children");
@@ -56,8 +56,8 @@ fn memory(run: &Running) -> BTreeMap<u32, u64> {
     children.chain([parent]).filter_map(resident).collect()
 }
 
-/// Watches a run. Returns the largest memory of any of its processes, in MiB, in each half of the
-/// run. The first half begins when all nodes have started.
+/// Watches a run. For each half of the run, returns the largest memory of any of its processes, in
+/// MiB. The first half begins when all nodes have started.
 fn watch(run: &mut Running, seconds: u64) -> (u64, u64) {
     let (started, mut halves) = (Instant::now(), [0, 0]);
     let (mut report, mut begun) = (0, None);

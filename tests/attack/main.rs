@@ -1,5 +1,5 @@
-//! Fault injection into real processes by seeds. These tests are the short part; `cargo xtask
-//! attack` runs any number of seeds, and replays one.
+//! Injects faults into real processes, as seeds determine. These tests use few seeds.
+//! `cargo xtask attack` uses any number of seeds, and replays a single one.
 
 mod faults;
 mod files;
@@ -19,7 +19,7 @@ mod waiting;
 
 use std::ops::Range;
 
-/// Returns the seeds of `cargo xtask attack … --seeds A..B`, or else `short`.
+/// Returns the seeds of `cargo xtask attack … --seeds A..B`, or else the few seeds in `short`.
 fn seeds(short: Range<u64>) -> Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");
@@ -27,7 +27,8 @@ fn seeds(short: Range<u64>) -> Range<u64> {
     range.unwrap_or(short)
 }
 
-/// Runs `attack` for each seed, and reports the failed seeds with commands to replay them.
+/// Runs `attack` for each seed. Panics with the seeds that failed, and with the commands that
+/// replay them.
 fn attack(kind: &str, seeds: Range<u64>, attack: impl Fn(u64) -> Result<(), String>) {
     // Only one attack runs at a time, because load influences the result.
     let _slot = waiting::cluster_slot();

@@ -1,4 +1,4 @@
-//! Running commands, which are always terminated.
+//! Commands that tests start, and that always end with the test.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,16 +13,16 @@ use crate::killed::Killed;
 /// Time limit of a command.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// Address space of a command that reads files: 2 GiB, in KiB.
+/// Limit on the address space of a command that reads files, in KiB: 2 GiB.
 const CAPACITY: u32 = 2 << 20;
 
-/// A running command with its output in files, so it never waits for a reader.
+/// A running command. Its output goes to files, so that it never waits for a reader.
 pub(crate) struct Running {
     pub(crate) child: Killed,
     output: TempDir,
 }
 
-/// Result of a command.
+/// Result of a command that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// Exit status; `None` if a signal or the time limit ended the command.
@@ -38,14 +38,14 @@ fn of(mut command: Command) -> Running {
     Running { child: Killed(child.spawn().unwrap()), output }
 }
 
-/// Starts the command.
+/// Starts `tenure` with this command line.
 pub(crate) fn start(line: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(line.split_whitespace());
     of(command)
 }
 
-/// Starts the command with 2 GiB of address space.
+/// Starts `tenure` with this command line in a folder, and with 2 GiB of address space.
 pub(crate) fn start_confined(folder: &Path, line: &str) -> Running {
     let mut command = Command::new("sh");
     command.current_dir(folder).arg("-c").arg(format!("ulimit -v {CAPACITY}; exec \"$0\" \"$@\""));
@@ -54,7 +54,7 @@ pub(crate) fn start_confined(folder: &Path, line: &str) -> Running {
 }
 
 impl Running {
-    /// Waits for the end of the command, and kills it after the time limit.
+    /// Waits until the command has ended. Kills it after the time limit.
     pub(crate) fn wait(self) -> Ended {
         self.wait_for(TIME_LIMIT)
     }
@@ -76,7 +76,7 @@ impl Running {
 }
 
 impl Ended {
-    /// Returns the end of the output, for error messages.
+    /// Returns the last part of the command's output, for error messages.
     pub(crate) fn last_output(&self) -> String {
         let tail = |text: &str| {
             let lines: Vec<_> = text.lines().collect();

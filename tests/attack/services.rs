@@ -1,5 +1,5 @@
-//! A lock service under random faults, including kills of all members: its promises hold, and all
-//! clients are served in the end. Large values are written, disks are slow, and some members
+//! A lock service under random faults, including kills of all members. Its promises hold, and all
+//! clients are served in the end. Clients write large values, disks are slow, and some members
 //! restart often.
 
 use fastrand::Rng;
@@ -9,10 +9,10 @@ use crate::running::start;
 use crate::strace::can_slow_disks;
 use crate::{attack, seeds};
 
-/// Time for which the clients run, in milliseconds.
+/// Time for which the clients of a run work, in milliseconds.
 const DURATION_MS: u64 = 5_000;
 
-/// Returns options with random faults of the members, until shortly before the end.
+/// Returns options with random faults of members. The last fault ends shortly before the run does.
 fn faults(rng: &mut Rng, members: u32) -> String {
     let (mut at, mut line) = (rng.u64(300..900), String::new());
     loop {

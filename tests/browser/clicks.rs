@@ -1,5 +1,6 @@
-//! Clicks during a redraw. Pages update their elements instead of replacing them, because a browser
-//! sends no click to an element that was replaced between press and release.
+//! Tests of clicks while a page redraws itself. Pages update their elements instead of replacing
+//! them, because a browser sends no click to an element that was replaced between press and
+//! release.
 
 use std::fs;
 
@@ -9,14 +10,14 @@ use tenure_browser::Tab;
 use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 
-/// Script that shows the same view again, as each step of a run does.
+/// Script that makes the page show its present view again, as each step of a run does.
 const REDRAW: &str = "lab.show(lab.session.view, lab.session.view)";
 /// Script that redraws the tree as scrolling does.
 const SCROLL: &str = "lab.tree.box.dispatchEvent(new Event('scroll'))";
-/// Script that takes a step, so that the pressed element is updated.
+/// Script that takes a step, so that the page updates the element that is being clicked.
 const STEP: &str = "lab.session.step()";
 
-/// Clicks on an element while the page redraws, and waits for the response.
+/// Clicks on an element while the script `redraw` runs, and waits for the response of the page.
 fn click_during(page: &mut LabPage, selector: &str, redraw: &str) {
     page.tab.click_during(selector, redraw);
     page.wait_idle();

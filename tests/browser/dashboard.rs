@@ -1,4 +1,4 @@
-//! Page of a member of a lock service.
+//! Tests of the page of a member of a lock service.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,10 +12,10 @@ use crate::lab_page::wait_for;
 use crate::layout::CUT;
 use crate::member::Member;
 
-/// Expression that is true once the state is shown.
+/// Expression that is true once the page shows the state of the service.
 const SHOWN: &str = "window.dashboard?.state";
 
-/// Expression that returns the texts of different cells that overlap.
+/// Expression that returns the texts of table cells that overlap with each other.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('h1, h2, p, dt, dd, td, th, li, label'))
         .filter((each) => each.checkVisibility() && !each.closest('thead'))
@@ -27,7 +27,7 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-/// Starts a member of a cluster.
+/// Starts a member of a cluster. `cluster` is the value of `--initial-cluster`.
 fn start(folder: &Path, name: &str, cluster: &str) -> Member {
     let data = folder.join(name);
     Member::start(&format!(
@@ -37,7 +37,7 @@ fn start(folder: &Path, name: &str, cluster: &str) -> Member {
 }
 
 impl Member {
-    /// Sends a JSON request, and returns the open connection.
+    /// Sends a JSON request to the member. Returns the connection without reading the response.
     fn send(&self, path: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let (body, length) = (body.to_string(), body.to_string().len());
@@ -46,7 +46,7 @@ impl Member {
         stream
     }
 
-    /// Sends a request until it succeeds, and returns the response.
+    /// Sends a JSON request to the member until it succeeds, and returns the response.
     fn ask(&self, path: &str, body: &Value) -> Value {
         let until = Instant::now() + Duration::from_secs(120);
         loop {
@@ -62,7 +62,7 @@ impl Member {
         }
     }
 
-    /// Requests a lock for a lease. The claim stays while the connection is open.
+    /// Requests a lock with a lease. The claim exists until the connection is closed.
     fn lock(&self, name: &str, lease: u64) -> TcpStream {
         self.ask("/v3/lease/grant", &json!({ "ID": lease, "TTL": 600 }));
         self.send("/v3/lock/lock", &json!({ "name": base64(name), "lease": lease }))
@@ -88,7 +88,7 @@ fn base64(text: &str) -> String {
     encoded
 }
 
-/// Starts three members of one cluster, the last one with a long name.
+/// Starts three members of one cluster. The last one has a long name.
 fn cluster(folder: &Path) -> Vec<Member> {
     let names = ["north", "south", "a-member-with-a-long-name.region-7.example.internal"];
     let urls = names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));

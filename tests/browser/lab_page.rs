@@ -1,4 +1,4 @@
-//! Served lab, and a browser that shows it.
+//! A lab that a test starts, and a browser that shows its page.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,13 +12,14 @@ use tenure_browser::Tab;
 
 use crate::killed::Killed;
 
-/// Expression that is true once a session is shown.
+/// Expression that is true once the page shows a session.
 pub(crate) const SHOWN: &str = "window.lab?.session.view";
 
-/// Longest time for which a test waits for a downloaded file.
+/// Time limit for the arrival of a downloaded file.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Waits for a condition. Unlike `Tab::until`, it tolerates error messages of the page.
+/// Waits until an expression is true on the page. Unlike `Tab::until`, tolerates error messages of
+/// the page.
 pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
     tab.evaluate(&format!(
         "new Promise((done) => {{ const look = () => ({expression}) ? done() \
@@ -26,14 +27,14 @@ pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
     ));
 }
 
-/// Running `tenure lab`, stopped when dropped.
+/// A running `tenure lab`, which ends when this value is dropped.
 pub(crate) struct LabServer {
     _command: Killed,
     address: String,
 }
 
 impl LabServer {
-    /// Starts a lab on the loopback address.
+    /// Starts a lab with these arguments on the loopback address.
     pub(crate) fn with(words: &[&str]) -> LabServer {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(["lab", "--port", "0"])
@@ -53,13 +54,13 @@ impl LabServer {
     }
 }
 
-/// Runs the command and returns its output.
+/// Runs `tenure` with these arguments, and returns its output.
 pub(crate) fn tenure(words: &[&str]) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_tenure")).args(words).output().unwrap();
     String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
 }
 
-/// Page of a lab. The lab and the browser end when this value is dropped.
+/// The page of a lab in a browser. The lab and the browser end when this value is dropped.
 pub(crate) struct LabPage {
     pub(crate) tab: Tab,
     _server: LabServer,
@@ -67,12 +68,14 @@ pub(crate) struct LabPage {
 }
 
 impl LabPage {
-    /// Opens the initial page. Returns `None` with a message if no browser is installed.
+    /// Starts a lab, and opens its page without a run. If no browser is installed, prints a message
+    /// and returns `None`.
     pub(crate) fn open() -> Option<LabPage> {
         LabPage::with_args(&[])
     }
 
-    /// Starts a lab with these arguments, and opens its page.
+    /// Starts a lab with these arguments, and opens its page. Returns `None` if no browser is
+    /// installed.
     pub(crate) fn with_args(words: &[&str]) -> Option<LabPage> {
         let mut tab = Tab::open()?;
         let server = LabServer::with(words);
@@ -84,7 +87,8 @@ impl LabPage {
         Some(LabPage { tab, _server: server, downloads })
     }
 
-    /// Opens the initial page, and starts a run with these options on it.
+    /// Starts a lab, and starts a run with these options on its page. Returns `None` if no browser
+    /// is installed.
     pub(crate) fn with_run(words: &str) -> Option<LabPage> {
         let mut page = LabPage::open()?;
         page.write("#words", words);
@@ -93,19 +97,19 @@ impl LabPage {
         Some(page)
     }
 
-    /// Clicks on an element, and waits for the response of the lab.
+    /// Clicks on an element of the page, and waits for the response of the lab.
     pub(crate) fn click(&mut self, selector: &str) {
         self.tab.click(selector);
         self.wait_idle();
     }
 
-    /// Clicks on an element, and then on the entry `action` of the menu that opens.
+    /// Clicks on an element of the page, and then on the entry `action` of the menu that opens.
     pub(crate) fn act(&mut self, selector: &str, action: &str) {
         self.click(selector);
         self.click(&format!("#menu [data-act={action}]"));
     }
 
-    /// Makes the lab lose the first message in the view.
+    /// Makes the lab lose the first message that the page shows.
     pub(crate) fn lose_first_message(&mut self) {
         let message = self.view("view.messages[0].message");
         self.act(&format!(".message[data-message='{message}']"), "lose");
@@ -116,7 +120,7 @@ impl LabPage {
         self.wait_idle();
     }
 
-    /// Waits until all requests are complete and their views are shown.
+    /// Waits until the page has received the responses to all its requests and shows them.
     pub(crate) fn wait_idle(&mut self) {
         self.tab.evaluate(
             "(async () => { let last; do { last = lab.session.last; await last; \
@@ -130,7 +134,7 @@ impl LabPage {
         self.wait_idle();
     }
 
-    /// Types text into a field.
+    /// Types text into a field of the page.
     pub(crate) fn write(&mut self, selector: &str, text: &str) {
         self.tab.evaluate(&format!(
             "(() => {{ const field = document.querySelector({selector:?}); \
@@ -138,7 +142,7 @@ impl LabPage {
         ));
     }
 
-    /// Evaluates an expression of the present view.
+    /// Evaluates an expression in which `view` is the present view of the page.
     pub(crate) fn view(&mut self, expression: &str) -> Value {
         self.tab.evaluate(&format!("((view) => ({expression}))(lab.session.view)"))
     }
@@ -147,7 +151,7 @@ impl LabPage {
         self.tab.text(selector)
     }
 
-    /// Clicks on the button for one step, again and again, until an expression of the view is true.
+    /// Clicks repeatedly on the button for one step, until an expression of the view is true.
     pub(crate) fn step_until(&mut self, expression: &str) {
         for _ in 0..200 {
             if self.view(&format!("Boolean({expression})")) == json!(true) {
@@ -159,12 +163,12 @@ impl LabPage {
         panic!("timed out waiting for {expression}");
     }
 
-    /// Returns the verdict of a property.
+    /// Returns the verdict on a property that the page shows.
     pub(crate) fn verdict(&mut self, property: &str) -> String {
         self.text(&format!("[data-property={property}]"))
     }
 
-    /// Clicks on a button and returns the downloaded file whose name ends with `end`.
+    /// Clicks on a button, and returns the text of the downloaded file whose name ends with `end`.
     pub(crate) fn download(&mut self, selector: &str, end: &str) -> String {
         self.click(selector);
         let folder = self.downloads.path().to_owned();
@@ -184,7 +188,7 @@ impl LabPage {
         panic!("no file arrived that ends with {end}; {}", self.text("#export-error"));
     }
 
-    /// Selects a file in the file input.
+    /// Selects a file in the file input of the page.
     pub(crate) fn choose(&mut self, file: &Path) {
         let document = self.tab.call("DOM.getDocument", json!({}));
         let root = document["root"]["nodeId"].clone();

@@ -1,12 +1,12 @@
-//! Layout of the page at any width: nothing is cut or overlaps.
+//! Tests of the layout of the page at any width. Nothing is cut off or overlaps.
 
 use serde_json::json;
 
 use crate::lab_page::LabPage;
 
-/// Expression that returns the elements that exceed the window, or whose overflowing content cannot
-/// be scrolled. Input fields scroll by themselves, and the symbols of the legend may draw over
-/// their edges.
+/// Expression that returns the elements that extend beyond the window, or whose overflowing content
+/// cannot be scrolled. It excludes input fields, which scroll by themselves, and the symbols of the
+/// legend, which may extend beyond their edges.
 pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
         && !each.matches('input, textarea, select')
@@ -16,7 +16,7 @@ pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *
             && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.className || each.tagName)";
 
-/// Expression that returns the processes and messages of the picture that overlap.
+/// Expression that returns the processes and messages that overlap in the picture of the group.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('#picture button'), (each) =>
         [each.textContent, each.getBoundingClientRect()]);
@@ -26,12 +26,13 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-/// Expression that resolves when the picture has been redrawn for a new width, at the end of a
-/// frame.
+/// Expression that resolves at the end of the frame in which the picture was redrawn for a new
+/// width.
 const DRAWN: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
-/// Checks the picture in the middle of each of these runs, in windows of all widths.
+/// Takes the given number of steps in each of these runs. Asserts that the picture of the group
+/// fits into windows of all widths.
 fn assert_pictures_fit(runs: &[(&str, u32)]) {
     let Some(mut page) = LabPage::open() else { return };
     for (words, steps) in runs {
@@ -76,8 +77,8 @@ fn large_group_picture_fits_at_any_width() {
     assert_pictures_fit(&[("lamport -n 30", 40)]);
 }
 
-/// In a narrow window, the command above the diagram is wider than a short diagram, and must not
-/// move the names.
+/// The diagram shows the names of the processes beside their lines, even in a narrow window, in
+/// which the command above the diagram is wider than the diagram.
 #[test]
 fn diagram_names_stand_beside_their_lines() {
     let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };

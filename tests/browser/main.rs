@@ -1,5 +1,5 @@
-//! The page of the lab in a real browser. If none is installed, the tests are skipped with a
-//! message, which `cargo test -p tenure --test browser -- --nocapture` shows.
+//! Tests of the page of the lab in a real browser. If none is installed, the tests are skipped with
+//! a message, which `cargo test -p tenure --test browser -- --nocapture` shows.
 
 mod clicks;
 #[cfg(feature = "service")]
@@ -22,7 +22,8 @@ use lab_page::{LabPage, LabServer, SHOWN, tenure, wait_for};
 use serde_json::json;
 use tenure_browser::Tab;
 
-/// Writes a counterexample of a wrong tie-break: two processes are inside after six steps.
+/// Writes a counterexample to a file: with a wrong tie-break, two processes are inside after six
+/// steps.
 fn counterexample(folder: &Path) -> PathBuf {
     let file = folder.join("two-inside.ndjson");
     let words = ["check", "ricart-agrawala", "-n", "2", "--variant", "clock-only-strict"];
@@ -234,7 +235,7 @@ fn exports_history_as_trace_page_picture_and_command() {
     assert_eq!(records_of(&replay(&command)), records_of(&trace), "{command}");
 }
 
-/// Returns the trace that a command writes.
+/// Runs a command that writes a trace, and returns the trace.
 fn replay(command: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("again.ndjson");

@@ -1,6 +1,6 @@
-//! The page in one file, opened from the disk. It is built once, unless the environment variable
-//! `TENURE_PAGE` names a built one. Without a browser or the WebAssembly target of Rust, the tests
-//! are skipped with a message.
+//! Tests of the page in a single file, opened from the disk. The file is built once, unless the
+//! environment variable `TENURE_PAGE` names one. Without a browser or the WebAssembly target of
+//! Rust, the tests are skipped with a message.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,23 +15,23 @@ use crate::layout::CUT;
 /// Seed of the random commands.
 const SEED: u64 = 20_261_128;
 
-/// Number of random commands.
+/// Number of random commands that are compared.
 const RANDOM_CHECKS: usize = 30;
 
-/// Limit on the states of the search of a random command. Commands with larger searches are
-/// skipped.
+/// Upper bound on the number of states that the search of a random command explores. Commands with
+/// larger searches are skipped.
 const MAX_STATES: &str = "40000";
 
-/// Expression that is true once a run is shown.
+/// Expression that is true once the page shows a run.
 const SHOWN: &str = "window.lab?.session.view";
 
-/// Returns the file of the page. `None` with a message if it cannot be built here.
+/// Returns the file of the page. If it cannot be built here, prints a message and returns `None`.
 fn page_file() -> Option<&'static Path> {
     static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
     FILE.get_or_init(built_page).as_deref()
 }
 
-/// Returns true if the standard library for WebAssembly is installed.
+/// Returns true if Rust's standard library for WebAssembly is installed.
 fn has_target() -> bool {
     let options = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
     let output = Command::new("rustc").args(options).output();
@@ -59,7 +59,8 @@ fn built_page() -> Option<PathBuf> {
     Some(file)
 }
 
-/// Opens the page at a fragment, as a link does.
+/// Opens the page at the fragment `place`, as a link does. Waits until the expression `ready` is
+/// true.
 fn open_at(place: &str, ready: &str) -> Option<Tab> {
     let mut tab = Tab::open()?;
     let file = page_file()?;
@@ -68,18 +69,18 @@ fn open_at(place: &str, ready: &str) -> Option<Tab> {
     Some(tab)
 }
 
-/// Loads the page at a fragment. A change of the fragment alone would not load the page again.
+/// Loads the page again at the fragment `place`. A change of the fragment alone would not load it.
 fn show(tab: &mut Tab, file: &Path, place: &str, ready: &str) {
     tab.visit("about:blank", "true");
     tab.visit(&format!("file://{}#{place}", file.display()), ready);
 }
 
-/// Runs a command line in the page and returns its exit status, texts and files.
+/// Performs a command line in the page. Returns its exit status, texts and files.
 fn perform(tab: &mut Tab, line: &str) -> Value {
     tab.evaluate(&format!("lab.api.command({line:?})"))
 }
 
-/// Returns the present fragment of the page's address.
+/// Returns the present fragment of the page's URL.
 fn place(tab: &mut Tab) -> String {
     tab.evaluate("location.hash.slice(1)").as_str().unwrap_or_default().to_owned()
 }
@@ -151,8 +152,8 @@ fn random_checks() -> Vec<String> {
     lines
 }
 
-/// Runs a check with the command. Returns its report and its counterexample, or `None` if the
-/// search exceeds the limit.
+/// Runs a check with the program `tenure`. Returns its report and its counterexample. Returns
+/// `None` if the search exceeds [`MAX_STATES`].
 fn checked(line: &str) -> Option<(Value, Option<String>)> {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_tenure"))
@@ -165,7 +166,7 @@ fn checked(line: &str) -> Option<(Value, Option<String>)> {
     (report["verdict"] != "incomplete").then_some((report, trace))
 }
 
-/// Removes the fields that depend on the machine.
+/// Returns the report without the fields that depend on the machine.
 fn comparable(report: &Value) -> Value {
     let mut report = report.clone();
     report["seconds"] = json!(null);
@@ -196,15 +197,15 @@ fn drawn_checks_equal_those_of_the_command() {
     assert!(violated > 0, "no drawn check has a counterexample");
 }
 
-/// Returns the parts of the view that a link must reproduce.
+/// Returns those parts of the page's view that a link must reproduce.
 fn moment(tab: &mut Tab) -> Value {
     tab.evaluate(
         "((view) => [view.algorithm, view.time, view.processes, view.messages])(lab.session.view)",
     )
 }
 
-/// Opens the page's present link in a new browser, and asserts that it shows the same moment of the
-/// run.
+/// Opens the present link of the page in a new browser. Asserts that both show the same state of
+/// the run.
 fn assert_link_shows_moment(tab: &mut Tab) {
     let (link, shown) = (place(tab), moment(tab));
     let mut other = open_at(&link, &format!("{SHOWN}?.moment > 0")).expect("there was one before");

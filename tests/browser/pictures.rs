@@ -1,5 +1,5 @@
-//! Exported pictures in a browser: violations are visible, trees look like trees, and texts neither
-//! overlap nor are cut.
+//! Tests of exported pictures in a browser. Violations are visible, trees look like trees, and
+//! texts neither overlap nor are cut off.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 use crate::layout::CUT;
 
-/// Expression that returns the texts of a drawing that overlap or leave the drawing.
+/// Expression that returns the texts of a drawing that overlap or extend beyond the drawing.
 const WORDS: &str = "(() => {
     const within = document.querySelector('svg').getBoundingClientRect();
     const all = Array.from(document.querySelectorAll('svg text'), (each) =>
@@ -25,7 +25,7 @@ const WORDS: &str = "(() => {
     return [...cut, ...over];
 })()";
 
-/// Expression that returns the texts in the boxes of logs that are wider than their boxes.
+/// Expression that returns the texts that are wider than their boxes, in drawings of logs.
 const BOXED: &str = "(() => {
     const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
         each.getBoundingClientRect());
@@ -35,7 +35,7 @@ const BOXED: &str = "(() => {
     }).map((each) => each.textContent);
 })()";
 
-/// Expression that returns the number of pixels of the diagram in the colour of the critical
+/// Expression that returns the number of pixels of the diagram that have the colour of the critical
 /// section.
 const INSIDE: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
@@ -52,7 +52,7 @@ const INSIDE: &str =
     done(count);
 })))";
 
-/// Shows a drawing in a window of this width.
+/// Shows a drawing in a window of this width, in light or dark mode.
 fn show(tab: &mut Tab, file: &Path, wide: u32, look: &str) {
     tab.resize(wide, 900, look);
     tab.load(file, "document.querySelector('svg')");

@@ -1,5 +1,5 @@
-//! Connections between nodes: through forwarded addresses, and to hosts farther away than the
-//! configuration expects.
+//! Tests of connections between nodes: through forwarded addresses, and to hosts that are farther
+//! away than the configuration expects.
 
 use std::io::copy;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,8 +13,8 @@ use tenure_runtime::ports::reserved;
 use crate::nodes::Nodes;
 use crate::waiting::{cluster_slot, eventually};
 
-/// Returns true if a socket of this machine has sent a SYN to the address and waits for the
-/// response.
+/// Returns true if a socket of this machine is connecting to the address: it has sent a SYN and
+/// waits for the response.
 fn is_being_dialed(at: SocketAddr) -> bool {
     const SYN_SENT: &str = "02";
     let to = format!("0100007F:{:04X}", at.port());
@@ -25,7 +25,7 @@ fn is_being_dialed(at: SocketAddr) -> bool {
     })
 }
 
-/// Forwards connections in both directions, as a container host does.
+/// Forwards connections of a listener to an address in both directions, as a container host does.
 fn forward(from: TcpListener, to: SocketAddr) {
     let pass = |mut from: TcpStream, mut to: TcpStream| {
         spawn(move || {
@@ -56,7 +56,8 @@ fn node_may_listen_at_another_address() {
     second.follows(2);
 }
 
-/// The listener of the peer is full, so a connection is accepted only one second late.
+/// If the peer accepts connections only after a second, because its listener is full, the node logs
+/// this once.
 #[test]
 #[cfg(target_os = "linux")]
 fn distant_peer_is_logged_once() {

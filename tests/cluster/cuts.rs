@@ -1,4 +1,5 @@
-//! Partitions of nodes on separate hosts, and the time until the nodes reconnect.
+//! Tests of partitions of nodes on separate hosts, which measure the time until the nodes
+//! reconnect.
 
 use std::fs;
 use std::thread::sleep;
@@ -10,10 +11,10 @@ use crate::hosts::Hosts;
 use crate::network_cluster::{Cluster, Cut};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Configuration of a detector whose timeouts do not grow after mistakes.
+/// Configuration of a failure detector whose timeouts do not grow after false suspicions.
 const DETECTOR: &str = "[detector]\nincrement_ms = 0\n";
 
-/// Starts a cluster. Returns `None` where network namespaces are unavailable.
+/// Starts a cluster. Returns `None` if network namespaces are unavailable.
 fn cluster() -> Option<Cluster> {
     let mut cluster = Cluster::start("bully", DETECTOR)?;
     cluster.running.iter_mut().for_each(|node| {
@@ -23,7 +24,7 @@ fn cluster() -> Option<Cluster> {
 }
 
 impl Cluster {
-    /// Returns the numbers of the processes that a node suspects, from its trace.
+    /// Returns the numbers of the processes that a node suspects, according to its trace.
     pub(crate) fn suspected(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.nodes.trace(host)).unwrap();
         let mut suspected = Vec::new();
@@ -40,7 +41,8 @@ impl Cluster {
         suspected
     }
 
-    /// Isolates a host, and returns the time until all nodes trust each other again.
+    /// Isolates a host for the time `long`. Returns the time from the end of the isolation until
+    /// all nodes trust each other again.
     fn isolate_for(&self, host: u32, long: Duration) -> Duration {
         self.cut_off(host, Cut::Both);
         sleep(long);

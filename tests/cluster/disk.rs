@@ -1,5 +1,5 @@
-//! Failing disks: a node reports the error and stops, and sends nothing that depends on unsaved
-//! state.
+//! Tests of failing disks. A node reports the error and stops, and sends nothing that depends on
+//! unsaved state.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::nodes::Nodes;
 use crate::strace::can_make_calls_fail;
 use crate::waiting::cluster_slot;
 
-/// Failures of the first append to a saved state: the system call, its file, the error, and the
-/// message of the node. The file of changes is created under another name and then renamed.
+/// Failures of the first append to a saved state. Each has the system call, its file, the error,
+/// and the message of the node. The file of changes is created under another name and then renamed.
 const FAULTS: [(&str, File, &str, &str); 8] = [
     ("openat", File::Next, "EIO", "cannot write"),
     ("write", File::Next, "EIO", "cannot write"),
@@ -23,7 +23,7 @@ const FAULTS: [(&str, File, &str, &str); 8] = [
     ("fdatasync", File::Changes, "EIO", "cannot save"),
 ];
 
-/// Name of the file of changes: before or after its renaming.
+/// File on which a system call fails: the file of changes before or after its renaming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum File {
     Next,
@@ -31,7 +31,7 @@ enum File {
 }
 
 impl File {
-    /// Returns the possible names of the file in the folder of the state.
+    /// Returns the possible names of the file in the folder that contains the state.
     fn names(self) -> Vec<String> {
         match self {
             File::Next => vec!["log.next".to_owned()],
@@ -40,8 +40,8 @@ impl File {
     }
 }
 
-/// Returns a command line that makes a system call on a file fail. The traced program is the direct
-/// child, and the tracer is detached.
+/// Returns the start of a command line that makes a system call on a file fail. The started program
+/// is the direct child of the test, because the tracer detaches itself.
 fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
     for name in file.names() {

@@ -1,4 +1,4 @@
-//! Every algorithm of the catalogue with five real processes, without changes to its code.
+//! Runs every algorithm of the catalogue with five real processes, without changes to its code.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     cards.map(|card| (text(&card["name"]), promises(card))).collect()
 }
 
-/// Runs five nodes for some entries each, and checks that there are no lost updates and no
+/// Runs five nodes until each has made some entries. Asserts that there are no lost updates and no
 /// violations. Returns the number of elections.
 fn counts(line: &str) -> usize {
     let entries = 20;
@@ -36,8 +36,9 @@ fn counts(line: &str) -> usize {
     report["elections"].as_array().unwrap().len()
 }
 
-/// Asserts that the counter is correct with each lock that promises mutual exclusion, and that
-/// other locks are rejected. `at_a_leader` selects the locks that a leader grants, or all others.
+/// Runs locks of the catalogue. Asserts that the counter is correct with each lock that promises
+/// mutual exclusion, and that other locks are rejected. `at_a_leader` selects the locks that a
+/// leader grants; false selects all others.
 fn assert_every_lock_counts(at_a_leader: bool) {
     let _slot = cluster_slot();
     let mut locks = listed("mutex");

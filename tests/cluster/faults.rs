@@ -1,6 +1,6 @@
-//! `tenure run` and `tenure node` with real processes that are killed, stopped and starved.
+//! Tests of `tenure run` and `tenure node`, whose real processes are killed, stopped and starved.
 //!
-//! Clusters run one at a time, as their load influences the result.
+//! Clusters run one at a time, because their load influences the results.
 
 use std::fs;
 use std::net::TcpListener;
@@ -17,8 +17,8 @@ use tempfile::TempDir;
 use tenure_runtime::ports::reserved;
 
 impl Ended {
-    /// Returns the error of the command. Asserts that the error is a single line, and that standard
-    /// output is empty.
+    /// Returns the error message of the command. Asserts that it is a single line, and that
+    /// standard output is empty.
     #[track_caller]
     fn line(&self) -> &str {
         assert_eq!(self.out, "", "nothing but a result is for standard output");
@@ -28,14 +28,14 @@ impl Ended {
     }
 }
 
-/// Waits until a growing trace has a record of this kind.
+/// Waits until a trace that is being written has a record of this kind.
 #[track_caller]
 fn recorded(trace: &Path, kind: &str) {
     let kind = format!("\"kind\":\"{kind}\"");
     eventually(&kind, || fs::read_to_string(trace).ok().filter(|text| text.contains(&kind)));
 }
 
-/// Returns the processes with `path` in their command line, which are the nodes of one test.
+/// Returns the command lines of the processes that contain `path`. They are the nodes of one test.
 #[cfg(target_os = "linux")]
 fn nodes_of(path: &Path) -> Vec<String> {
     let needle = format!("{}/p", path.display());
@@ -47,7 +47,7 @@ fn nodes_of(path: &Path) -> Vec<String> {
     processes.filter_map(command_line).filter(|line| line.contains(&needle)).collect()
 }
 
-/// Returns no processes, because this system cannot list them.
+/// Returns no processes, because this operating system cannot list them.
 #[cfg(not(target_os = "linux"))]
 fn nodes_of(_: &Path) -> Vec<String> {
     Vec::new()
@@ -60,7 +60,8 @@ fn directory() -> (TempDir, String) {
     (directory, path)
 }
 
-/// Executes `tenure run`, asserts that no update is lost, and returns its report.
+/// Executes `tenure run` with these options. Asserts that no update is lost, and returns the
+/// report.
 #[track_caller]
 fn run_without_lost_updates(line: &str) -> Value {
     let result = run_report(line, 0);
@@ -122,8 +123,8 @@ fn stopped_leader_loses_no_updates() {
     eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
 }
 
-/// A process is stopped between its read and its write, and writes with its old fence after
-/// continuing. Another process has entered since, so the resource rejects the write.
+/// A holder is suspended between its read and its write, and another process enters. When the
+/// holder continues and writes with its old fencing token, the resource rejects the write.
 #[test]
 fn stopped_holder_is_rejected_by_its_old_fence() {
     let _slot = cluster_slot();
@@ -140,7 +141,8 @@ fn killed_holder_restarts_and_is_served() {
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
-/// A node killed during boot may return in the same session.
+/// Nodes that are killed while they boot can be restarted. A restarted node may have the same
+/// session number.
 #[test]
 fn nodes_killed_during_boot_restart() {
     let _slot = cluster_slot();

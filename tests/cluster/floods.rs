@@ -1,4 +1,4 @@
-//! Nodes under load: endless requests and many unknown connections.
+//! Tests of nodes under load: endless requests, and many connections from strangers.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::nodes::Nodes;
 use crate::waiting::{all_slots, eventually};
 
-/// Returns the start of a command line that limits the number of open files.
+/// Returns the start of a command line that limits the number of open files to `most`.
 fn with_descriptors(most: u32) -> Vec<String> {
     let limit = format!("ulimit -n {most}; exec \"$@\"");
     ["sh", "-c", &limit, "sh"].map(str::to_owned).into()
@@ -105,7 +105,8 @@ fn connection_floods_add_few_log_lines() {
     assert!((1..=10).contains(&refused), "{refused} lines for 200 strangers: {log}");
 }
 
-/// Three nodes send a thousand heartbeats per second, which fill most queues within a minute.
+/// While one of three nodes is down, the memory of the others hardly grows, and their logs have few
+/// new lines. Each sends a thousand heartbeats per second, which fill most queues within a minute.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "a minute and a half"]

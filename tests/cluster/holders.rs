@@ -1,5 +1,5 @@
-//! Isolated holders: nodes on separate hosts, and the time until a holder without responses leaves
-//! the critical section.
+//! Tests of isolated holders of a lock. They measure the time until a holder that receives no
+//! responses leaves the critical section.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,21 +16,22 @@ use crate::killed::Killed;
 use crate::network_cluster::{CUTS, Cluster, Cut, SIZE};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Environment variable with the path to which a counter writes its address. A test process that
-/// has this variable serves as a counter.
+/// Environment variable that makes this test program serve a counter. Its value is the path of the
+/// file to which the counter writes its address.
 const COUNTER_VARIABLE: &str = "TENURE_TEST_COUNTER";
 
-/// Default duration of the lease of an entry: nine times 40 ms.
+/// Default time to live of the lease of a critical-section entry: nine times 40 ms.
 const ENTRY_LEASE: Duration = Duration::from_millis(360);
 
-/// Default duration of the lease of a leader.
+/// Default time to live of the lease of a leader.
 const LEADER_LEASE: Duration = Duration::from_millis(320);
 
-/// Tolerance for measured times. The processes that make the partition and observe the release and
-/// the expiry share two cores.
+/// Tolerance of measured times. The processes that partition the network and those that observe the
+/// effects share two processor cores.
 const TOLERANCE: Duration = Duration::from_millis(60);
 
-/// Starts a counter at a host, and returns its address.
+/// Starts a counter at a host, and returns its process and its address. The counter writes the
+/// address to the file `place`.
 fn start_counter(hosts: &Hosts, host: u32, place: PathBuf) -> (Killed, String) {
     let [program, within @ ..] = &hosts.at(host)[..] else { unreachable!("a command") };
     let child = Command::new(program)
@@ -61,20 +62,20 @@ fn in_a_process() {
     });
 }
 
-/// Number of nodes that enter the critical section. It is small, so the leader is often another
-/// node.
+/// Number of nodes that enter the critical section. It is small, so that the leader is often a node
+/// that never enters.
 const USERS: u32 = 2;
 
-/// A cluster with waiting processes, where no process leaves on its own.
+/// A cluster in which processes wait for the lock, because its holder never exits by itself.
 struct Queue {
     cluster: Cluster,
-    /// Counters at the hosts whose nodes enter, one each: in a partition a node reaches no other
+    /// Counters, one at each host whose node enters. A node that is partitioned reaches no other
     /// host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }
 
-/// Times from the start of the partition to the release and to the next entry.
+/// Times from the start of a partition to the release of the lock and to the next entry.
 struct Change {
     led: bool,
     claimed: Duration,
@@ -82,7 +83,7 @@ struct Change {
 }
 
 impl Queue {
-    /// Starts the cluster. Returns `None` where network namespaces are unavailable.
+    /// Starts the cluster. Returns `None` if network namespaces are unavailable.
     fn new() -> Option<Queue> {
         let (hosts, places) = (Hosts::new(SIZE)?, tempfile::tempdir().unwrap());
         let place = |host: u32| places.path().join(host.to_string());
@@ -99,7 +100,8 @@ impl Queue {
         Some(Queue { cluster, _counters: counters, _places: places })
     }
 
-    /// Returns the times of entries and exits of a node, in alternation, from its trace.
+    /// Returns the times of the entries and exits of a node, in alternation, according to its
+    /// trace.
     fn times_of_entries_and_exits(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.cluster.nodes.trace(host)).unwrap_or_default();
         let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -112,12 +114,13 @@ impl Queue {
         records.filter_map(turn).collect()
     }
 
-    /// Returns true if a node is in the critical section, from its trace.
+    /// Returns true if a node is in the critical section, according to its trace.
     fn is_inside(&self, host: u32) -> bool {
         self.times_of_entries_and_exits(host).len() % 2 == 1
     }
 
-    /// Isolates the holder of the lock. Returns the measured times once another node has entered.
+    /// Isolates the holder of the lock, and waits until another node has entered. Returns the
+    /// measured times.
     fn cut_the_holder_off(&self, cut: Cut) -> Change {
         let cluster = &self.cluster;
         let leader = cluster.agreed(&cluster.all());
@@ -151,8 +154,9 @@ fn isolated_holder_releases_and_another_enters() {
     }
 }
 
-/// A leader responds to itself until its own lease expires, so a leader that holds the lock may
-/// stay inside for both leases.
+/// Each of twenty isolated holders leaves the critical section when its lease ends. If the holder
+/// is the leader, it responds to itself until its own lease expires. It may therefore stay inside
+/// for the duration of both leases.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_holders_release_within_their_lease() {

@@ -1,22 +1,23 @@
-//! Separate hosts on this machine, and partitions between them: network namespaces around a router.
+//! Simulates separate hosts on this machine, and partitions between them, by network namespaces
+//! around a router.
 //!
-//! Every host has an address that only the other hosts of its group reach, over a router that drops
-//! packets per direction, as a cable or a firewall would. It requires `ip` and root; otherwise
-//! [`Hosts::new`] returns `None` and the test prints `skipped: needs root`. The hosts are removed
-//! on drop.
+//! Every host has an address that only the other hosts of its group reach. Packets pass a router,
+//! which can drop them per direction, as a broken cable or a firewall would. This requires `ip` and
+//! root. Without them, [`Hosts::new`] returns `None` and the test prints `skipped: needs root`. The
+//! hosts are removed on drop.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A group of hosts, numbered from 1.
+/// A group of simulated hosts, numbered from 1.
 pub(crate) struct Hosts {
-    /// Prefix of the namespace names.
+    /// Prefix of the names of the group's network namespaces.
     prefix: String,
     size: u32,
 }
 
 impl Hosts {
-    /// Creates connected hosts. Returns `None` where network namespaces are unavailable.
+    /// Creates `size` connected hosts. Returns `None` if network namespaces are unavailable.
     pub(crate) fn new(size: u32) -> Option<Hosts> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -24,7 +25,7 @@ impl Hosts {
         hosts.make().then_some(hosts)
     }
 
-    /// Prints the reason for skipping a test.
+    /// Prints the reason why a test is skipped.
     pub(crate) fn say_skipped() {
         eprintln!("skipped: needs root");
     }
@@ -34,22 +35,22 @@ impl Hosts {
         1..=self.size
     }
 
-    /// Returns the address of a host. The range is reserved for tests of networks.
+    /// Returns the IP address of a host, in a range that is reserved for tests of networks.
     pub(crate) fn address(&self, host: u32) -> String {
         format!("198.18.{host}.2")
     }
 
-    /// Returns the start of a command line that runs at a host.
+    /// Returns the start of a command line that runs a program at a host.
     pub(crate) fn at(&self, host: u32) -> Vec<String> {
         ["ip", "netns", "exec", &self.name(host)].map(str::to_owned).into()
     }
 
-    /// Blocks packets from one host to another.
+    /// Drops all packets from one host to another.
     pub(crate) fn cut(&self, from: u32, to: u32) {
         assert!(self.rule("add", from, to), "the router takes a rule");
     }
 
-    /// Lets packets pass between the hosts again.
+    /// Lets packets pass from one host to another again.
     pub(crate) fn mend(&self, from: u32, to: u32) {
         assert!(self.rule("del", from, to), "the router forgets a rule");
     }
@@ -58,7 +59,7 @@ impl Hosts {
         format!("{}-{host}", self.prefix)
     }
 
-    /// Returns the name of the router, which is the name of no host.
+    /// Returns the name of the router's namespace, which differs from those of all hosts.
     fn router(&self) -> String {
         self.name(0)
     }
@@ -99,7 +100,7 @@ impl Drop for Hosts {
     }
 }
 
-/// Runs `ip`, and returns true on success. Without `ip` there are no hosts.
+/// Runs the program `ip` with these arguments. Returns true if it is installed and succeeds.
 fn ip(arguments: &[&str]) -> bool {
     let mut command = Command::new("ip");
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());

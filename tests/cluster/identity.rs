@@ -1,4 +1,4 @@
-//! Identity of nodes: a node with a wrong identity reports the reason and stops.
+//! Tests of the identity of nodes. A node with a wrong identity reports the reason and stops.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use tenure_runtime::ports::reserved;
 use crate::nodes::{Node, create_keys};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Exit status of a node that its peers reject permanently.
+/// Exit status of a node that its peers reject permanently, because it is evicted.
 const REJECTED: i32 = 5;
 
 /// Files and addresses of a cluster of three nodes.
@@ -22,7 +22,7 @@ struct ClusterFiles {
 }
 
 impl ClusterFiles {
-    /// Creates the keys of the group only.
+    /// Creates the files of a cluster: the keys of its nodes, and no configurations.
     fn new() -> ClusterFiles {
         let addresses = (0..3).map(|_| reserved().to_string()).collect();
         let files = ClusterFiles { directory: tempfile::tempdir().unwrap(), addresses };
@@ -46,8 +46,8 @@ impl ClusterFiles {
         )
     }
 
-    /// Returns the configuration of a node that listens at another address, as if it ran on another
-    /// machine.
+    /// Returns the configuration of a node that listens at a different address. It simulates a node
+    /// on another machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
         self.config(me, state).replace(&self.addresses[me - 1], &reserved().to_string())
     }
@@ -59,7 +59,7 @@ impl ClusterFiles {
         Node::spawn(self.path(name), &line.map(str::to_owned))
     }
 
-    /// Starts all three nodes, and waits until each knows the leader.
+    /// Starts all three nodes, and waits until each reports the leader.
     fn start_all(&self) -> Vec<Node> {
         let states = ["state-1", "state-2", "state-3"];
         let start = |(index, state): (usize, &&str)| {
@@ -72,12 +72,13 @@ impl ClusterFiles {
 }
 
 impl Node {
-    /// Waits until the node has a report with this key.
+    /// Waits until the node has printed a report with this key.
     fn reports_eventually(&self, key: &str) {
         eventually(key, || self.reported(key).pop());
     }
 
-    /// Sends HUP, and waits until the node has read its keys this many times.
+    /// Sends SIGHUP to the node, and waits until it has read its keys `times` times since its
+    /// start.
     #[track_caller]
     fn reload_keys(&self, times: usize) {
         self.signal(Signal::HUP);
@@ -89,7 +90,8 @@ impl Node {
         self.status().is_none()
     }
 
-    /// Waits for the exit with this status and a last line that contains `words`.
+    /// Waits until the node has ended. Asserts its exit status, and that the last line of its log
+    /// contains `words`.
     #[track_caller]
     fn assert_ends(&mut self, status: i32, words: &str) {
         let ended = self.wait();
@@ -181,7 +183,7 @@ fn node_requires_its_own_state_and_a_private_key() {
     files.start("p2", &mistaken).assert_ends(2, "not listed for P2");
 }
 
-/// Creates another set of keys in the folder `newer`. Returns the line of its public keys for P3.
+/// Creates a second set of keys in the folder `newer`. Returns the line of P3's public keys in it.
 fn another_key_of_p3(files: &ClusterFiles) -> String {
     create_keys(3, &files.path("newer"));
     let keys = read(&files.path("newer/public.keys"));

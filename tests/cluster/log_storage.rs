@@ -1,5 +1,5 @@
-//! A member of a lock service on failing or corrupted disks: it stops with an error, and
-//! acknowledges nothing unsaved.
+//! Tests of a member of a lock service whose disk fails or is corrupted. The member stops with an
+//! error, and acknowledges nothing that is not saved.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,10 +19,10 @@ use crate::nodes::Node;
 use crate::strace::can_make_calls_fail;
 use crate::waiting::{cluster_slot, eventually};
 
-/// Key of the value that the tests put, in base64.
+/// Key at which the tests put values, in base64.
 const KEY: &str = "bGFzdA==";
 
-/// A lock service of one member.
+/// A lock service with a single member.
 struct Member {
     directory: TempDir,
     clients: SocketAddr,
@@ -47,8 +47,7 @@ impl Member {
         self.path("state")
     }
 
-    /// Starts the member. `within` is the beginning of the command line, such as a tracer that
-    /// starts the member.
+    /// Starts the member. `within` is the start of its command line, such as a tracer.
     fn start(&self, within: &[String]) -> Node {
         let mut line = within.to_vec();
         line.push(env!("CARGO_BIN_EXE_tenure").to_owned());
@@ -64,7 +63,7 @@ impl Member {
         Node::spawn(self.path("member"), &line)
     }
 
-    /// Sends one request. Returns the body of a successful response, else `None`.
+    /// Sends one request to the member. Returns the body of a successful response, else `None`.
     fn ask(&self, path: &str, body: &Value) -> Option<Value> {
         let mut stream = TcpStream::connect(self.clients).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
@@ -77,7 +76,7 @@ impl Member {
         response.get("header").is_some().then_some(response)
     }
 
-    /// Repeats a request until the member responds; `None` if it has ended.
+    /// Sends a request until the member responds. Returns `None` if the member has ended.
     fn response_of(&self, node: &mut Node, path: &str, body: &Value) -> Option<Value> {
         eventually("a response or an end", || {
             let response = self.ask(path, body);
@@ -85,21 +84,22 @@ impl Member {
         })
     }
 
-    /// Puts a number. Returns true if the member acknowledges it, and false if it has ended.
+    /// Puts a number as a value. Returns true if the member acknowledges the put, and false if it
+    /// has ended.
     fn put(&self, node: &mut Node, number: u64) -> bool {
         // Eight digits are valid base64, and need no encoding.
         let body = json!({ "key": KEY, "value": format!("{number:08}") });
         self.response_of(node, "put", &body).is_some()
     }
 
-    /// Returns the number that was put last, or 0; `None` if the member has ended.
+    /// Reads the number that was put last; 0 if none was. Returns `None` if the member has ended.
     fn last(&self, node: &mut Node) -> Option<u64> {
         let response = self.response_of(node, "range", &json!({ "key": KEY }))?;
         let value = response["kvs"][0]["value"].as_str();
         Some(value.map_or(0, |digits| digits.parse().unwrap()))
     }
 
-    /// Starts the member, puts the numbers up to `last`, and kills it.
+    /// Starts the member, puts the numbers from 1 to `last`, and kills it.
     fn count_to(&self, last: u64) {
         let mut node = self.start(&[]);
         for number in 1..=last {
@@ -115,8 +115,8 @@ fn last_log_line(node: &Node) -> String {
     node.log().lines().last().unwrap_or_default().to_owned()
 }
 
-/// Returns a command line that makes a system call fail from the `number`-th one on, and records
-/// all such calls in `calls`.
+/// Returns the start of a command line that makes system calls of one kind fail, from the
+/// `number`-th one on. All calls of this kind are recorded in the file `calls`.
 fn failing(state: &Path, call: &str, number: u32, error: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -161,12 +161,12 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
     }
 }
 
-/// Parts of the state of a member, in whose files system calls fail: the snapshot, the next
-/// snapshot, the next segment, the segments, the folder.
+/// Parts of a member's state into whose files faults are injected: the snapshot, the next snapshot,
+/// the next segment of the log, its existing segments, and the folder.
 const PARTS: [&str; 5] = ["state", "state.next", "log.next", "log-", ""];
 
-/// Returns a command line that records the system calls on the files of `part`. The command also
-/// injects `fault`, if that is not empty.
+/// Returns the start of a command line that records the system calls on the files of `part`. If
+/// `fault` is not empty, it is injected into these calls.
 fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -182,7 +182,7 @@ fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     line
 }
 
-/// Returns the names of the recorded calls.
+/// Returns the names of the system calls that the file `calls` records.
 fn kinds(calls: &Path) -> BTreeSet<String> {
     let calls = fs::read_to_string(calls).unwrap_or_default();
     let of = |line: &str| {
@@ -192,16 +192,19 @@ fn kinds(calls: &Path) -> BTreeSet<String> {
     calls.lines().filter_map(of).collect()
 }
 
-/// A member that acknowledges numbers under faults.
+/// A member on which a test counts up by puts, while faults are injected.
 struct FaultRun {
     member: Member,
     counted: u64,
 }
 
 impl FaultRun {
-    /// Injects a fault into the system calls of a few puts and snapshots on one part of the state.
-    /// There is a run for each kind of call and each position: the fault hits the first, the second
-    /// and so on, counted by thread. Returns the number of faults.
+    /// Injects a fault into the system calls on one part of the state, while the member serves a
+    /// few puts and takes snapshots. Returns the number of runs in which the fault stopped the
+    /// member.
+    ///
+    /// For each kind of call there are several runs: the fault hits the first call, the second one,
+    /// and so on. Each thread counts its own calls.
     fn inject_at_each_call(&mut self, part: &str, fault: impl Fn(&str) -> Option<String>) -> u32 {
         let calls = self.member.path("calls");
         self.count(&traced(&self.member.state(), part, "", &calls));
@@ -222,8 +225,8 @@ impl FaultRun {
         times
     }
 
-    /// Puts numbers while the member responds, at most enough for two snapshots. Returns true if
-    /// the member survives. Otherwise asserts that its log states the reason.
+    /// Puts numbers while the member responds, at most as many as two snapshots need. Returns true
+    /// if the member survives. Otherwise asserts that its log states the reason.
     fn count(&mut self, within: &[String]) -> bool {
         let mut node = self.member.start(within);
         for _ in 0..8 {
@@ -239,8 +242,8 @@ impl FaultRun {
         true
     }
 
-    /// Restarts the member, and asserts that it has the last acknowledged number or the one after
-    /// it.
+    /// Restarts the member without faults. Asserts that it has the last acknowledged number, or the
+    /// one after it, whose put was not acknowledged.
     fn assert_found(&mut self, case: &str) {
         let mut node = self.member.start(&[]);
         let found = self.member.last(&mut node);
@@ -253,8 +256,8 @@ impl FaultRun {
     }
 }
 
-/// Injects faults into all calls that save entries and snapshots, one at a time. Returns the number
-/// of faults in each of [`PARTS`].
+/// Injects a fault into each call that saves entries or snapshots, one at a time. Returns the
+/// number of faults in each of [`PARTS`].
 fn inject_at_each(fault: impl Fn(&str) -> Option<String>) -> [u32; PARTS.len()] {
     let mut run = FaultRun { member: Member::with_snapshots_after(3), counted: 0 };
     let times = PARTS.map(|part| run.inject_at_each_call(part, &fault));
@@ -270,7 +273,8 @@ fn crashes_during_snapshots_lose_no_acknowledged_values() {
     assert!(kills.iter().all(|kills| *kills > 0), "kills: {kills:?}");
 }
 
-/// Only one call fails, because a member that retried would continue.
+/// Each failed system call of a snapshot stops the member, and no acknowledged value is lost. Only
+/// one call fails in each run, so that a member which retried it would continue.
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
 fn failed_snapshot_calls_stop_the_member_without_loss() {
@@ -284,8 +288,8 @@ fn failed_snapshot_calls_stop_the_member_without_loss() {
     assert!([whole, segment, changes, folder].iter().all(|failed| *failed > 0), "{failed:?}");
 }
 
-/// Returns positions in a file at which a test damages it: in the header, in records, in the last
-/// record, and after it.
+/// Returns the positions in a file at which a test damages it. They are in the header, in records,
+/// in the last record, and after it.
 fn positions(rng: &mut Rng, bytes: &[u8]) -> Vec<usize> {
     let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let mut positions: Vec<usize> = (0..6).map(|_| rng.usize(..used.max(1))).collect();
@@ -303,8 +307,8 @@ fn flipped_bits_stop_the_member_or_change_nothing() {
     assert!(refused.iter().any(|name| name == "state"), "rejected: {refused:?}");
 }
 
-/// Flips single bits in the files of the member's state, and restarts the member after each one.
-/// Returns the names of the files whose damage the member reported, with repetition.
+/// Flips single bits in the files of the member's state, and restarts the member after each flip.
+/// Returns the name of the damaged file for each flip that the member reported.
 fn flipped(member: &Member) -> Vec<String> {
     member.count_to(5);
     let state = member.state();
@@ -365,7 +369,7 @@ fn full_disk_stops_the_member_without_loss() {
     assert!((counted..=counted + 1).contains(&found), "{counted}, and {found} later");
 }
 
-/// A mounted file system, unmounted on drop.
+/// A mounted file system, which is unmounted when this value is dropped.
 struct Mount(PathBuf);
 
 impl Drop for Mount {

@@ -1,4 +1,4 @@
-//! Clusters of real processes: faults, monitoring, and every lock and election.
+//! Tests of clusters of real processes: faults, monitoring, and every lock and election.
 
 mod connections;
 mod cuts;

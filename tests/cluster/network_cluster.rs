@@ -1,4 +1,4 @@
-//! A cluster of five nodes on separate hosts.
+//! A cluster of five nodes on separate simulated hosts.
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::hosts::Hosts;
 use crate::nodes::{Node, Nodes};
 
-/// Number of nodes.
+/// Number of nodes of the cluster.
 pub(crate) const SIZE: u32 = 5;
 
-/// Directions in which packets of an isolated host are dropped.
+/// Directions in which the packets of an isolated host are dropped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cut {
     Both,
@@ -20,7 +20,7 @@ pub(crate) enum Cut {
 
 pub(crate) const CUTS: [Cut; 3] = [Cut::Both, Cut::Outgoing, Cut::Incoming];
 
-/// Hosts, files, and nodes in the order of their numbers.
+/// A running cluster: its hosts, its files, and its nodes in the order of their numbers.
 pub(crate) struct Cluster {
     pub(crate) hosts: Hosts,
     pub(crate) nodes: Nodes,
@@ -28,13 +28,13 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster with this election and these configuration sections; `None` where network
-    /// namespaces are unavailable.
+    /// Starts a cluster with this election. `sections` is added to the configuration of each node.
+    /// Returns `None` if network namespaces are unavailable.
     pub(crate) fn start(election: &'static str, sections: &str) -> Option<Cluster> {
         Some(Cluster::at(Hosts::new(SIZE)?, election, |_| sections.to_owned()))
     }
 
-    /// Starts a cluster on existing hosts, with configuration sections for each host.
+    /// Starts a cluster on existing hosts. The configuration of each host has sections of its own.
     pub(crate) fn at(
         hosts: Hosts,
         election: &'static str,
@@ -47,12 +47,12 @@ impl Cluster {
         Cluster { hosts, nodes, running }
     }
 
-    /// Isolates a host in these directions.
+    /// Isolates a host from all others, in the directions of `cut`.
     pub(crate) fn cut_off(&self, host: u32, cut: Cut) {
         self.change(host, cut, Hosts::cut);
     }
 
-    /// Ends the isolation.
+    /// Ends the isolation of a host.
     pub(crate) fn mend(&self, host: u32, cut: Cut) {
         self.change(host, cut, Hosts::mend);
     }
@@ -68,7 +68,7 @@ impl Cluster {
         }
     }
 
-    /// Ends all nodes, and returns the verdict on a property from their traces.
+    /// Ends all nodes, verifies their traces, and returns the verdict on a property.
     pub(crate) fn verdict(mut self, property: &str) -> Value {
         self.running.clear();
         let traces = self.hosts.all().map(|host| self.nodes.trace(host));

@@ -1,4 +1,4 @@
-//! Nodes of one cluster, started by `tenure node` with one file each.
+//! Nodes of one cluster, which `tenure node` starts with one configuration file each.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -15,34 +15,34 @@ use crate::killed::Killed;
 use crate::running::tenure;
 use crate::waiting::eventually;
 
-/// The files of a cluster.
+/// The files and addresses of a cluster of nodes.
 pub(crate) struct Nodes {
     directory: TempDir,
     addresses: Vec<String>,
     election: &'static str,
 }
 
-/// A running node, killed on drop.
+/// A running node, which is killed when this value is dropped.
 pub(crate) struct Node {
     child: Killed,
-    /// Path of the node's files, without their extension.
+    /// Path of the node's output files, without their extensions.
     files: PathBuf,
 }
 
 impl Nodes {
-    /// Creates the files of a cluster with these addresses, in the order of the node numbers.
+    /// Prepares a cluster with these addresses, in the order of the node numbers.
     pub(crate) fn at(addresses: Vec<String>) -> Nodes {
         let directory = tempfile::tempdir().unwrap();
         create_keys(addresses.len(), &directory.path().join("keys"));
         Nodes { directory, addresses, election: "bully" }
     }
 
-    /// Sets the election, which is the bully algorithm by default.
+    /// Returns the same cluster with another election. The default is the bully algorithm.
     pub(crate) fn electing(self, election: &'static str) -> Nodes {
         Nodes { election, ..self }
     }
 
-    /// Creates the files of a cluster on loopback.
+    /// Prepares a cluster of `size` nodes on loopback addresses.
     pub(crate) fn on_loopback(size: u32) -> Nodes {
         Nodes::at((0..size).map(|_| reserved().to_string()).collect())
     }
@@ -52,17 +52,17 @@ impl Nodes {
         self.addresses[me as usize - 1].clone()
     }
 
-    /// Returns the folder of the files.
+    /// Returns the folder that contains the files of the cluster.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Returns the path of the trace of a node.
+    /// Returns the path of the trace that a node writes.
     pub(crate) fn trace(&self, me: u32) -> PathBuf {
         self.file(me, "ndjson")
     }
 
-    /// Writes the configuration of a node with additional sections.
+    /// Writes the configuration file of a node. `sections` is added to it.
     pub(crate) fn configure(&self, me: u32, sections: &str) {
         let Nodes { addresses, election, .. } = self;
         let keys = self.directory.path().join("keys");
@@ -77,7 +77,7 @@ impl Nodes {
         fs::write(self.file(me, "toml"), text).unwrap();
     }
 
-    /// Replaces text in the configuration of a node.
+    /// Replaces the text `from` by `to` in the configuration file of a node.
     pub(crate) fn change(&self, me: u32, from: &str, to: &str) {
         let path = self.file(me, "toml");
         let text = fs::read_to_string(&path).unwrap();
@@ -85,13 +85,13 @@ impl Nodes {
         fs::write(path, text.replace(from, to)).unwrap();
     }
 
-    /// Starts a configured node. `within` precedes its command line, for example to enter a network
-    /// namespace or set limits.
+    /// Starts a node that has a configuration file. `within` is the start of its command line, for
+    /// example to enter a network namespace or to set limits.
     pub(crate) fn start(&self, me: u32, within: &[String]) -> Node {
         self.start_line(me, within, &[])
     }
 
-    /// Starts a configured node with additional options.
+    /// Starts a node that has a configuration file, with additional options.
     pub(crate) fn start_with(&self, me: u32, options: &[&str]) -> Node {
         self.start_line(me, &[], options)
     }
@@ -109,14 +109,14 @@ impl Nodes {
     }
 }
 
-/// Creates the keys of a group in a folder.
+/// Creates the keys of `size` nodes in a folder.
 pub(crate) fn create_keys(size: usize, folder: &Path) {
     tenure(&format!("keys new --nodes {size} --to {}", folder.display())).expect(0);
 }
 
 impl Node {
-    /// Starts a command line. Its output goes to files with this path and the extensions `out` and
-    /// `err`.
+    /// Starts a command line as a node. Its output goes to files with the path `files` and the
+    /// extensions `out` and `err`.
     pub(crate) fn spawn(files: PathBuf, line: &[String]) -> Node {
         let output = |end: &str| File::create(files.with_extension(end)).unwrap();
         let child = Command::new(&line[0])
@@ -129,14 +129,14 @@ impl Node {
         Node { child: Killed(child), files }
     }
 
-    /// Returns the reports of the node so far.
+    /// Returns the reports that the node has printed so far.
     pub(crate) fn reports(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.files.with_extension("out")).unwrap();
         // The last line may be incomplete.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Returns the value of `key` in each report that has it.
+    /// Returns the value of `key` in each of the node's reports that has it.
     pub(crate) fn reported(&self, key: &str) -> Vec<Value> {
         self.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
     }
@@ -149,7 +149,7 @@ impl Node {
         u32::try_from(leader).ok()
     }
 
-    /// Returns the log of the node so far.
+    /// Returns the log that the node has written so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.files.with_extension("err")).unwrap()
     }
@@ -163,7 +163,7 @@ impl Node {
         })
     }
 
-    /// Waits until this leader is the one that the node reported last, and returns the term.
+    /// Waits until `leader` is the leader that the node reported last. Returns its term.
     #[track_caller]
     pub(crate) fn follows(&mut self, leader: u32) -> u64 {
         eventually("an election", || {
@@ -173,7 +173,7 @@ impl Node {
         })
     }
 
-    /// Returns the URL of the node's page.
+    /// Waits until the node has reported the URL of its status page, and returns the URL.
     #[track_caller]
     pub(crate) fn page(&self) -> String {
         eventually("a page", || {
@@ -182,13 +182,13 @@ impl Node {
         })
     }
 
-    /// Returns the exit status; `None` while the node runs.
+    /// Returns the exit status of the node; `None` while the node runs.
     pub(crate) fn status(&mut self) -> Option<i32> {
         let status = self.child.try_wait().unwrap()?;
         Some(status.code().unwrap_or(-1))
     }
 
-    /// Waits for the exit, and returns the status.
+    /// Waits until the node has ended, and returns its exit status.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> i32 {
         eventually("the end of a node", || self.status())
@@ -202,7 +202,7 @@ impl Node {
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the node.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

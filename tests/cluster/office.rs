@@ -1,5 +1,4 @@
-//! Isolated leaders: nodes on separate hosts, and the time until a leader without a majority steps
-//! down.
+//! Tests of isolated leaders. They measure the time until a leader without a majority steps down.
 
 use std::time::{Duration, Instant};
 
@@ -7,18 +6,18 @@ use crate::hosts::Hosts;
 use crate::network_cluster::{CUTS, Cluster, Cut};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Starts a cluster. Returns `None` where network namespaces are unavailable.
+/// Starts a cluster on separate hosts. Returns `None` if network namespaces are unavailable.
 fn cluster() -> Option<Cluster> {
     Cluster::start("raft", "")
 }
 
 impl Cluster {
-    /// Returns the leader that a node reported last.
+    /// Returns the leader that the node at a host reported last.
     fn belief(&self, host: u32) -> Option<u32> {
         self.running[host as usize - 1].leader()
     }
 
-    /// Waits until all of these hosts report the same leader, which is one of them.
+    /// Waits until the nodes at all these hosts report the same leader, which is one of them.
     #[track_caller]
     pub(crate) fn agreed(&self, hosts: &[u32]) -> u32 {
         eventually("a leader of them all", || {
@@ -61,7 +60,8 @@ fn isolated_leader_steps_down_and_another_is_elected() {
     assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
 }
 
-/// The default lease is 320 ms. An election timeout is 480 to 1,280 ms.
+/// Each of twenty isolated leaders steps down when its lease ends, which is after 320 ms by
+/// default. The election timeouts of the others are longer: 480 to 1,280 ms.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_leaders_step_down_within_their_lease() {

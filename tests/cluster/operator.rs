@@ -1,4 +1,4 @@
-//! Operation of nodes: health, the current leader, and termination.
+//! Tests of the operation of nodes: health, the current leader, and shutdown.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,11 +15,11 @@ use crate::nodes::{Node, Nodes};
 use crate::running::tenure;
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 
-/// Configuration with timeouts that are longer than a test.
+/// Configuration sections with timeouts that are longer than a test.
 const NO_TIME_OUT: &str = "[detector]\ntimeout_ms = 600000\nlongest_ms = 600000\n\
                            message_ms = 20000\n";
 
-/// Returns the status and the body of a response.
+/// Sends an HTTP GET request. Returns the status and the body of the response.
 fn get(to: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
@@ -35,7 +35,8 @@ fn page(node: &Node) -> SocketAddr {
     url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap()
 }
 
-/// Starts all nodes, and waits until they agree on a leader.
+/// Starts nodes 1 to `size`, and waits until they agree on a leader. Returns the nodes and the
+/// leader.
 fn start_and_agree(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
     let mut running: Vec<Node> = Vec::new();
     for me in 1..=size {

@@ -1,12 +1,13 @@
-//! Partitions: the behaviour of each lock on both sides, checked at the resource.
+//! Tests of partitions. They examine each lock on both sides of the partition, by the accesses to
+//! the resource.
 
 use serde_json::Value;
 
 use crate::running::run_report;
 use crate::waiting::cluster_slot;
 
-/// Returns the report of a run of three nodes whose leader is isolated for a while, long enough for
-/// an election on a busy machine.
+/// Executes a run of three nodes whose leader is isolated for a while, and returns the report. The
+/// isolation is long enough for an election on a busy machine.
 fn run_with_isolated_leader(more: &str) -> Value {
     let line = format!("-n 3 --partition leader@1s..4s --duration 5500ms --hold 2ms {more}");
     let result = run_report(&line, 0);
@@ -16,7 +17,7 @@ fn run_with_isolated_leader(more: &str) -> Value {
     result
 }
 
-/// Returns the leader that was elected during the partition, and the isolated leader.
+/// Returns two leaders: the one that was elected during the partition, and the isolated one.
 #[track_caller]
 fn leaders_of_both_sides(result: &Value) -> [u64; 2] {
     let elections = result["elections"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Running commands.
+//! Commands that tests run.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,14 +9,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A running command with its output in files, so it never waits for a reader.
+/// A running command. Its output goes to files, so that it never waits for a reader.
 pub(crate) struct Running {
     child: Child,
     output: TempDir,
 }
 
 impl Running {
-    /// Starts a command line in a temporary folder that is removed on drop.
+    /// Starts `tenure` with this command line. Its temporary files are removed when this value is
+    /// dropped.
     pub(crate) fn start(line: &str) -> Running {
         let output = tempfile::tempdir().unwrap();
         let temporary = output.path().join("tmp");
@@ -24,7 +25,8 @@ impl Running {
         Running::spawn(output, &temporary, line)
     }
 
-    /// Starts a command line with another directory for temporary files.
+    /// Starts `tenure` with this command line. It writes temporary files to the directory
+    /// `temporary`.
     pub(crate) fn start_in(temporary: &Path, line: &str) -> Running {
         Running::spawn(tempfile::tempdir().unwrap(), temporary, line)
     }
@@ -42,12 +44,13 @@ impl Running {
         Running { child, output }
     }
 
-    /// Returns the output so far, of `out` or `err`.
+    /// Returns the output of the command so far. `name` is `out` for standard output and `err` for
+    /// standard error.
     pub(crate) fn output(&self, name: &str) -> String {
         fs::read_to_string(self.output.path().join(name)).unwrap()
     }
 
-    /// Waits until the URL of the page is printed, and returns it.
+    /// Waits until the command has printed the URL of its page, and returns the URL.
     pub(crate) fn page(&self) -> String {
         let url = |text: &str| {
             let start = text.find("http://")?;
@@ -59,7 +62,7 @@ impl Running {
         })
     }
 
-    /// Waits for the end of the command.
+    /// Waits until the command has ended.
     pub(crate) fn ended(&mut self) -> Ended {
         let status = eventually("the end of the command", || self.child.try_wait().unwrap());
         Ended { status, out: self.output("out"), err: self.output("err") }
@@ -72,7 +75,8 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Ends the command in good order if possible, because a killed command may leave nodes behind.
+    /// Interrupts the command, so that it shuts down its nodes. A killed command may leave nodes
+    /// behind.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.signal(Signal::INT);
@@ -81,7 +85,7 @@ impl Drop for Running {
     }
 }
 
-/// A completed command.
+/// Result of a command that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -96,19 +100,20 @@ impl Ended {
         self
     }
 
-    /// Returns the output, parsed as JSON.
+    /// Returns the standard output of the command, parsed as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// Runs a command line to its end.
+/// Runs `tenure` with this command line to its end.
 pub(crate) fn tenure(line: &str) -> Ended {
     Running::start(line).ended()
 }
 
-/// Executes `tenure run`, which ends with this status, and returns its report.
+/// Executes `tenure run` with these options, and returns its report. Asserts that its exit status
+/// is `code`.
 #[track_caller]
 pub(crate) fn run_report(line: &str, code: i32) -> Value {
     tenure(&format!("run --format json {line}")).expect(code).json()

@@ -1,4 +1,4 @@
-//! `tenure run --service`: a lock service and its clients as processes.
+//! Tests of `tenure run --service`, which runs a lock service and its clients as processes.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::running::run_report;
 use crate::strace::can_slow_disks;
 use crate::waiting::cluster_slot;
 
-/// Returns the report of a run with three members, four clients and these faults. Asserts that all
-/// properties hold and that no update is lost.
+/// Executes a run with three members, four clients and these faults, and returns the report.
+/// Asserts that all properties hold and that no update is lost.
 #[track_caller]
 fn run_with_faults(faults: &str) -> Value {
     let result = run_report(&format!("--service 3 --clients 4 {faults} --duration 3s"), 0);

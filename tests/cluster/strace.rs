@@ -1,16 +1,18 @@
-//! Faults that `strace` can inject on this machine. Without it there are no disk faults.
+//! Determines which faults `strace` can inject on this machine. Without `strace`, tests inject no
+//! faults of disks.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// Returns true if `strace` can make system calls of a child fail.
+/// Returns true if `strace` can make system calls of a child process fail.
 pub(crate) fn can_make_calls_fail() -> bool {
     let mut command = Command::new("strace");
     command.args(["-D", "-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Returns true if `strace` can delay a running process, which some systems allow to root only.
+/// Returns true if `strace` can delay a process that already runs. Some systems allow this only to
+/// root.
 pub(crate) fn can_slow_disks() -> bool {
     let Ok(mut slowed) = Command::new("sleep").arg("60").spawn() else { return false };
     let mut tracer = Command::new("strace");

@@ -1,30 +1,32 @@
-//! Waiting for real processes.
+//! Waits of tests for real processes.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time limit for any wait. A run on a busy machine gives up after three minutes.
+/// Time limit of each wait in a test. It exceeds the three minutes after which a run on a busy
+/// machine gives up.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// Maximum number of clusters at the same time: each one waits more than it works.
+/// Maximum number of clusters that tests run at the same time. Each cluster mostly waits.
 const CAPACITY: usize = 3;
 
-/// Number of free slots.
+/// Number of slots for clusters that no test uses.
 static FREE_SLOTS: Mutex<usize> = Mutex::new(CAPACITY);
 
-/// Notified when a slot becomes free.
+/// Condition that a slot has become free.
 static RELEASED: Condvar = Condvar::new();
 
-/// Slots for clusters, released on drop.
+/// Slots for clusters that a test uses. They become free when this value is dropped.
 pub(crate) struct Slots(usize);
 
-/// Waits for the slot of one cluster.
+/// Waits until a slot for one cluster is free, and takes it.
 pub(crate) fn cluster_slot() -> Slots {
     Slots::wait_for(1)
 }
 
-/// Waits for all slots, for a test that overloads the machine: other tests would fail meanwhile.
+/// Waits until all slots are free, and takes them. Serves a test that overloads the machine,
+/// because other tests would fail in the meantime.
 pub(crate) fn all_slots() -> Slots {
     Slots::wait_for(CAPACITY)
 }
@@ -46,7 +48,7 @@ impl Drop for Slots {
     }
 }
 
-/// Repeats `ask` until it returns a value.
+/// Repeats `ask` until it returns a value. Panics with `what` after the time limit.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();

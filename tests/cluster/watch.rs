@@ -1,4 +1,5 @@
-//! The page of a running cluster: its messages over a real socket, and its display in a browser.
+//! Tests of the page of a running cluster: its messages over a real socket, and its display in a
+//! browser.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,14 +14,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_browser::Tab;
 
-/// Returns the address of a URL, and its path with the query.
+/// Splits a URL into its address, and its path with the query.
 fn parts(url: &str) -> (SocketAddr, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     let (address, path) = rest.split_once('/').unwrap();
     (address.parse().unwrap(), path)
 }
 
-/// Requests a path. With HTTP 1.0, responses are not chunked.
+/// Requests a path of the page. The request uses HTTP/1.0, so that the response is not chunked.
 fn ask(to: SocketAddr, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
@@ -34,7 +35,7 @@ fn status(to: SocketAddr, path: &str) -> u16 {
     first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap()
 }
 
-/// Returns the messages that a page receives, in order.
+/// Returns the messages that a page at this URL receives, in order.
 fn report(url: &str) -> impl Iterator<Item = Value> {
     let (to, query) = parts(url);
     let lines = ask(to, &format!("/api/live{query}")).lines().map_while(Result::ok);
@@ -47,7 +48,7 @@ fn fence(report: &Value) -> Option<(u64, u64)> {
     Some((high.parse().unwrap(), low.parse().unwrap()))
 }
 
-/// Returns the configuration of a cluster of one node.
+/// Returns the configuration of a cluster with a single node. `more` is added to it.
 fn config(folder: &Path, more: &str) -> String {
     let port = reserved();
     let store = folder.join("store");
@@ -144,7 +145,7 @@ fn occupied_page_address_is_rejected_before_the_run() {
     assert!(message.contains("--watch: cannot listen on"), "{message}");
 }
 
-/// Expression that returns the elements that exceed the window or are truncated.
+/// Expression that returns the elements of the page that extend beyond the window or are cut off.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => !each.closest('thead') && (
         each.getBoundingClientRect().right > document.documentElement.clientWidth
@@ -216,7 +217,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
     looks("live");
 }
 
-/// Saves a screenshot where the environment requests it.
+/// Saves a screenshot of the page if an environment variable requests it.
 fn shoot(tab: &mut Tab, name: &str) {
     let Ok(folder) = std::env::var("TENURE_SHOTS") else { return };
     let taken = tab.call("Page.captureScreenshot", serde_json::json!({"format": "png"}));

@@ -1,4 +1,4 @@
-//! `tenure lock` with shared access, with slots, and with several locks.
+//! Tests of `tenure lock` with shared access, with slots, and with several locks.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,14 +7,14 @@ use tempfile::NamedTempFile;
 
 use crate::hold::{Service, ended, lines, until};
 
-/// Command that runs until a file is removed.
+/// A wrapper whose command holds a lock until the test removes a file.
 struct Holder {
     child: Child,
     file: Option<NamedTempFile>,
 }
 
 impl Holder {
-    /// Starts a wrapper and waits until its command runs.
+    /// Starts a wrapper with these options, and waits until its command runs.
     fn start(service: &Service, options: &str) -> Holder {
         let file = NamedTempFile::new().expect("a file");
         let (child, _) = service.running(options, &script(file.path()));
@@ -43,7 +43,8 @@ fn attempt(service: &Service, options: &str) -> Option<i32> {
     service.run(options, "true").status.code()
 }
 
-/// Waits until the command of a wrapper has printed `in` and both have ended. Asserts success.
+/// Waits until a wrapper has acquired its lock, its command has printed `in`, and both have ended.
+/// Asserts success.
 fn acquires(mut child: Child) {
     assert_eq!(lines(&mut child).next().expect("a line").expect("text"), "in");
     assert_eq!(ended(child).0, 0);
@@ -73,7 +74,8 @@ fn shared_holders_overlap_and_exclude_exclusive_ones() {
     assert_eq!(service.leases(), 0);
 }
 
-/// Each command counts the folders of the commands that run at the same time.
+/// With `--slots 3`, at most three of eight commands run at the same time. To measure this, each
+/// command counts the folders of those that run.
 #[test]
 fn slots_bound_the_number_of_holders() {
     let service = Service::start();
@@ -128,7 +130,8 @@ fn several_locks_are_held_together_or_not_at_all() {
     assert_eq!(service.leases(), 0);
 }
 
-/// Ten commands want the same two locks, in opposite orders.
+/// Ten commands that acquire the same two locks with `--all` never wait for each other in a cycle,
+/// even if they name the locks in opposite orders.
 #[test]
 fn opposite_orders_of_several_locks_do_not_deadlock() {
     let service = Service::start();
@@ -183,7 +186,7 @@ fn clients_of_etcd_and_shared_holders_exclude_each_other() {
     theirs.wait().expect("an end");
 }
 
-/// The `Lock` call of the server takes part in the same queue.
+/// A `Lock` call of etcd's protocol waits in the same queue as commands with shared access.
 #[test]
 fn lock_calls_wait_for_shared_holders() {
     let service = Service::start();
@@ -213,7 +216,8 @@ fn invalid_combinations_of_modes_are_rejected() {
     }
 }
 
-/// Control for the attempts in the other tests: an attempt succeeds if nothing excludes it.
+/// Control experiment for the attempts in the other tests: an attempt succeeds if no holder
+/// excludes it.
 #[test]
 fn holders_with_other_names_do_not_exclude_each_other() {
     let service = Service::start();

@@ -1,4 +1,4 @@
-//! Scenarios of agreement and of related services.
+//! Tests of scenarios on agreement and related services.
 
 use crate::question_results::assert_answers;
 use crate::scenarios::assert_observed;
@@ -79,7 +79,7 @@ fn scenarios_of_broadcast_and_logs() {
     }));
 }
 
-/// With a latency of one unit per message, the measured delays equal those of the papers.
+/// If each message takes one unit of time, the measured delays equal those of the papers.
 #[test]
 fn agreement_delays_match_the_theory() {
     let table = data("compare agreement -n 5 --runs 3", 0);

@@ -1,4 +1,4 @@
-//! `tenure locks break`, and the descriptions of clients in `tenure locks`.
+//! Tests of `tenure locks break`, and of the descriptions of clients in `tenure locks`.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,8 @@ fn broken(service: &Service, options: &str) -> Output {
     tenure(&format!("locks break --yes {wait} {options} --endpoints {}", service.member.address))
 }
 
-/// Returns a script that, some time after it receives TERM, appends to a file and ends.
+/// Returns a script for a command. When it receives SIGTERM, it waits for some time, appends to a
+/// file and ends.
 fn script(path: &Path) -> String {
     let path = path.display();
     format!(
@@ -84,7 +85,9 @@ fn forced_break_revokes_the_lease_at_once() {
     assert!(!events.exists(), "the control: it is killed, not terminated");
 }
 
-/// The lease may expire before the command reads it. So the test tries longer leases as well.
+/// If the holder is stopped and its lease expires, `tenure locks break` reports this. The test
+/// tries several lengths of the lease, because a short lease may expire before the command reads
+/// it.
 #[test]
 fn expired_lease_of_a_stopped_holder_is_reported() {
     let service = Service::start();
@@ -102,11 +105,11 @@ fn expired_lease_of_a_stopped_holder_is_reported() {
     assert!(["4s", "16s", "64s"].into_iter().any(is_reported));
 }
 
-/// Base64 of the keys `a/1a`, `a/1b`, `b/1a` and `b/1b`, for leases 26 and 27.
+/// The keys `a/1a`, `a/1b`, `b/1a` and `b/1b` in base64, each with the ID of its lease.
 const KEYS: [(&str, &str); 4] =
     [("YS8xYQ==", "26"), ("YS8xYg==", "27"), ("Yi8xYQ==", "26"), ("Yi8xYg==", "27")];
 
-/// Starts a member, and puts keys by their index in [`KEYS`].
+/// Starts a member, and puts those of [`KEYS`] whose indices are given.
 fn member(folder: &Path, keys: &[usize]) -> Member {
     let member = Member::start_in(folder);
     for lease in ["26", "27"] {
@@ -160,8 +163,8 @@ fn break_without_a_terminal_requires_yes() {
     assert_eq!(leases(&member), 2);
 }
 
-/// Starts a service in which `host-7` holds lock `a` with a lease of 60 s, and never releases it.
-/// Returns its address, and a counter of the reads of the lease.
+/// Starts a simulated service in which `host-7` holds lock `a` with a lease of 60 s, and never
+/// releases it. Returns the address of the service, and a counter of the reads of the lease.
 fn held_for_ever() -> (String, Arc<AtomicUsize>) {
     let key = KeyValue {
         key: b"a/1a".to_vec(),

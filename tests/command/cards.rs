@@ -1,4 +1,4 @@
-//! Commands on cards can be copied, and show what the card states.
+//! Tests of the commands on cards: users can copy them, and they show the claims of the card.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// One in this many commands is tried in a run of the tests.
+/// One in this many commands is tried in an ordinary run of the tests.
 const SHARE: usize = 16;
 
-/// Returns the commands of all cards, each with the name of one card that has it.
+/// Returns the commands that cards contain, each with the name of one card that contains it.
 fn commands() -> BTreeMap<String, String> {
     let cards = data("list", 0);
     let word = |value: &Value| value.as_str().map(str::to_owned);
@@ -23,7 +23,7 @@ fn commands() -> BTreeMap<String, String> {
     cards.iter().rev().flat_map(of_card).collect()
 }
 
-/// Checks that each command shows a violation.
+/// Asserts that each command finds a violation.
 fn assert_all_show_violations(commands: impl Iterator<Item = (String, String)>) {
     for (command, name) in commands {
         let ended = tenure(&command);

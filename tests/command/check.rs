@@ -1,5 +1,4 @@
-//! `tenure check` besides its verdicts: it can be interrupted, and it checks both scopes of an
-//! order in one search.
+//! Tests of `tenure check` that are not about its verdicts, for example on interrupts and limits.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +11,8 @@ use tempfile::TempDir;
 
 use crate::shell::{assert_fails_with, assert_refused, data, handles, has_computed, tenure, text};
 
-/// Runs a command line with a trace. Returns the folder of the trace and its path.
+/// Runs a command line that writes a trace. Returns the folder of the trace, and the path of the
+/// trace.
 #[track_caller]
 fn traced(line: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -39,7 +39,7 @@ fn both_scopes_of_the_order_are_checked_in_one_search() {
     assert_eq!(report["counterexample"]["length"], 6);
 }
 
-/// Without options, a check names a next command and its cost.
+/// A check without options names a command for a larger group, and estimates its number of states.
 #[test]
 fn check_without_options_names_the_next_command() {
     let bare = text("check central", 0);
@@ -56,7 +56,7 @@ fn check_without_options_names_the_next_command() {
     }
 }
 
-/// Selected rows of a table of hundreds of checks can be computed alone.
+/// `--only` limits the table of faults, which takes hundreds of checks, to some rows.
 #[test]
 fn fault_matrix_can_be_limited_to_selected_rows() {
     let names = |line: &str| {
@@ -112,7 +112,8 @@ fn interrupted_check_prints_partial_results() {
     }
 }
 
-/// An engine rejects an environment that the card excludes, independent of the option name.
+/// A check is rejected if its options select an environment that the card excludes, whichever
+/// option selects it.
 #[test]
 fn check_rejects_an_environment_outside_the_card() {
     for (line, message) in [
@@ -136,7 +137,7 @@ fn check_rejects_an_environment_outside_the_card() {
     }
 }
 
-/// Options without effect are warnings, and change neither the result nor the status.
+/// An option without effect causes a warning. It changes neither the result nor the exit status.
 #[test]
 fn option_without_effect_is_a_warning() {
     let (_folder, path) = traced("simulate raymond -n 3 --tree path --states");
@@ -174,7 +175,8 @@ fn option_without_effect_is_a_warning() {
     }
 }
 
-/// An unknown filter, or a file name that contradicts the format, is rejected.
+/// A trace command rejects an unknown kind or process in its filter, and a file name that
+/// contradicts the format.
 #[test]
 fn trace_commands_reject_unknown_kinds_and_processes() {
     let (folder, path) = traced("simulate raymond -n 3 --tree path");
@@ -196,7 +198,8 @@ fn trace_commands_reject_unknown_kinds_and_processes() {
     assert!(!picture.exists());
 }
 
-/// A check of five processes would need too much time and memory.
+/// A check without options has at most three processes, and ends. A check of five processes would
+/// need too much time and memory.
 #[test]
 fn check_without_options_ends() {
     for (line, size) in [("lamport", 3), ("chang-roberts --ids 2,1", 2)] {
@@ -204,7 +207,8 @@ fn check_without_options_ends() {
     }
 }
 
-/// A composition over a ring sends along the ring; the composition itself sends to all processes.
+/// A check accepts the composition of an algorithm over a ring. Only the component sends its
+/// messages along the ring. The composition sends to all processes.
 #[test]
 fn composition_over_a_ring_may_leave_the_ring() {
     for name in ["mutex-from-election:chang-roberts", "election-from-mutex:token-ring"] {
@@ -238,7 +242,8 @@ fn kill(child: &Child, signal: Signal) {
     kill_process(pid, signal).expect("it still runs");
 }
 
-/// An interrupted check does not prove a violation.
+/// An interrupt between the checks of several questions is no violation. The command prints the
+/// completed checks, and names the last one.
 #[test]
 fn interrupted_matrix_names_the_checks_done() {
     for signal in [Signal::INT, Signal::TERM] {

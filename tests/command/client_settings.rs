@@ -1,4 +1,5 @@
-//! The endpoints and the user of client commands: options, environment and file.
+//! Tests of the options, the environment variables and the file that set the endpoints and the user
+//! of client commands.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 use crate::hold::Service;
 use crate::shell::assert_fails_with;
 
-/// Endpoint at which no member listens.
+/// URL of an endpoint at which no member listens.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
 /// A home directory with a file `.config/tenure/client.toml`.
@@ -27,7 +28,7 @@ impl Home {
         self.0.path().to_owned()
     }
 
-    /// Runs a command line with this home and these variables.
+    /// Runs a command line with this home directory and these environment variables.
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         for name in ["XDG_CONFIG_HOME", "TENURE_CONFIG", "TENURE_ENDPOINTS", "TENURE_USER"] {

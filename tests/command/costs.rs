@@ -1,11 +1,11 @@
-//! Cost and topology on a card are promises: kept by default, and violated by faulty variants that
-//! only cost more or send in the wrong direction.
+//! Tests that the cost and the topology on a card are promises. Runs keep them by default. Faulty
+//! variants violate them if they only cost more or send in the wrong direction.
 
 use serde_json::{Value, json};
 
 use crate::shell::{assert_refused, data, tenure, text};
 
-/// Returns the verdict of a command line on a property.
+/// Returns the verdict of a command line on a property. Asserts the exit status.
 #[track_caller]
 fn verdict(line: &str, property: &str, status: i32) -> String {
     let report = data(line, status);
@@ -40,8 +40,8 @@ fn cost_is_not_checked_without_a_bound_on_the_card() {
     assert_eq!(report.status.code(), Some(2), "an idle token travels for ever: {report:?}");
 }
 
-/// A run with a crash of the leader has two elections. Each is compared with the bound for one
-/// election.
+/// The number of messages of each election is compared with the bound on the card. In this run, a
+/// crash of the leader leads to a second election.
 #[test]
 fn each_election_is_checked_against_the_cost_of_the_card() {
     let line = "simulate bully -n 6 --crash 6@10 --until 60";
@@ -57,7 +57,8 @@ fn each_election_is_checked_against_the_cost_of_the_card() {
     assert!(shown.contains("outside in elections with a crash or recovery"), "{shown}");
 }
 
-/// With constant costs per entry, the counters add no states.
+/// A check verifies the cost over every schedule. If each entry has the same cost, this adds no
+/// states.
 #[test]
 fn check_bounds_the_cost_over_every_schedule() {
     let states = |line: &str| data(line, 0)["states"].as_u64();
@@ -89,7 +90,7 @@ fn messages_stay_on_the_ring_of_the_card() {
     assert_eq!(report.status.code(), Some(2), "its card names no ring: {report:?}");
 }
 
-/// A saved term prevents a recovered process from leading in an old term.
+/// A process that has recovered does not lead in an old term, because it has saved the term.
 #[test]
 fn saved_terms_prevent_a_second_leader_in_one_term() {
     let line = "check bully -n 2 --crash 1 --recover 1 --property fresh-terms";
@@ -98,7 +99,8 @@ fn saved_terms_prevent_a_second_leader_in_one_term() {
     assert_eq!(verdict(&forgets, "fresh-terms", 1), "violated");
 }
 
-/// With pre-votes, an isolated process returns without a higher term.
+/// After a partition, an isolated process deposes the leader by its higher term. With pre-votes its
+/// term is not higher.
 #[test]
 fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     let line = "simulate raft -n 3 --initiators 1 --partition 3@20..80 --property steady-leader";
@@ -107,8 +109,9 @@ fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     assert_eq!(data(&with, 0)["violations"], Value::Null);
 }
 
-/// Checks that no fault that a card tolerates causes a violation. A lost majority in a group of
-/// two, and a permanent partition, contradict no card.
+/// Runs these comparisons of faults. Asserts that no fault which a card tolerates causes a
+/// violation. The lack of a majority in a group of two and a permanent partition do not count,
+/// because no card tolerates them.
 fn assert_matrices_agree_with_cards(tables: &[&str]) {
     for of in tables {
         let line = format!("compare {of}");
@@ -135,7 +138,7 @@ fn fault_matrix_agrees_with_cards_that_tolerate_crashes() {
     ]);
 }
 
-/// The default lock of nodes is compared like any other.
+/// `tenure compare` has a row for the default lock of nodes, like for any other lock.
 #[test]
 fn default_lock_has_its_own_row() {
     let names = |line: &str| {
@@ -153,7 +156,8 @@ fn default_lock_has_its_own_row() {
     assert_eq!(tenure("compare election -n 3 --only coordinated:raft").status.code(), Some(2));
 }
 
-/// A check names the command that checks clocked promises, and this command does check them.
+/// A check without clocks names the command that checks the promises which hold only while clocks
+/// keep time. That command does check them.
 #[test]
 fn check_names_the_command_for_clocked_promises() {
     let shown = text("check coordinated:raft -n 2 --entries 1,1 --max-states 2000 --crash 1", 3);
@@ -169,8 +173,8 @@ fn check_names_the_command_for_clocked_promises() {
     assert!(!text("check bully -n 2", 0).contains("not checked, as timers fire"));
 }
 
-/// The worst case over all schedules is the bound of the paper: n(n + 1)/2 messages with ranks,
-/// N² − 1 messages when the lowest process starts, and 2(N − 1) for each entry.
+/// The maximum over all schedules equals the bound of the paper. It is n(n + 1)/2 messages with
+/// ranks, N² − 1 messages when the lowest process starts, and 2(N − 1) for each entry.
 #[test]
 fn maximum_over_all_schedules_attains_the_papers_bounds() {
     let measured = |line: &str| data(&format!("check {line}"), 0)[0].clone();
@@ -199,7 +203,7 @@ fn measure_beyond_the_card_is_a_violation() {
     }
 }
 
-/// All messages pass the coordinator.
+/// With a coordinator, the measured load shows that all messages pass this process.
 #[test]
 fn load_shows_the_bottleneck() {
     let load = data("simulate central -n 4 --entries 2 --load", 0)["load"].clone();

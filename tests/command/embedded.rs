@@ -1,10 +1,11 @@
-//! The command inside another program prints the same texts as the process `tenure`.
+//! Tests that a command prints the same texts inside another program as in a process `tenure`.
 
 use tenure::embedded::{PerformedCommand, perform};
 
 use crate::shell;
 
-/// Removes the lines with measured times and bytes, which differ between runs.
+/// Returns the text without the lines that contain measured times and bytes, which differ between
+/// runs.
 fn comparable(text: &str) -> String {
     let is_measured = |line: &str| {
         let line = line.trim_start();
@@ -22,7 +23,8 @@ fn comparable(text: &str) -> String {
     rest
 }
 
-/// Runs a command in this process and in another one, and compares the results.
+/// Runs a command line in this process and in a process `tenure`. Asserts that the results are
+/// equal.
 fn assert_same(line: &str) -> PerformedCommand {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let inside = perform(&words);

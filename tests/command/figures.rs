@@ -1,13 +1,13 @@
-//! Figures of many runs: `tenure simulate` prints in how many runs each figure was measured and
-//! each verdict was reached.
+//! Tests of figures over many runs. `tenure simulate` prints in how many runs each figure was
+//! measured and each verdict was reached.
 
 use crate::shell::{data, tenure, text};
 
-/// Options of a run that ends before most runs have an entry.
+/// Options of runs that end so early that most of them have no entry.
 const SHORT: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
 
-/// Options of a run that ends so late that in most runs, including the first, all processes enter.
+/// Options of runs that end so late that all processes enter in most of them, including the first.
 const LONG: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
 

@@ -1,4 +1,4 @@
-//! First use of the command in ten cases.
+//! Tests of the first use of the command, in ten cases. Some of the tests are in other files:
 //!
 //! - A node with a longer address list than its peers is rejected: `cluster::identity`.
 //! - An interrupt prints the results so far and no violation: here, in `check` and in `simulate`.
@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::shell::{data, handles, has_computed, tenure, text};
 
-/// Starts a command line.
+/// Starts `tenure` with this command line.
 fn start(line: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(line.split(' ')).stdin(Stdio::null());
@@ -50,7 +50,8 @@ fn interrupted_commands_report_no_violations() {
     }
 }
 
-/// These checks exceeded the memory of a laptop without limits.
+/// A check stops at its time limit and prints how far it came. Without a limit, these checks would
+/// exceed the memory of a laptop.
 #[test]
 fn long_check_stops_at_max_time_and_prints_its_coverage() {
     for name in ["raft", "coordinated:bully"] {
@@ -59,8 +60,8 @@ fn long_check_stops_at_max_time_and_prints_its_coverage() {
     }
 }
 
-/// Checks every algorithm with these limits. Asserts that each check ends or stops at a limit, and
-/// finds no violation.
+/// Checks every algorithm with the option `limit`. Asserts that each check ends or stops at a
+/// limit, and finds no violation.
 fn assert_every_check_ends(limit: &str) {
     let all = data("list", 0);
     let names = all.as_array().expect("a list").iter().filter_map(|it| it["name"].as_str());
@@ -82,8 +83,8 @@ fn assert_every_check_ends(limit: &str) {
     });
 }
 
-/// The default limits, half of the memory and one minute before a terminal, are tested with the
-/// options of `check`.
+/// A check of any algorithm ends or stops at a limit. This test sets a limit on states. The default
+/// limits are half of the memory and, at a terminal, one minute; tests of the options cover them.
 #[test]
 fn check_of_every_algorithm_ends_within_its_limits() {
     assert_every_check_ends("--max-states 3000");
@@ -111,7 +112,7 @@ fn partitioned_sides_suspect_each_other() {
     assert_eq!(order.len(), 3, "{report:#}");
 }
 
-/// Returns the output of a command line on a terminal with 60 columns.
+/// Returns the output of a command line at a terminal that is 60 characters wide.
 fn narrow_output(line: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     let words = line.split_whitespace();

@@ -1,4 +1,4 @@
-//! Networks, trees and quorums that a user names or writes.
+//! Tests of networks, trees and quorums that a user names or defines.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use tenure_core::{Graph, ProcessId};
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns the path of a file of the documentation.
+/// Returns the path of a file in the documentation.
 fn docs_file(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("docs/graphs").join(name).display().to_string()
 }
 
-/// Writes a file for one test.
+/// Writes a file for one test. Returns its temporary folder, and its path.
 fn write_file(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
@@ -63,7 +63,8 @@ fn invalid_graphs_are_refused_in_one_line() {
     }
 }
 
-/// Every process broadcasts, so that the load of each edge follows from the shortest paths alone.
+/// The load of each edge equals the number of messages whose shortest path leads over it. In the
+/// test, every process broadcasts.
 #[test]
 fn overlay_counts_agree_with_shortest_paths() {
     for (name, graph) in [
@@ -99,8 +100,8 @@ fn overlay_counts_agree_with_shortest_paths() {
     }
 }
 
-/// Tries all simple paths and returns that of the smallest weight, then of the fewest edges, then
-/// of the smallest vertices.
+/// Returns the path between two vertices with the smallest weight. Among equal weights, it has the
+/// fewest edges, and then the smallest vertices. Tries all simple paths.
 fn independent_path(graph: &Graph, from: usize, to: usize) -> Vec<usize> {
     let mut best: Option<(u64, usize, Vec<usize>)> = None;
     let mut open = vec![(0, vec![from])];
@@ -184,8 +185,8 @@ fn own_tree_and_own_quorums_change_the_cost() {
     assert_eq!(checked["properties"]["mutual-exclusion"], "holds");
 }
 
-/// After a crash of one process, one of the three pairs is left. After a crash of the centre, none
-/// is left.
+/// After a crash, the majority algorithm uses a listed quorum without the crashed process. Three
+/// pairs of three processes contain such a quorum. Two pairs with a common process need not.
 #[test]
 fn majority_takes_another_listed_quorum_after_a_crash() {
     let holds = data("check majority --quorums 1,2/2,3/1,3 --crash 1", 0);
@@ -207,8 +208,8 @@ fn options_without_effect_are_reported() {
     assert!(!warned("simulate maekawa --quorums 1,2/2,3/1,3").contains("--quorums"), "maekawa");
 }
 
-/// The monitor knows the graph, in the checker, in the simulator and in a trace. Negative control:
-/// the tree of the recorded run is not that of other weights.
+/// The monitor for spanning trees knows the graph in the checker, in the simulator and in a trace.
+/// Control experiment: if the trace's header has other weights, the recorded tree is a violation.
 #[test]
 fn minimum_spanning_tree_is_judged_by_the_graph() {
     let line = "minimum-spanning-tree --topology 1-2:1,2-3:2,3-1:3";

@@ -1,4 +1,5 @@
-//! `tenure lock` ends the process tree of its command before the lock is passed on.
+//! Tests that `tenure lock` ends the process tree of its command before another client receives the
+//! lock.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,24 +21,26 @@ pub(crate) fn marked(assignment: &str) -> Vec<String> {
     .collect()
 }
 
-/// Returns the IDs of the children of a process.
+/// Returns the IDs of the children of the process `id`.
 pub(crate) fn children(id: &str) -> Vec<String> {
     let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the ID of the guardian of a wrapper that runs its command.
+/// Returns the process ID of the guardian of a wrapper whose command runs.
 pub(crate) fn guardian(wrapper: &Child) -> String {
     children(&wrapper.id().to_string()).pop().expect("a guardian")
 }
 
-/// Returns the state of a process, such as `T` for stopped.
+/// Returns the state of a process, such as `T` for stopped. Returns `None` if there is no such
+/// process.
 fn state(id: &str) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     stat.rsplit(") ").next()?.chars().next()
 }
 
-/// A service, and commands with a marked environment.
+/// A service, and commands whose environment contains a mark by which the test finds their
+/// processes.
 struct Marked {
     service: Service,
     mark: String,
@@ -57,19 +60,19 @@ impl Marked {
         wrapper
     }
 
-    /// Starts a wrapper and waits for a line from its command.
+    /// Starts a wrapper of a script, and waits until the script has printed a line.
     fn running(&self, options: &str, script: &str) -> Child {
         let mut child = self.wrapper(options, script).spawn().expect("the command starts");
         lines(&mut child).next().expect("a line").expect("text");
         child
     }
 
-    /// Returns the processes that remain of the command, the wrapper and the guardian.
+    /// Returns the processes of the wrapper, the guardian and the command that still exist.
     fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }
 
-    /// Starts another wrapper that waits for lock `a`.
+    /// Starts another wrapper, which waits for lock `a`.
     fn waiting(&self) -> Child {
         let script = "echo in";
         let next = self.service.wrapper("lock --ttl 60s a", script).spawn().expect("it starts");
@@ -78,7 +81,7 @@ impl Marked {
     }
 }
 
-/// Scripts that start `./job` (here `sleep 600`).
+/// Scripts that start a process `sleep 600` in different ways, for example in the background.
 const SHAPES: [&str; 8] = [
     "echo up; sleep 600; echo done",
     "echo up; sleep 600 | cat; echo done",
@@ -321,8 +324,8 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
     assert_eq!(rest.matches("interrupted").count(), 1, "{rest}");
 }
 
-/// Creates a setuid copy of `setpriv`, with which a process becomes root, as with `sudo`. Returns
-/// its path.
+/// Creates a setuid copy of `setpriv`, by which an unprivileged process becomes root, as with
+/// `sudo`. Returns the path of the copy.
 fn become_root(folder: &Path) -> Option<String> {
     let path = folder.join("as-root");
     let made = Command::new("sh")
@@ -337,7 +340,7 @@ fn become_root(folder: &Path) -> Option<String> {
     (made.ok()?.success() && tried.ok()?.stdout == b"0\n").then_some(path)
 }
 
-/// Options of `setpriv` for an unprivileged user.
+/// Options by which `setpriv` runs a program as an unprivileged user.
 const UNPRIVILEGED: [&str; 5] = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
 
 #[test]

@@ -1,7 +1,8 @@
-//! Random kills and stops of `tenure lock`, its guardian and its command. The resource, a file to
-//! which every process of a command appends its token, compares no fencing tokens.
+//! Kills and stops `tenure lock`, its guardian and its command at random. The resource is a file to
+//! which every process of a command appends its fencing token. The resource does not compare
+//! tokens.
 //!
-//! A token lower than an earlier one is a write after the lock was passed on.
+//! If a token follows a higher one in the file, a process has written after the lock was passed on.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,13 +15,13 @@ use crate::guardian::{children, marked};
 use crate::hold::{LONG, Service, signal};
 use crate::killed::Killed;
 
-/// Number of locks tested concurrently, each with its own file.
+/// Number of locks that are tested at the same time, each with its own file.
 const LOCKS: u64 = 5;
 
-/// Shell command that appends the token to the file repeatedly.
+/// Shell command that appends the fencing token to the file again and again.
 const WRITE: &str = "while :; do echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; done";
 
-/// Scripts that start the writing process.
+/// Scripts that start the writing process in different ways, each with a name.
 const SHAPES: [(&str, &str); 8] = [
     ("pipeline", "sh -c \"$WRITE\" | sh -c \"$WRITE\"; echo done"),
     ("timeout", "timeout 600 sh -c \"$WRITE\"; echo done"),
@@ -43,7 +44,7 @@ enum Victim {
     Command,
 }
 
-/// A lock, the file it protects, and its queue of holders.
+/// A lock with the file that it protects. Its holders follow one another.
 struct Chain<'a> {
     service: &'a Service,
     name: String,
@@ -51,7 +52,7 @@ struct Chain<'a> {
     mark: String,
 }
 
-/// A holder or waiting process.
+/// A wrapper that holds the lock or waits for it.
 struct Holder {
     wrapper: Killed,
     shape: usize,
@@ -78,7 +79,7 @@ impl Chain<'_> {
         lines.map(|line| line.trim().parse().expect("a token")).collect()
     }
 
-    /// Waits until a process has written a token greater than `token`, and returns it.
+    /// Waits until a process has written a fencing token greater than `token`. Returns that token.
     fn entered_after(&self, token: u64) -> Result<u64, String> {
         let started = Instant::now();
         loop {
@@ -90,7 +91,7 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns the processes that remain of the command with this token.
+    /// Returns the processes that still exist of the command with this fencing token.
     fn left_of(&self, token: u64) -> Vec<String> {
         let mut left = marked(&format!("TENURE_FENCE={token}"));
         let of_this = marked(&self.mark);
@@ -99,7 +100,7 @@ impl Chain<'_> {
     }
 }
 
-/// Returns the number of tokens that are lower than an earlier token in the list.
+/// Returns the number of tokens that follow a higher token in the list.
 fn violations(written: &[u64]) -> usize {
     let mut highest = 0;
     let mut count = 0;
@@ -110,14 +111,15 @@ fn violations(written: &[u64]) -> usize {
     count
 }
 
-/// Statistics of a run.
+/// Figures of a run that the test prints.
 #[derive(Debug, Default)]
 struct Figures {
     faults: AtomicU32,
     writes: AtomicU32,
 }
 
-/// Runs `rounds` faults at each of several locks, and returns the failures.
+/// Injects `rounds` faults at each of several locks. Returns the figures and descriptions of the
+/// failures.
 fn run(seed: u64, rounds: usize) -> (Figures, Vec<String>) {
     let service = Service::start();
     let folder = tempfile::tempdir().expect("a folder");
@@ -197,7 +199,7 @@ impl Chain<'_> {
         failures
     }
 
-    /// Injects a fault into the holder and waits for the next holder.
+    /// Injects a fault into the holder, and waits until the next holder has entered.
     fn inject(
         &self,
         mut holder: Holder,
@@ -240,8 +242,9 @@ fn no_write_under_an_expired_lock_after_random_faults() {
     assert_eq!(failures, [""; 0], "{figures:?}");
 }
 
-/// Another seed: `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults::
-/// --nocapture`.
+/// After two hundred random faults, no process has written after its lock was passed on. For
+/// another seed, run
+/// `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults:: --nocapture`.
 #[test]
 #[ignore = "some minutes: two hundred faults, by the seed in FAULT_SEED"]
 fn two_hundred_random_faults_cause_no_late_writes() {
@@ -251,8 +254,8 @@ fn two_hundred_random_faults_cause_no_late_writes() {
     assert_eq!(failures, [""; 0], "{figures:?}");
 }
 
-/// Control: without a guardian the resource detects violations. `--help` names this case: wrapper
-/// and guardian are killed together.
+/// Control experiment: if the wrapper and the guardian are killed together, the command continues
+/// to write after the lock was passed on, and the test detects this. `--help` documents this case.
 #[test]
 fn resource_sees_writes_of_a_tree_that_nothing_guards() {
     let service = Service::start();

@@ -1,4 +1,4 @@
-//! `tenure lock` and `tenure elect` with a real member process.
+//! Tests of `tenure lock` and `tenure elect` with a real member process.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use crate::member::Member;
 use crate::shell::assert_fails_with;
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// A member with its data in a folder of its own.
+/// A member with its data in a temporary folder.
 pub(crate) struct Service {
     pub(crate) member: Member,
     _folder: TempDir,
@@ -26,8 +26,8 @@ impl Service {
         Service { member: Member::start_in(folder.path()), _folder: folder }
     }
 
-    /// Returns a wrapper that runs a shell script. A test that runs in the background of a script
-    /// ignores INT and QUIT; the wrapper starts with their default actions.
+    /// Returns a wrapper that runs a shell script. The wrapper starts with the default actions for
+    /// SIGINT and SIGQUIT, even if the test runs in the background of a script and ignores them.
     ///
     /// A lease expires during a test only if the options give its time to live.
     pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
@@ -47,7 +47,8 @@ impl Service {
         self.wrapper(options, script).output().expect("the command starts")
     }
 
-    /// Starts a wrapper and waits for one line of output.
+    /// Starts a wrapper of a script, and waits until the script has printed a line. Returns the
+    /// wrapper and the line.
     pub(crate) fn running(&self, options: &str, script: &str) -> (Child, String) {
         let mut child = self.wrapper(options, script).spawn().expect("the command starts");
         let line = lines(&mut child).next().expect("a line").expect("text");
@@ -64,7 +65,8 @@ impl Service {
         count.and_then(|count| count.parse().ok()).expect("a number")
     }
 
-    /// Returns the number of holders and waiting clients of lock `a`: the keys from `a/` to `a0`.
+    /// Returns the number of clients that hold lock `a` or wait for it. They are the keys from `a/`
+    /// to `a0`.
     pub(crate) fn asking_for_a(&self) -> usize {
         self.post("/v3/kv/range", r#"{"key":"YS8=","range_end":"YTA="}"#).matches("\"key\"").count()
     }
@@ -83,7 +85,7 @@ pub(crate) fn signal(name: &str, id: &str) -> bool {
     sent.expect("kill").success()
 }
 
-/// Returns true if the process exists and is not a zombie.
+/// Returns true if the process `id` exists and is not a zombie.
 fn lives(id: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
@@ -98,7 +100,7 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Waits for a process. Returns its exit status and its text on standard error.
+/// Waits until a process has ended. Returns its exit status and its text on standard error.
 #[track_caller]
 pub(crate) fn ended(child: Child) -> (i32, String) {
     let Output { status, stderr, .. } = child.wait_with_output().expect("an end");
@@ -320,14 +322,15 @@ fn invalid_options_of_lock_are_rejected_with_the_remedy() {
     }
 }
 
-/// Starts a member with authentication, at which `bob` may use all keys below `jobs/`.
+/// Starts a member with authentication, at which only `root` and `bob` have permissions. `bob` may
+/// use all keys below `jobs/`.
 fn closed() -> Service {
     let service = Service::start();
     enable_users(&service);
     service
 }
 
-/// Enables users: `root`, and `bob`, who may use all keys below `jobs/`.
+/// Enables authentication for `root`, and for `bob`, who may use all keys below `jobs/`.
 fn enable_users(service: &Service) {
     // Range from `jobs/` to `jobs0`.
     let permission = r#"{"name":"jobs","perm":

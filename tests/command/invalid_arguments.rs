@@ -1,10 +1,10 @@
-//! Invalid input of new users: command lines, each with its error.
+//! Tests of invalid input by new users: command lines, each with the expected error.
 
 use std::process::Output;
 
 use crate::shell::{is_concise, tenure};
 
-/// Command lines that are rejected with an error that contains these words: the nearest name, the
+/// Command lines that are rejected, each with words that the error contains: the nearest name, the
 /// expected value, or the affected option.
 const REFUSED: &[(&str, &str)] = &[
     // Commands and subcommands.
@@ -202,7 +202,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("run --mutex ricart-agrawala --kill leader@2s", "tolerates no crash and no loss"),
 ];
 
-/// Command lines that succeed with a warning about an option without effect.
+/// Command lines that succeed with a warning about an option that has no effect.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("simulate lamport -n 3 --tree star", "--tree"),
     ("simulate bully -n 3 --entries 2", "--entries"),
@@ -210,7 +210,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("check raft -n 2 --drift 0.1 --max-states 100000 --initiators 1 --term-max 1", "--drift"),
 ];
 
-/// Command lines that are accepted in spite of a different spelling.
+/// Command lines that are accepted although a name is spelled differently.
 const UNDERSTOOD: &[&str] = &[
     "simulate coordinated(bully) -n 3",
     "question q-01",
@@ -220,7 +220,7 @@ const UNDERSTOOD: &[&str] = &[
     "list LAMPORT",
 ];
 
-/// Runs the command lines, two at a time.
+/// Runs the command lines, two at a time. Returns each with its output.
 fn outputs_of(lines: &[&'static str]) -> Vec<(&'static str, Output)> {
     let each =
         |lines: &[&'static str]| lines.iter().map(|line| (*line, tenure(line))).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! `tenure lab` over real sockets.
+//! Tests of `tenure lab` over real sockets.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use crate::shell::is_concise;
 use crate::support::{Response, send, send_raw};
 use serde_json::{Value, json};
 
-/// A lab process, terminated on drop.
+/// A lab process, which is killed when this value is dropped.
 pub(crate) struct Lab {
     child: Killed,
     address: String,
@@ -38,14 +38,14 @@ impl Lab {
         send_raw(self.at, line, &headers, body)
     }
 
-    /// Returns the body of the response to a successful request.
+    /// Sends a request that must succeed. Returns the body of the response.
     fn post(&self, path: &str, body: &Value) -> Value {
         let answer = self.send(&format!("POST /api/{path}"), &body.to_string());
         assert_eq!(answer.status, 200, "{path} {body}: {}", answer.body);
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// Returns the status and the error message of a rejected request.
+    /// Sends a request that must be rejected. Returns the status and the error message.
     fn refused(&self, path: &str, body: &str) -> (u16, String) {
         let answer = self.send(&format!("POST /api/{path}"), body);
         let message: Value = serde_json::from_str(&answer.body).expect("an error is JSON");
@@ -104,7 +104,7 @@ impl LabSession<'_> {
         self.lab.send(&format!("GET /api/sessions/{}/{name}", self.id), "")
     }
 
-    /// Returns the id of the pending message of this kind between two processes.
+    /// Returns the ID of the message of this kind in transit between two processes.
     fn message(&self, kind: &str, from: u64, to: u64) -> u64 {
         let messages = self.view["messages"].as_array().unwrap();
         let is = |it: &&Value| it["kind"] == kind && it["from"] == from && it["to"] == to;
@@ -119,7 +119,8 @@ impl LabSession<'_> {
         verdicts.iter().find(|it| it["property"] == property).expect("a verdict")
     }
 
-    /// Returns the trace that the command offered by the lab for a replay writes.
+    /// Runs the command that the lab offers for a replay. Returns the trace that the command
+    /// writes.
     fn replayed(&self) -> String {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("again.ndjson");
@@ -133,7 +134,7 @@ impl LabSession<'_> {
         std::fs::read_to_string(file).unwrap()
     }
 
-    /// Asserts that the command offered by the lab for a replay writes the trace of the lab, byte
+    /// Asserts that the command which the lab offers for a replay writes the trace of the lab, byte
     /// for byte.
     fn is_what_the_command_makes(&self) {
         let trace = self.file("trace.ndjson");

@@ -1,5 +1,6 @@
-//! Searches of a replicated log that end, with their numbers of states. The numbers are regression
-//! values printed by the program, without independent confirmation.
+//! Tests of searches of a replicated log, with their numbers of states. The program itself has
+//! printed these numbers. The tests detect changes, but the numbers have no independent
+//! confirmation.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,23 +8,23 @@ use std::path::Path;
 
 use crate::shell::data;
 
-/// The page with the searches and their results.
+/// Page of the documentation with the searches and their results.
 const PAGE: &str = include_str!("../../docs/raft-log.md");
 
-/// Number of states from which on a search takes ten seconds and more.
+/// Number of states above which a search takes more than ten seconds.
 const MAX_SMALL_STATES: u64 = 200_000;
 
-/// Number of states from which on a search takes half an hour, and more memory than many machines
-/// have.
+/// Number of states above which a search takes more than half an hour, and more memory than many
+/// machines have.
 const MAX_LARGER_STATES: u64 = 100_000_000;
 
-/// Memory that the largest search takes, in KiB.
+/// Memory that the largest of the searches takes, in KiB.
 const LARGEST_SEARCH_KIB: u64 = 20 << 20;
 
-/// Heading of the incomplete searches on the page.
+/// Heading on the page above the searches that are incomplete.
 const INCOMPLETE_HEADING: &str = "## Incomplete searches";
 
-/// Returns the completed searches of the page, each with its number of states.
+/// Returns the command lines of the complete searches on the page, each with its number of states.
 fn scopes() -> Vec<(&'static str, u64)> {
     let of = |line: &'static str| {
         let mut cells = line.split('|').map(str::trim).skip(2);
@@ -70,7 +71,7 @@ fn properties_of_the_log_hold_in_the_largest_scope() {
     assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > MAX_LARGER_STATES)), 1);
 }
 
-/// Every behaviour has a schedule, and every schedule exists.
+/// The page names exactly those schedules of a replicated log that exist as files.
 #[test]
 fn stories_of_a_log_are_on_its_page() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../algorithms/tests/golden");

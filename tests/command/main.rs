@@ -1,4 +1,4 @@
-//! The command `tenure` in scripts: output and exit status.
+//! Tests of the command `tenure` as scripts use it: output and exit status.
 
 mod access_modes;
 mod agreements;

@@ -1,5 +1,5 @@
-//! A service that sends malformed gRPC responses: commands that wait for a lock end in time with
-//! one line, in bounded memory.
+//! Tests with a service that sends malformed gRPC responses. Commands that wait for a lock end in
+//! time with one line of output, in bounded memory.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -22,22 +22,22 @@ use tenure_etcd::tenure::Transacted;
 
 use crate::shell::assert_fails_with;
 
-/// Response to a call.
+/// Response of the service to a call.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// Accepts the request and never responds.
+    /// The service accepts the request and never responds.
     Nothing,
-    /// Responds with one message, and nothing else.
+    /// The service responds with one message, and with nothing else.
     Message(Vec<u8>),
-    /// Responds with these bytes, repeated without end.
+    /// The service responds with these bytes, which it repeats without end.
     Endless(Vec<u8>),
-    /// Responds with a status code and its text, without a message.
+    /// The service responds with a status code and its text, without a message.
     Refusal(&'static str, &'static str),
-    /// Responds with an HTTP status, and not by gRPC.
+    /// The service responds with an HTTP status, as if it did not know gRPC.
     Page(StatusCode),
 }
 
-/// Returns a message with the header of its gRPC frame.
+/// Encodes a message with the header of a gRPC frame.
 pub(crate) fn framed(message: &impl Message) -> Vec<u8> {
     let bytes = message.encode_to_vec();
     let length = u32::try_from(bytes.len()).expect("a short message");
@@ -75,7 +75,7 @@ fn answer(reply: Reply) -> Response<Body> {
     response.body(StreamBody::new(body)).expect("an answer")
 }
 
-/// Starts a server that answers each call by its path, and returns its address.
+/// Starts a server whose response to a call depends on the path of the call. Returns its address.
 pub(crate) fn serve_replies(respond: impl Fn(&str) -> Reply + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -105,7 +105,8 @@ pub(crate) fn serve_replies(respond: impl Fn(&str) -> Reply + Send + Sync + 'sta
     address.to_string()
 }
 
-/// Starts a server that sends `begin` and then `again` without end, and returns its address.
+/// Starts a server that sends `begin` on each connection, and then `again` without end. Returns its
+/// address.
 pub(crate) fn serve_bytes(begin: &'static [u8], again: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -117,7 +118,8 @@ pub(crate) fn serve_bytes(begin: &'static [u8], again: &'static [u8]) -> String 
     address.to_string()
 }
 
-/// Sends until the connection is closed. An empty `again` keeps it open.
+/// Sends `begin`, and then `again` until the connection is closed. If `again` is empty, keeps the
+/// connection open.
 fn send_bytes(stream: &mut TcpStream, begin: &[u8], again: &[u8]) {
     let mut reader = stream.try_clone().expect("a socket");
     let reading = thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
@@ -128,7 +130,7 @@ fn send_bytes(stream: &mut TcpStream, begin: &[u8], again: &[u8]) {
     let _ = reading.join();
 }
 
-/// Runs the command with limited memory, and kills it if it hangs.
+/// Runs `tenure` with limited memory. Kills it if it does not end in time.
 fn confined(line: &str) -> Output {
     let script = "ulimit -v 2000000; exec timeout -s KILL 300 \"$0\" \"$@\"";
     let mut command = Command::new("sh");
@@ -141,7 +143,8 @@ fn granted(id: i64, ttl: i64) -> Reply {
     Reply::Message(framed(&granted))
 }
 
-/// Returns the response to a transaction that reads these keys, all created in this revision.
+/// Returns the response to a transaction that reads these keys. All keys have this creation
+/// revision.
 fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     let kv = |key: &&str| KeyValue {
         key: key.as_bytes().to_vec(),
@@ -159,21 +162,21 @@ fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     }
 }
 
-/// Returns a message of the maximum length, made of the shortest possible fields, all with this
-/// tag.
+/// Returns a message of the maximum length that consists of the shortest possible fields, which all
+/// have this tag.
 fn parts(tag: u8) -> Vec<u8> {
     let parts = [tag, 0].repeat((4 << 20) / 2);
     let length = u32::try_from(parts.len()).expect("a short message");
     [&[0], &length.to_be_bytes()[..], &parts].concat()
 }
 
-/// Path of the streaming call, which etcd does not have.
+/// Path of the streaming call of Tenure, which etcd does not have.
 const STREAM: &str = "/tenure.Session/Transact";
 
 pub(crate) const UNKNOWN: Reply = Reply::Refusal("12", "unknown service");
 
-/// Starts a service that grants a lease with this ID and TTL, and answers other calls with `reply`.
-/// It does not know the streaming call.
+/// Starts a service without the streaming call. It grants a lease with this ID and time to live,
+/// and responds to other calls with `reply`.
 fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     serve_replies(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
@@ -182,8 +185,8 @@ fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     })
 }
 
-/// Starts a service that grants a lease, reports its remaining time, and answers the stream of
-/// transactions with `reply`. It never responds to other calls.
+/// Starts a service that grants a lease, reports its remaining time, and responds to the streaming
+/// call with `reply`. It never responds to other calls.
 fn streaming(reply: Reply) -> String {
     let rest =
         rpc::LeaseTimeToLiveResponse { id: 7, ttl: 9, granted_ttl: 10, ..Default::default() };
@@ -196,8 +199,8 @@ fn streaming(reply: Reply) -> String {
     })
 }
 
-/// Starts services with malformed responses on the stream. Returns their addresses and the expected
-/// errors.
+/// Starts services with malformed responses to the streaming call. Returns the address of each, and
+/// the error that a command must print.
 fn malformed_streams() -> Vec<(String, &'static str)> {
     let done = |keys: &[&str]| keys_response(keys, 1).encode_to_vec().into();
     let reply = |reply: Transacted| framed(&reply);
@@ -217,8 +220,8 @@ fn malformed_streams() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// Starts services with malformed responses to single calls. Returns their addresses and the
-/// expected errors.
+/// Starts services with malformed responses to other calls. Returns the address of each, and the
+/// error that a command must print.
 fn malformed_replies() -> Vec<(String, &'static str)> {
     let whole = |reply: Reply| serve_replies(move |_| reply.clone());
     let grant = framed(&rpc::LeaseGrantResponse { id: 7, ttl: 10, ..Default::default() });
@@ -266,7 +269,7 @@ fn malformed_responses_end_commands_with_one_line() {
     });
 }
 
-/// A service may grant a lock to several clients; it cannot harm the command otherwise.
+/// A command runs to its end although the service sends extreme lease IDs, times and revisions.
 #[test]
 fn extreme_numbers_from_a_service_do_not_end_commands() {
     let all = [(7, i64::MAX, i64::MAX), (i64::MIN, -1, i64::MIN), (7, 1 << 40, 1)];

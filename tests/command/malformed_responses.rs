@@ -1,4 +1,4 @@
-//! A service with malformed responses: commands detect them in bounded memory.
+//! Tests with a service that sends malformed responses. Commands detect them in bounded memory.
 
 use std::net::TcpListener;
 use std::process::{Command, Output};
@@ -21,14 +21,16 @@ fn message(message: &impl Message) -> Reply {
     Reply::Message(framed(message))
 }
 
-/// Returns a range response with one key.
+/// Returns the response to a range request, with one key. `more` claims that there are further
+/// keys.
 fn key(key: &[u8], more: bool) -> rpc::RangeResponse {
     let kv =
         KeyValue { key: key.to_vec(), create_revision: i64::MAX, lease: 1, ..Default::default() };
     rpc::RangeResponse { kvs: vec![kv], more, ..Default::default() }
 }
 
-/// Starts a service with this range, in which each lease has some seconds left.
+/// Starts a service that responds to each range request with `range`. Each lease has a few seconds
+/// left.
 fn ranging(range: rpc::RangeResponse) -> String {
     let left = rpc::LeaseTimeToLiveResponse { ttl: 9, granted_ttl: 9, ..Default::default() };
     serve_replies(move |path| match path {
@@ -38,7 +40,7 @@ fn ranging(range: rpc::RangeResponse) -> String {
     })
 }
 
-/// Starts a server that accepts connections and closes them.
+/// Starts a server that accepts connections and closes them at once. Returns its address.
 fn closing() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

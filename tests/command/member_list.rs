@@ -1,4 +1,4 @@
-//! `tenure member list` asks each member for its state.
+//! Tests of `tenure member list`, which asks each member for its state.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,10 +8,10 @@ use crate::hold::signal;
 use crate::operating::Three;
 use crate::shell::tenure;
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Repeats the command until its report is as expected, and returns the report.
+/// Repeats `tenure member list` until its JSON report is as expected, and returns the report.
 #[track_caller]
 pub(crate) fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
     let started = Instant::now();
@@ -28,7 +28,8 @@ pub(crate) fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Val
     }
 }
 
-/// Repeats the command until its table is as expected, and returns the table and the status.
+/// Repeats `tenure member list` until its table is as expected. Returns the table and the exit
+/// status.
 #[track_caller]
 fn table(at: &str, is_expected: impl Fn(&str) -> bool) -> (String, Option<i32>) {
     let started = Instant::now();
@@ -43,7 +44,7 @@ fn table(at: &str, is_expected: impl Fn(&str) -> bool) -> (String, Option<i32>) 
     }
 }
 
-/// Returns the states in the order of the member names, `a` first.
+/// Returns the states of the members in a report, in the order of their names. `a` is first.
 fn states(report: &Value) -> Vec<&str> {
     let mut members: Vec<(&str, &str)> = report["members"]
         .as_array()

@@ -1,4 +1,4 @@
-//! The log of a lock service as JSON, and `tenure status`, as operators read them.
+//! Tests of the information for operators: the log of a lock service as JSON, and `tenure status`.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use crate::member::Member;
 use crate::operating::Three;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[track_caller]
@@ -24,7 +24,7 @@ fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Running member, with the file to which its log goes.
+/// A running member that writes its log to a file.
 struct Logging {
     member: Member,
     log: std::path::PathBuf,
@@ -43,7 +43,7 @@ impl Logging {
         Logging { member, log }
     }
 
-    /// Returns the complete events of the log.
+    /// Returns the events in the log, except an incomplete last one.
     fn events(&self) -> Vec<Value> {
         let log = fs::read_to_string(&self.log).expect("a log");
         let complete = log.rsplit_once('\n').map_or("", |(complete, _)| complete);
@@ -103,7 +103,7 @@ fn json_log_has_fields_and_names_members() {
     assert!(has_process_number("the queue of P2 is full"), "the control");
 }
 
-/// Repeats `tenure status` until its report is as expected, and returns the report.
+/// Repeats `tenure status` until its JSON report is as expected, and returns the report.
 #[track_caller]
 fn status(arguments: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
     let until = Instant::now() + LIMIT;
@@ -120,7 +120,7 @@ fn status(arguments: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
     }
 }
 
-/// Requests lock `jobs` for a new lease, without waiting for it.
+/// Requests lock `jobs` with a new lease. Does not wait until the lock is acquired.
 fn request_lock(member: &Member) {
     let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 600 }))["ID"].clone();
     let body = json!({ "name": "am9icw==", "lease": lease }).to_string();
@@ -204,7 +204,7 @@ fn status_accepts_the_configuration_file_of_a_member() {
     assert_eq!(other.status.code(), Some(4));
 }
 
-/// The test acts as the collector, and reads the spans of a request.
+/// A member exports the spans of a request to a collector. The test itself is the collector.
 #[cfg(feature = "otel")]
 #[test]
 fn spans_of_a_request_reach_a_collector() {

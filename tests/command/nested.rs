@@ -1,4 +1,5 @@
-//! Locks with nested names, `path` and `path/1`, at `tenure serve` and etcd, with clients of both.
+//! Tests of locks with nested names, `path` and `path/1`, at `tenure serve` and at etcd, with
+//! clients of both.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -11,10 +12,10 @@ use crate::killed::Killed;
 use crate::member::Member;
 use crate::shell::{data, tenure, text};
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Starts an etcd server, if etcd is installed.
+/// Starts an etcd server. Returns `None` if etcd is not installed.
 fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let [clients, peers] =
@@ -61,7 +62,7 @@ impl Holder {
         Holder::start(&mut command)
     }
 
-    /// Acquires a lock with a client of etcd, if it is installed.
+    /// Acquires a lock with `etcdctl`, the client of etcd. Returns `None` if it is not installed.
     fn etcdctl(at: &str, name: &str) -> Option<Holder> {
         if Command::new("etcdctl").arg("version").output().is_err() {
             eprintln!("skipped: needs etcdctl");
@@ -87,7 +88,7 @@ impl Drop for Holder {
     }
 }
 
-/// Runs a command with a lock, and returns its status.
+/// Runs a short command under `tenure lock`, and returns the exit status.
 fn lock(at: &str, options: &str) -> Option<i32> {
     tenure(&format!("lock --endpoints {at} --timeout 100s {options} -- true")).status.code()
 }

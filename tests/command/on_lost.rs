@@ -1,4 +1,4 @@
-//! `tenure elect` with `--on-lost`, and with preferred candidates.
+//! Tests of `tenure elect` with `--on-lost`, and with preferred candidates.
 
 use std::fs;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 use crate::hold::{Service, ended, signal, until};
 use crate::shell::{assert_fails_with, tenure};
 
-/// Deletes all keys below `a/`.
+/// Deletes all keys below `a/`, so that the leader of election `a` loses its leadership.
 fn delete_claims(service: &Service) {
     service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
 }
 
-/// Returns a wrapper that runs a script while it leads election `a`, with a command that runs after
-/// the leadership is lost.
+/// Returns a wrapper that runs `script` while it leads election `a`. After a loss of the
+/// leadership, it runs the command `on_lost`.
 fn elect(service: &Service, on_lost: &str, script: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command

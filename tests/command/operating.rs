@@ -1,4 +1,4 @@
-//! Operation of a lock service: backups, members, holders and waiting clients.
+//! Tests of the operation of a lock service: backups, members, holders and waiting clients.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ impl Member {
         }
     }
 
-    /// Acquires and releases lock `jobs` with a new lease, and returns the fence.
+    /// Acquires lock `jobs` with a new lease and releases it. Returns its fencing token.
     fn fence(&self) -> u64 {
         let (lease, key) = self.lock();
         let found = self.ask("/v3/kv/range", &json!({ "key": key }));
@@ -37,7 +37,7 @@ impl Member {
         fence.parse().expect("a number")
     }
 
-    /// Acquires lock `jobs`.
+    /// Acquires lock `jobs`. Returns the lease and the key of the claim.
     fn lock(&self) -> (Value, Value) {
         let lease = self.ask("/v3/lease/grant", &json!({ "TTL": 600 }))["ID"].clone();
         let held = self.ask("/v3/lock/lock", &json!({ "name": "am9icw==", "lease": lease }));
@@ -90,7 +90,7 @@ fn restored_cluster_assigns_no_fence_twice() {
     }
 }
 
-/// Returns true if only the owner may read the data of a member, which includes signing keys.
+/// Returns true if only the owner may read the file or folder, which may contain signing keys.
 fn is_private(path: &Path) -> bool {
     let mode = std::fs::metadata(path).expect("it is there").permissions().mode();
     mode & 0o077 == 0
@@ -166,7 +166,7 @@ impl Three {
         ))
     }
 
-    /// Starts a member with its log in a file. Returns the path of the file as well.
+    /// Starts a member whose log goes to a file. Returns the member and the path of the file.
     fn start_logging(&self, name: &str, options: &str) -> (Member, PathBuf) {
         let (data, cluster) = (self.data(name), &self.cluster);
         let log = self.folder.join(format!("{name}.log"));
@@ -178,7 +178,7 @@ impl Three {
     }
 }
 
-/// Returns the lines of a log that contain `words`.
+/// Returns those lines of a log that contain `words`.
 fn lines_with(log: &Path, words: &str) -> Vec<String> {
     let log = fs::read_to_string(log).expect("a log");
     log.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
@@ -210,7 +210,8 @@ fn directory_of_another_member_or_cluster_is_rejected_with_the_remedy() {
     }
 }
 
-/// Runs a command that changes the members. Returns their names, each with true for a learner.
+/// Runs a command that changes the members. Returns the names of the members afterwards, each with
+/// true for a learner.
 fn members(line: &str) -> Vec<(String, bool)> {
     names(&data(line, 0))
 }

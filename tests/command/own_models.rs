@@ -1,5 +1,5 @@
-//! Scenarios and questions of the race for a counter, and of the algorithms that only the checker
-//! runs: locks in shared memory, and generals of whom some lie.
+//! Tests of scenarios and questions about the race for a counter, and about the algorithms that
+//! only `tenure check` runs: locks in shared memory, and generals of whom some lie.
 
 use serde_json::json;
 

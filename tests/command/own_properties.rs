@@ -1,5 +1,5 @@
-//! Properties as expressions on the command line: `check`, `simulate`, `trace verify`, `trace
-//! replay` and the lab.
+//! Tests of properties that the user writes as expressions, in `check`, `simulate`, `trace verify`,
+//! `trace replay` and the lab.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,7 +12,7 @@ fn tenure(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().expect("the command starts")
 }
 
-/// Runs a command and returns its output, after asserting its exit status.
+/// Runs `tenure` with these arguments and returns its output. Asserts the exit status.
 #[track_caller]
 fn run(arguments: &[&str], status: i32) -> String {
     let output = tenure(arguments);
@@ -51,8 +51,8 @@ fn check_draws_shortest_counterexample() {
     assert_eq!(length(&violated), length(&run(&built_in, 1)));
 }
 
-/// Properties of the literature: for each, a group with faults, the built-in property, the option,
-/// and the same property as an expression.
+/// Properties of the literature. Each has a group with faults, the name of the built-in property,
+/// an option, and the same property as an expression for this option.
 const LITERATURE: [(&str, &str, &str, &str); 14] = [
     ("lamport -n 2", "mutual-exclusion", "--never", EXCLUSION),
     (
@@ -105,8 +105,8 @@ const LITERATURE: [(&str, &str, &str, &str); 14] = [
     ),
 ];
 
-/// Each search checks the built-in property and the expression, so both are judged on the same
-/// states.
+/// For each property of the literature, the built-in monitor and the expression have the same
+/// verdict. One search checks both, so that they judge the same states.
 #[test]
 fn properties_of_the_literature_agree_with_built_in_monitors() {
     let mut violated = 0;

@@ -1,4 +1,4 @@
-//! Errors and help for mistyped command lines.
+//! Tests of errors and help for mistyped command lines.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! The properties of the textbooks: their meaning and their names.
+//! Tests of the properties that textbooks define: their meaning and their names.
 
 use serde_json::json;
 

@@ -1,13 +1,13 @@
-//! `tenure prove`: verdicts for every number of processes, and refusals.
+//! Tests of `tenure prove`: proofs for every number of processes, and refutations.
 
 use serde_json::Value;
 
 use crate::shell::{assert_fails_with, data, tenure};
 
-/// Option that lets the solver decide each query, also on a busy machine.
+/// Option with a time limit so long that the solver decides each query, even on a busy machine.
 const PATIENT: &str = "--query-timeout 300s";
 
-/// Returns true if z3 is installed. Prints that the test is skipped if not.
+/// Returns true if the solver z3 is installed. Otherwise prints that the test is skipped.
 fn has_solver() -> bool {
     let found = std::process::Command::new("z3").arg("--version").output().is_ok();
     if !found {
@@ -103,8 +103,8 @@ fn redundant_conjuncts_are_proved_to_be_redundant() {
     }
 }
 
-/// Changes rules of all models at random. A mutant that the solver proves to be safe is no safety
-/// mutant. Of the others nine of ten are refused, by the invariant or by the code.
+/// Of the random mutants that may be unsafe, nine of ten are refused by the invariant or by the
+/// code. A mutant does not count if the solver proves that it is safe.
 #[test]
 #[ignore = "minutes; `just long` runs it"]
 fn nine_of_ten_safety_mutants_are_refused() {
@@ -147,7 +147,8 @@ fn equal_seeds_judge_equal_mutants() {
     assert_ne!(changes(3), changes(4));
 }
 
-/// The card names the part of the proof that refuses a variant.
+/// `tenure prove` refuses each variant by that part of the proof which the card of the algorithm
+/// names.
 #[test]
 fn mistakes_on_cards_are_refused_by_the_named_part() {
     if !has_solver() {

@@ -1,4 +1,4 @@
-//! Results of `tenure question`, computed once and examined by the tests of each question.
+//! Results of `tenure question` that are computed once, for the tests of each question.
 
 use std::sync::LazyLock;
 use std::thread;
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::scenarios::assert_values;
 use crate::shell::tenure;
 
-/// Exit status and output of `tenure question` for all questions: first with their experiments, and
-/// then with one change in each experiment. Both are computed once, in parallel.
+/// Results of `tenure question` for all questions: exit status and output. The first result is of
+/// the experiments themselves, and the second is of their negative controls.
 pub(crate) static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
     let made = |line: &str| {
         let output = tenure(line);
@@ -28,11 +28,11 @@ pub(crate) fn entry_of(all: &'static Value, id: &str) -> &'static Value {
     all.find(|report| report["id"] == id).unwrap_or_else(|| panic!("no entry for {id}"))
 }
 
-/// The observations of the experiments of a question, in order.
+/// The observed values in the experiments of a question, in the order of the experiments.
 pub(crate) struct Answer(pub(crate) Vec<Value>);
 
-/// Returns the observations of a question after checking that each of its experiments holds, and
-/// fails when changed.
+/// Returns the observed values of a question. Asserts that each of its experiments succeeds, and
+/// that each negative control fails.
 #[track_caller]
 pub(crate) fn answer(id: &str) -> Answer {
     let [report, broken] = ALL.each_ref().map(|(_, all)| entry_of(all, id));
@@ -57,8 +57,9 @@ pub(crate) fn answer(id: &str) -> Answer {
     Answer(experiments(report).iter().map(|it| it["observed"].clone()).collect())
 }
 
-/// Calls [`answer`] for each question, and compares its observations. A name after the word `all`
-/// stands for the list of all observations with this name. Any other name occurs once.
+/// Calls [`answer`] for each question in `expected`, and compares the observed values with the
+/// expected ones. A name after the word `all` stands for the list of all values with this name. Any
+/// other name must occur once.
 #[track_caller]
 pub(crate) fn assert_answers(expected: &Value) {
     for (id, expected) in expected.as_object().expect("an object") {
@@ -71,7 +72,7 @@ pub(crate) fn assert_answers(expected: &Value) {
 }
 
 impl Answer {
-    /// Returns the observations with this name, of all experiments that have one.
+    /// Returns the observed values with this name, one for each experiment that has it.
     pub(crate) fn all(&self, name: &str) -> Value {
         self.0.iter().filter_map(|observed| observed.get(name).cloned()).collect()
     }

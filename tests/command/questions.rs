@@ -1,4 +1,5 @@
-//! `tenure question`: the figures of each answer, and that every experiment fails after a change.
+//! Tests of `tenure question`: the figures of each answer, and the failure of every negative
+//! control.
 
 use crate::question_results::{ALL, answer, assert_answers, entry_of};
 use crate::shell::{assert_refused, data, tenure};
@@ -36,7 +37,7 @@ fn every_question_has_a_test() {
     }
 }
 
-/// The book names the chapter of every question, alone or in a range such as "Q-04 to Q-08".
+/// The book refers to every question by its number, alone or in a range such as "Q-04 to Q-08".
 #[test]
 fn book_refers_to_every_question() {
     let page = include_str!("../../docs/book/src/questions.md");
@@ -66,7 +67,8 @@ fn unknown_questions_are_rejected() {
     }
 }
 
-/// Pages of one in eight questions: [`ALL`] covers the figures of the others.
+/// The page of a question has its answer and its commands, and fits the width of a terminal. The
+/// test examines one in eight questions.
 #[test]
 fn question_page_has_answer_and_commands_within_width() {
     for id in ids().into_iter().step_by(8) {
@@ -98,7 +100,7 @@ fn all_questions_hold_and_fail_when_broken() {
     }
 }
 
-/// The result of a single question equals its entry among all.
+/// The output for a single question equals its entry in the output for all questions.
 #[test]
 fn single_question_equals_its_entry_among_all() {
     for ((status, all), words) in ALL.iter().zip(["question Q-16", "question Q-16 --broken"]) {
@@ -106,7 +108,7 @@ fn single_question_equals_its_entry_among_all() {
     }
 }
 
-/// A command of an answer reproduces its observation.
+/// A command in the answer to a question can be copied, and reproduces the observed value.
 #[test]
 fn command_of_a_question_can_be_copied() {
     let report = data("question Q-16", 0);

@@ -1,4 +1,4 @@
-//! `tenure locks` with the claims of recipes: read/write locks and semaphores.
+//! Tests of `tenure locks` with read/write locks and semaphores.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::hold::until;
 use crate::member::Member;
 use crate::shell::{data, text};
 
-/// Runs `work` with three sessions at a member, and with the options that select the member.
+/// Starts a member, and calls `work` with three sessions and the options that select the member.
 fn with_sessions<T>(work: impl AsyncFnOnce(&Member, [Session; 3], &str) -> T) -> T {
     let folder = tempfile::tempdir().expect("a folder");
     let member = Member::start_in(folder.path());
@@ -27,7 +27,8 @@ fn with_sessions<T>(work: impl AsyncFnOnce(&Member, [Session; 3], &str) -> T) ->
     })
 }
 
-/// Returns the name, the recipe and the number of holders and waiters of each lock.
+/// Returns the locks that `tenure locks` lists: for each, its name, its kind, and the numbers of
+/// its holders and waiters.
 fn listed(at: &str) -> Vec<(Value, Value, usize, Value)> {
     let locks = data(&format!("locks ls {at}"), 0)["locks"].as_array().expect("locks").clone();
     let held = |lock: &Value| lock["holders"].as_array().map_or(0, Vec::len);
@@ -85,8 +86,8 @@ fn claims_on_a_semaphore_have_their_weights() {
     });
 }
 
-/// The control of the tests above: a command stores a value, and a folder without the number of
-/// permits is no semaphore.
+/// Control experiment: an ordinary lock whose name ends like a folder of a read/write lock or a
+/// semaphore is listed as an ordinary lock.
 #[test]
 fn locks_with_names_of_folders_stay_locks() {
     with_sessions(async |member, [one, ..], at| {

@@ -1,5 +1,5 @@
-//! Every counterexample is reproduced in each engine: of each faulty variant on a card, and of each
-//! checked property.
+//! Tests that every engine reproduces every counterexample: of each faulty variant on a card, and
+//! of each checked property.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure};
 
-/// One in this many counterexamples of the cards is replayed in a run of the tests. The ignored
-/// tests replay all.
+/// One in this many counterexamples of the cards is replayed in an ordinary run of the tests. The
+/// ignored tests replay all.
 const SHARE: usize = 4;
 
-/// The engines of a replay.
+/// Names of all engines that can replay a run.
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
 
-/// Properties that are decided at the end of a run.
+/// Properties that are decided only at the end of a run.
 const ENDS: [&str; 6] = [
     "deadlock-freedom",
     "starvation-freedom",
@@ -27,7 +27,8 @@ const ENDS: [&str; 6] = [
     "uniform-agreement",
 ];
 
-/// Replays a file, and returns the report.
+/// Replays a trace in the engine `over`, and returns the report. Asserts that the property is
+/// violated again.
 fn replay_report(file: &Path, over: &str, more: &str) -> Value {
     let line = format!("trace replay {} --over {over}{more}", file.display());
     let report = data(&line, 1);
@@ -35,8 +36,8 @@ fn replay_report(file: &Path, over: &str, more: &str) -> Value {
     report
 }
 
-/// Runs a check, saves the counterexample, and replays it in the engines of `over`. Returns the
-/// violated property, and true if real nodes had to be forced.
+/// Runs a check, saves the counterexample to `file`, and replays it in the engines `over`. Returns
+/// the violated property, and true if real nodes had to be forced to take a step.
 fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let checked = data(&format!("check {check} --trace {}", file.display()), 1);
     let shortest = &checked["counterexample"];
@@ -60,9 +61,9 @@ fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     (property.to_owned(), is_forced)
 }
 
-/// Returns the commands with which cards demonstrate variants that are mistakes, each with the
-/// service of the algorithm. `verb` selects the commands of `check` or of `simulate`. For a
-/// composition, variants of its parts are left out.
+/// Returns the commands on cards that demonstrate faulty variants, each with the service of its
+/// algorithm. `verb` is `check` or `simulate`, and selects these commands. The variants of the
+/// components of a composition are left out.
 fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards").clone();
@@ -91,7 +92,7 @@ fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     cards.iter().flat_map(of_card).collect()
 }
 
-/// Returns the kind of the checked algorithm, as in [`KINDS`].
+/// Returns the kind of the algorithm that a check examines, as in [`KINDS`].
 fn kind(service: &Value, check: &str) -> &'static str {
     match service.as_str().expect("a card names its service") {
         "mutex" if check.starts_with("lease") => "lease",
@@ -101,8 +102,9 @@ fn kind(service: &Value, check: &str) -> &'static str {
     }
 }
 
-/// Kinds of algorithms, each with the counterexamples in which a message outlives the crash of its
-/// receiver. No TCP connection permits this, so real nodes need to be forced.
+/// Kinds of algorithms. Each has the checks in whose counterexamples a message is delivered
+/// although its receiver has crashed since. TCP does not permit this, so that real nodes must be
+/// forced.
 const KINDS: [(&str, &[&str]); 4] = [
     ("lock", &[]),
     ("lease", &["lease --variant forgotten-grants"]),
@@ -117,8 +119,8 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Asserts that one in `share` counterexamples of the variants with mistakes is reproduced in every
-/// engine, and returns those for which real nodes needed to be forced.
+/// Asserts that every engine reproduces one in `share` counterexamples of faulty variants of the
+/// kind `of`. Returns those for which real nodes had to be forced.
 fn counterexamples_are_reproduced(of: &str, share: usize) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
@@ -150,8 +152,8 @@ fn all_counterexamples_are_reproduced_in_every_engine() {
     }
 }
 
-/// Some faults show only after a recovery. The simulator shows them with the faulty variant, and
-/// not without it.
+/// Some faulty variants violate a property only in simulations, after a recovery. The simulator
+/// finds a violation with the faulty variant, and none without it.
 #[test]
 fn simulator_shows_the_faults_that_no_check_shows() {
     let shown = commands_of_mistakes("simulate");
@@ -171,7 +173,7 @@ fn simulator_shows_the_faults_that_no_check_shows() {
     }
 }
 
-/// Properties of `check --property`, each with a command that violates it.
+/// Properties of `check --property`, each with the options of a check that violates it.
 const VIOLATED: [(&str, &str); 45] = [
     ("mutual-exclusion", "k-mutex -n 3 --k 2"),
     ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
@@ -240,12 +242,13 @@ const VIOLATED: [(&str, &str); 45] = [
     ("bounded-bypass=2", "central -n 3 --entries 3,1,0"),
 ];
 
-/// Returns the name of a property without its bound.
+/// Returns the name of a property without its bound, such as `bounded-bypass` for
+/// `bounded-bypass=2`.
 fn name(property: &'static str) -> &'static str {
     property.split('=').next().expect("a name")
 }
 
-/// Asserts that one in `share` violations is reproduced in every engine.
+/// Asserts that every engine reproduces one in `share` of the violations in [`VIOLATED`].
 fn assert_violations_are_reproduced(share: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
@@ -276,7 +279,8 @@ fn every_checked_property_has_a_violation_to_reproduce() {
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{help}");
 }
 
-/// Sending before saving is a fault of the runner, not of an algorithm, and no real node has it.
+/// The simulator and the checker reproduce violations that occur because messages are sent before
+/// the state is saved. Real nodes reject such a run, because they never send before they save.
 #[test]
 fn unsaved_state_is_lost_in_the_replay() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -296,7 +300,7 @@ fn unsaved_state_is_lost_in_the_replay() {
     }
 }
 
-/// A process starves although it could be served: the run ends in a cycle or stops.
+/// Every engine reproduces a run in which a process starves. Such a run ends in a cycle or stops.
 #[test]
 fn starvation_is_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -318,7 +322,7 @@ fn starvation_is_reproduced() {
     }
 }
 
-/// Violations of simulated runs are reproduced, whatever the property.
+/// Every engine reproduces the violations of simulated runs, for properties of all kinds.
 #[test]
 fn violations_of_simulated_runs_are_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -350,8 +354,9 @@ fn violations_of_simulated_runs_are_reproduced() {
     }
 }
 
-/// The control in every engine: the same steps without the faulty variant in the header. Engines
-/// reject commands that an application must not give; algorithms need not check them.
+/// No engine panics if commands of users are removed from a trace or repeated in it. Some of these
+/// traces are rejected, because an application must not give such commands. Algorithms need not
+/// check this.
 #[test]
 fn invalid_commands_are_rejected_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();

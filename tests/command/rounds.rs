@@ -1,4 +1,4 @@
-//! Synchronous rounds: scenarios, questions, and the options of the command.
+//! Tests of synchronous rounds: scenarios, questions, and the options of the command.
 
 use serde_json::{Map, json};
 

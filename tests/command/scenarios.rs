@@ -1,10 +1,10 @@
-//! `tenure scenario`: each scenario holds, and each experiment fails after a change.
+//! Tests of `tenure scenario`: each scenario holds, and each negative control fails.
 
 use crate::shell::{assert_refused, data, tenure};
 use serde_json::{Value, json};
 
-/// Asserts that the named observations have the expected values. An integer equals an expected
-/// float.
+/// Asserts that the observed values have the expected ones by name. An integer equals an expected
+/// floating-point number. `of` names the scenario or question in the message.
 #[track_caller]
 pub(crate) fn assert_values(of: &str, expected: &Value, observed: impl Fn(&str) -> Value) {
     for (name, expected) in expected.as_object().expect("an object") {
@@ -14,7 +14,7 @@ pub(crate) fn assert_values(of: &str, expected: &Value, observed: impl Fn(&str) 
     }
 }
 
-/// Runs each scenario as [`observed`] does, and compares its observations.
+/// Runs each scenario in `expected`, and compares its observed values with the expected ones.
 #[track_caller]
 pub(crate) fn assert_observed(expected: &Value) {
     for (line, expected) in expected.as_object().expect("an object") {
@@ -23,8 +23,8 @@ pub(crate) fn assert_observed(expected: &Value) {
     }
 }
 
-/// Runs a scenario and returns the observations. Asserts that the scenario holds, and that its
-/// experiments fail after a change.
+/// Runs a scenario, and returns the observed values. Asserts that its experiments succeed, and that
+/// their negative controls fail.
 #[track_caller]
 fn observed(line: &str) -> Value {
     let report = data(&format!("scenario {line}"), 0);
@@ -57,7 +57,7 @@ fn list_has_name_source_and_summary_of_each_scenario() {
     }
 }
 
-/// The files with tests of scenarios.
+/// Texts of the files that contain tests of scenarios.
 const TESTS: [&str; 4] = [
     include_str!("scenarios.rs"),
     include_str!("agreements.rs"),
@@ -65,12 +65,12 @@ const TESTS: [&str; 4] = [
     include_str!("own_models.rs"),
 ];
 
-/// Returns true if a row of a table begins with the scenario and continues with `end`.
+/// Returns true if a test file contains a scenario by its name, followed by the text `end`.
 fn is_tested(name: &str, end: &str) -> bool {
     TESTS.iter().any(|tests| tests.contains(&format!("  \"{name}{end}")))
 }
 
-/// Each scenario needs a test.
+/// Each scenario has a test.
 #[test]
 fn every_scenario_has_a_test() {
     for name in names() {
@@ -80,7 +80,8 @@ fn every_scenario_has_a_test() {
     }
 }
 
-/// Scenarios whose tests set options hold without options too, and can be changed.
+/// Each scenario holds without options, and its negative control fails. This covers the scenarios
+/// whose own tests always set options.
 #[test]
 fn no_scenario_needs_an_option() {
     for name in names().iter().filter(|name| !is_tested(name, "\": {")) {
@@ -206,7 +207,8 @@ fn locks_with_permissions_or_tokens() {
     }));
 }
 
-/// Locks in which only some processes exclude each other.
+/// Scenarios of locks under which only some pairs of processes exclude each other have the expected
+/// values.
 #[test]
 fn philosophers_and_groups() {
     assert_observed(&json!({
@@ -372,7 +374,8 @@ fn uses_of_leaders_and_locks() {
     }));
 }
 
-/// The diagram of a partition states the outcome of the transaction, and no elections.
+/// The diagram of a partition in three-phase commit states the outcomes of the transaction, and
+/// shows no elections.
 #[test]
 fn diagram_of_three_phase_commit_shows_both_outcomes() {
     let report = String::from_utf8(tenure("scenario three-phase-commit").stdout).expect("text");
@@ -381,7 +384,8 @@ fn diagram_of_three_phase_commit_shows_both_outcomes() {
     assert!(atomicity.contains("✗ atomicity violated: P1 commits"), "{atomicity}");
 }
 
-/// A late response refers to an earlier request: it extends no lease.
+/// A response that arrives late extends the lease only as counted from the request that it answers.
+/// Therefore mutual exclusion holds under crashes and partitions.
 #[test]
 fn late_lease_response_counts_from_its_own_request() {
     for faults in ["-n 2 --entries 2 --crash 1 --recover 1", "-n 3 --partition 1"] {

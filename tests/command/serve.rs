@@ -1,4 +1,4 @@
-//! `tenure serve` on the command line.
+//! Tests of the command line of `tenure serve`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -81,7 +81,8 @@ fn invalid_options_of_serve_are_rejected_with_the_remedy() {
     }
 }
 
-/// Starts a member and waits until it serves clients as leader.
+/// Starts a member with these arguments and environment variables. Waits until it leads and serves
+/// clients.
 fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &str)]) -> Started {
     let log = folder.join("log");
     let file = std::fs::File::create(&log).expect("a file");
@@ -124,7 +125,8 @@ fn get(address: &str, path: &str) -> String {
     report
 }
 
-/// Creates a certificate and its key in a folder. Returns false where that is impossible.
+/// Creates a certificate and its key in a folder. Returns false if that is impossible on this
+/// machine.
 fn certificate(folder: &std::path::Path) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
@@ -135,7 +137,8 @@ fn certificate(folder: &std::path::Path) -> bool {
     made.is_ok_and(|made| made.status.success())
 }
 
-/// Starts a member with the manifest of kubeadm for one node, with or without certificates.
+/// Starts a member with the arguments that kubeadm gives to etcd on a single node, with or without
+/// certificates.
 fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     if is_sealed && !certificate(folder.path()) {

@@ -1,4 +1,4 @@
-//! Starts the command as a script does.
+//! Functions that run `tenure` as a script does.
 
 use std::process::{Command, Output};
 use std::thread::sleep;
@@ -11,7 +11,8 @@ pub(crate) fn tenure(line: &str) -> Output {
     command.args(line.split_whitespace()).output().expect("the command starts")
 }
 
-/// Asserts that a command ended with this status and one line with this text.
+/// Asserts that a command has ended with this status and printed one line with this text to
+/// standard error.
 #[track_caller]
 pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
     let report = String::from_utf8_lossy(&ended.stderr);
@@ -19,8 +20,8 @@ pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
     assert!(report.contains(message) && is_concise(&report), "{message}: {report}");
 }
 
-/// Asserts that a command line is rejected with an error that contains all of these words, and
-/// prints nothing else.
+/// Asserts that a command line is rejected with an error that contains all of these words, and that
+/// it prints nothing else.
 #[track_caller]
 pub(crate) fn assert_refused(line: &str, words: &[&str]) {
     let output = tenure(line);
@@ -32,12 +33,13 @@ pub(crate) fn assert_refused(line: &str, words: &[&str]) {
     }
 }
 
-/// Returns true for an error in one line, or in the form of the command-line parser.
+/// Returns true if the text is an error in one line, or an error in the form of the command-line
+/// parser.
 pub(crate) fn is_concise(report: &str) -> bool {
     report.starts_with("error: ") || report.trim_end().lines().count() == 1
 }
 
-/// Returns the standard output of a command line. Asserts that it ends with this status.
+/// Runs a command line and returns its standard output. Asserts the exit status.
 #[track_caller]
 pub(crate) fn text(line: &str, status: i32) -> String {
     let output = tenure(line);
@@ -46,20 +48,20 @@ pub(crate) fn text(line: &str, status: i32) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Returns the output of a command line, parsed as JSON. Asserts that it ends with this status.
+/// Runs a command line and returns its output, parsed as JSON. Asserts the exit status.
 #[track_caller]
 pub(crate) fn data(line: &str, status: i32) -> Value {
     let text = text(&format!("{line} --format json"), status);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Waits until a process has computed for half a second, however long that takes.
+/// Waits until a process has used half a second of processor time, however long that takes.
 #[track_caller]
 pub(crate) fn has_computed(process: u32) {
-    /// Half a second in the unit of `/proc`.
+    /// Half a second of processor time, in the unit of `/proc`.
     const TICKS: u64 = 50;
     let started = Instant::now();
     let ticks = || {
@@ -76,7 +78,7 @@ pub(crate) fn has_computed(process: u32) {
     }
 }
 
-/// Waits until a process has a handler for a signal, so that the signal does not end it.
+/// Waits until a process has installed a handler for a signal, so that the signal does not end it.
 #[track_caller]
 pub(crate) fn handles(process: u32, signal: rustix::process::Signal) {
     let started = Instant::now();

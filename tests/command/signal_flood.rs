@@ -1,4 +1,5 @@
-//! The guardian of `tenure lock` ends the command in time, however many signals it must pass on.
+//! Tests that the guardian of `tenure lock` ends the command in time, however many signals it must
+//! pass on.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IoSlice, Write};
@@ -15,7 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::hold::LONG;
 
-/// Sends the standard input of the command, as the wrapper does.
+/// Sends the file descriptor for the command's standard input to the guardian, as the wrapper does.
 fn send_input(socket: &UnixStream, input: &File) {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -1,4 +1,5 @@
-//! Endpoints without responses: a command tries the others, or names the problem.
+//! Tests with endpoints that do not respond. A command tries the other endpoints, or names the
+//! problem.
 
 use std::net::TcpListener;
 
@@ -6,12 +7,14 @@ use crate::hold::signal;
 use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Number of silent endpoints before the member. A call that waited 2 s for each of them, the time
-/// after which an endpoint counts as unresponsive, would exceed its time limit of 15 s and fail.
+/// Number of silent endpoints that a command tries before that of a member.
+///
+/// A call must not wait for each of them until it counts as unresponsive, which takes 2 s. It would
+/// then exceed its time limit of 15 s and fail.
 const SILENT_ENDPOINTS: usize = 10;
 
 /// Starts a server that accepts connections and never responds, as the kernel does for a stopped
-/// process.
+/// process. Returns its listener and its address.
 fn silent_endpoint() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

@@ -1,4 +1,4 @@
-//! `tenure simulate` and `tenure compare` for scripts and people.
+//! Tests of `tenure simulate` and `tenure compare`, whose output scripts and people read.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -83,7 +83,8 @@ fn election_cost_depends_on_starters_and_crashed_processes() {
     assert_eq!(run["elected"]["5"], Value::Null);
 }
 
-/// A process that crashed before the election is not on the ring. A later crash is a fault.
+/// A process that has crashed before the election is not part of the ring. A later crash counts as
+/// a fault.
 #[test]
 fn ring_consists_of_live_processes() {
     let run = data("simulate chang-roberts -n 6 --down 6 --initiators 1");
@@ -122,7 +123,8 @@ fn equal_ranks_are_rejected_unless_allowed() {
     }
 }
 
-/// A lost message is sent and not received. A duplicated message is received twice.
+/// Sent and received messages are counted separately. A lost message is sent and not received. A
+/// duplicated message is received twice.
 #[test]
 fn received_messages_are_counted_separately() {
     let run = data("simulate lamport -n 4 --latency 1..5");
@@ -154,7 +156,7 @@ fn many_runs_are_summarized_beside_the_first() {
     assert!(total["min"].as_f64().unwrap() >= 23.0 && total["max"].as_f64().unwrap() <= 44.0);
 }
 
-/// Runs a command with a trace, and returns the trace.
+/// Runs a command line that writes a trace, and returns the text of the trace.
 fn traced(directory: &Path, line: &str) -> String {
     let file = directory.join("trace.ndjson");
     text(&format!("{line} --trace {}", file.display()), 0);
@@ -412,7 +414,8 @@ fn tables_fit_a_hundred_columns_and_show_the_theory() {
     assert!(report.contains("expected: exactly 8"), "{report}");
 }
 
-/// The election restarts after a lost message; the lock does not.
+/// A lock with a leader requires reliable channels, although its election tolerates losses. After a
+/// lost message the election restarts, but the lock does not.
 #[test]
 fn lock_at_a_leader_requires_reliable_channels() {
     let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";
@@ -509,8 +512,8 @@ fn uncontended_theory_is_not_plotted_with_contended_measurements() {
     assert_eq!(lines, 1, "the fewest messages of an entry, and nothing of the delays");
 }
 
-/// Starts a command, interrupts it once its trace has at least `after` bytes, and waits for its
-/// end.
+/// Starts a command and interrupts it once its trace has at least `after` bytes. Waits until it has
+/// ended.
 fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
     use rustix::process::{Pid, Signal, kill_process};
     let child = Command::new(env!("CARGO_BIN_EXE_tenure"))

@@ -1,14 +1,14 @@
-//! Groups of one and two, where formulas for N processes often fail: a process is its own
-//! neighbour, or both neighbours are the same process.
+//! Tests of groups of one and two processes. Formulas for N processes often fail there, because a
+//! process is its own neighbour, or both neighbours are the same process.
 
 use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// One in this many algorithms is tried in a run of the tests. The ignored tests try all.
+/// One in this many algorithms is tried in an ordinary run of the tests. The ignored tests try all.
 const SHARE: usize = 4;
 
-/// Workloads of elections, of locks and of agreements.
+/// Options of the tested runs of elections.
 const ELECTIONS: [&str; 4] =
     ["", "--initiators 1", "--ids random --runs 8", "--ids random --initiators 1 --runs 4"];
 const LOCKS: [&str; 4] = ["", "--entries 3", "--sequential 6 --runs 40", "--hot 1:3"];
@@ -22,7 +22,7 @@ fn workloads(card: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Checks that a run satisfies the card and its cost matches the formulas.
+/// Asserts that a run keeps the promises of the card, and that its cost matches the formulas.
 fn assert_holds(line: &str) {
     let ended = tenure(line);
     let [out, err] = [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text));
@@ -55,7 +55,7 @@ fn assert_small_groups_hold(share: usize) {
     }
 }
 
-/// One or two processes of the ring are live.
+/// A ring of which only one or two processes are live keeps the promises and the cost of the card.
 #[test]
 fn small_remaining_rings_keep_cost_and_promises() {
     let cards = data("list", 0);

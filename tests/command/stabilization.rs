@@ -1,4 +1,4 @@
-//! Self-stabilization: `tenure check --from any`.
+//! Tests of self-stabilization: `tenure check --from any`.
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 

@@ -1,4 +1,4 @@
-//! Searches of a swarm on the command line.
+//! Tests of `tenure check --swarm`, which runs one search of a swarm.
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
@@ -21,8 +21,8 @@ fn member_reports_its_coverage_and_proves_nothing() {
     assert!(!shown.contains("holds"), "{shown}");
 }
 
-/// Mistakes of the catalogue, each by an independent search. The counterexample is a trace, which
-/// is judged again and replayed in the simulator.
+/// One search of a swarm finds each of these faulty variants. The counterexamples are traces, which
+/// can be verified and replayed.
 #[test]
 fn mistakes_are_found_and_their_runs_replayed() {
     let folder = tempfile::tempdir().expect("a folder");

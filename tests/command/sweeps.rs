@@ -1,4 +1,4 @@
-//! Sweeps, their files and plots, and results that are merged from shards.
+//! Tests of sweeps, their files and plots, and the merging of their shards.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure, text};
 
-/// Returns the lines of a CSV file without quoted cells. Each line maps the names of the columns to
-/// its cells.
+/// Parses a CSV file without quoted cells. Returns its lines, each as a map from the names of the
+/// columns to the cells.
 fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned));
     let head: Vec<String> = lines.next().expect("a head").collect();
@@ -19,7 +19,8 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column} is {:?}", row[column]))
 }
 
-/// Returns the figures of one run, from the JSON of a simulation without `--sweep`.
+/// Returns the figures of the run with this seed, from the JSON output of `tenure simulate` without
+/// `--sweep`.
 fn of_one_run(n: &str, latency: &str, seed: u64) -> BTreeMap<&'static str, f64> {
     let line = format!("simulate lamport -n {n} --entries 3 --latency {latency} --seed {seed}");
     let run = data(&line, 0);
@@ -99,7 +100,8 @@ fn raw_runs_have_the_mean_of_the_sweep() {
     }
 }
 
-/// Writes a shard and returns its file.
+/// Runs shard `number` of `of` shards, and writes its results to a file. Returns the path of the
+/// file.
 fn shard(folder: &Path, line: &str, number: u64, of: u64) -> PathBuf {
     let file = folder.join(format!("part-{number}.jsonl"));
     let part = text(&format!("{line} --shard {number}/{of} --threads 1"), 0);
@@ -133,8 +135,8 @@ fn merged_shards_equal_one_run() {
     assert_fails_with(&tenure(&merge(&files, "")), 2, "shards 7, 40 of 64 are missing");
 }
 
-/// Runs the documented script, which needs the Debian package `parallel`.
-/// `cargo test --test command -- --ignored gnu_parallel` runs this test.
+/// The documented script for GNU parallel produces the same bytes as a single process. The test
+/// needs the Debian package `parallel`: `cargo test --test command -- --ignored gnu_parallel`.
 #[test]
 #[ignore = "needs GNU parallel"]
 fn gnu_parallel_gives_the_bytes_of_one_run() {

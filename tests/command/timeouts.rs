@@ -1,14 +1,16 @@
-//! Timeouts are derived from the bounds on latency, step and drift, unless set by options.
+//! Tests of timeouts, which follow from the bounds on latency, step and drift unless options set
+//! them.
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns the largest number of messages of one election in any of many runs.
+/// Returns the number of messages of the run with most messages, among the runs of a command line.
 #[track_caller]
 fn most_messages(line: &str) -> f64 {
     data(line, 0)["summary"]["messages"]["total"]["max"].as_f64().expect("a figure")
 }
 
-/// T1 on the fastest clock is longer than T on the slowest, so no process starts twice.
+/// With drifting clocks, the bully algorithm sends no more messages than without drift. The timeout
+/// T1 is longer on the fastest clock than T on the slowest, so no process starts a second election.
 #[test]
 fn bully_sends_no_more_messages_where_clocks_drift() {
     let line = "simulate bully -n 5 --down 5 --initiators 1 --drift 0.9 --latency 1..4 --runs 2000";
@@ -23,7 +25,8 @@ fn bully_sends_no_more_messages_where_clocks_drift() {
     }
 }
 
-/// Control: with T1 for clocks without drift, processes restart unnecessarily.
+/// Control experiment: if T1 does not account for drift, processes start elections unnecessarily,
+/// and send more messages.
 #[test]
 fn bully_starts_again_if_t1_is_too_short() {
     let drifting =
@@ -42,7 +45,8 @@ fn bully_starts_again_if_t1_is_too_short() {
     assert_eq!(data(again, 1)["verdicts"]["cost"], "violated", "{replay}");
 }
 
-/// The highest process has crashed, so an election takes the answer timeout plus one message.
+/// The time to elect a leader equals the answer timeout plus the latency of one message, because
+/// the highest process has crashed.
 #[test]
 fn answer_timeout_determines_the_time_to_elect() {
     let time = |more: &str| {
@@ -53,7 +57,8 @@ fn answer_timeout_determines_the_time_to_elect() {
     assert_eq!(time(" --timeout answer=7"), Some(8.0));
 }
 
-/// `--suspect-after` is the time after which a silent leader is suspected.
+/// `--suspect-after` sets the time after which a crashed leader is suspected, and so delays the
+/// election.
 #[test]
 fn suspect_after_delays_the_election() {
     let line = "simulate bully -n 5 --crash 5@10 --until 80";
@@ -73,8 +78,8 @@ fn suspect_after_delays_the_election() {
     assert!(String::from_utf8_lossy(&idle.stderr).contains("--suspect-after"), "{idle:?}");
 }
 
-/// The bound on steps counts in `check` as it does in `simulate`. Outside synchronous time it has
-/// no effect.
+/// `check` derives timeouts from the bound on the duration of a step, like `simulate`. In
+/// asynchronous time the bound has no effect.
 #[test]
 fn check_derives_timeouts_from_bound_on_steps() {
     let line = |more: &str, status| {
@@ -90,7 +95,8 @@ fn check_derives_timeouts_from_bound_on_steps() {
     assert_fails_with(&tenure("check bully --step 2..1"), 2, "expected the smaller number first");
 }
 
-/// In synchronous checks a timer fires when it expires.
+/// In a check in synchronous time, a timer fires after the timeout that the user gives. In
+/// asynchronous time it may fire at any time.
 #[test]
 fn check_uses_the_given_timeout() {
     for latency in ["1", "0..2", "1..3"] {
@@ -105,8 +111,8 @@ fn check_uses_the_given_timeout() {
     assert!(report.contains("--timeout"), "timers fire at any time: {report}");
 }
 
-/// A lease that a fast clock ends before a slow clock ends the claim is found. The timeouts that
-/// follow from the bound prevent it.
+/// With timeouts that do not account for a large clock drift, a check finds a violation. With the
+/// timeouts that follow from the bound on drift, it finds none.
 #[test]
 fn check_covers_clock_drift_within_its_bound() {
     for (name, short) in [

@@ -1,4 +1,4 @@
-//! `tenure lock` and `tenure locks` at a member with TLS and client certificates.
+//! Tests of `tenure lock` and `tenure locks` at a member with TLS and client certificates.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::authority::authority;
 use crate::killed::Killed;
 use crate::shell::assert_fails_with;
 
-/// A member process with TLS, killed on drop.
+/// A member process with TLS, which is killed when this value is dropped.
 struct Sealed {
     _child: Killed,
     endpoint: String,
@@ -18,7 +18,7 @@ struct Sealed {
 }
 
 impl Sealed {
-    /// Starts the member; `None` where certificates cannot be created.
+    /// Starts the member. Returns `None` if certificates cannot be created on this machine.
     fn start() -> Option<Sealed> {
         let folder = tempfile::tempdir().expect("a folder");
         let made = authority(folder.path(), "ca", "own");

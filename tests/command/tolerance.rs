@@ -1,17 +1,18 @@
-//! Cards that tolerate a bounded number of faults.
+//! Tests of cards that promise tolerance of a bounded number of faults.
 
 use serde_json::Value;
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns a command line that checks an algorithm with the number of faults on its card, plus
-/// `more`. Returns `None` if the card states no number.
+/// Returns a command line that checks an algorithm with `more` faults above the number on its card.
+/// Returns `None` if the card states no number.
 fn check_line(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
     let most = card["faults"][field].as_u64().filter(|most| *most > 0)?;
     Some(format!("check {} -n 3 --{option} {}", card["name"].as_str()?, most + more))
 }
 
-/// Faults within the card are accepted and cause no violation. One fault more is rejected.
+/// A check with as many faults as the card tolerates finds no violation. With one more fault, the
+/// check is rejected.
 #[test]
 fn faults_are_accepted_up_to_the_bound_of_the_card() {
     let listed = data("list", 0);
@@ -32,7 +33,8 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
     assert_eq!(bounded, expected);
 }
 
-/// Both tokens of the ring are lost, or all k permissions are taken.
+/// With one fault above the number on the card, a process starves. Either both tokens of the ring
+/// are lost, or crashed processes hold all k permissions.
 #[test]
 fn one_fault_above_the_bound_breaks_a_promise() {
     for line in
@@ -43,7 +45,8 @@ fn one_fault_above_the_bound_breaks_a_promise() {
     }
 }
 
-/// Probabilities bound no faults, and crashes of different processes add up.
+/// The simulator rejects runs with more faults than the card tolerates. Crashes of different
+/// processes add up. A probability of losses is rejected, because it does not bound their number.
 #[test]
 fn simulator_checks_its_faults_against_the_bound() {
     assert_fails_with(&tenure("simulate misra-ring --lose 0.1"), 2, "--beyond-assumptions");

@@ -1,4 +1,4 @@
-//! Three members of `tenure serve`, in processes of their own.
+//! A cluster of three `tenure serve` processes.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::killed::Killed;
 use crate::server::{post, send, until};
 
-/// Number of members.
+/// Number of members of the cluster.
 const MEMBERS: usize = 3;
 
 /// Members of a cluster. They end when this value is dropped.
@@ -21,7 +21,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts the members, and waits for a leader.
+    /// Starts the members, and waits until they have a leader.
     pub(crate) fn start() -> Cluster {
         let folder = tempfile::tempdir().expect("a folder");
         let reserve = || (0..MEMBERS).map(|_| tenure_runtime::ports::reserved());
@@ -45,7 +45,7 @@ impl Cluster {
         cluster
     }
 
-    /// Returns the URLs of the members.
+    /// Returns the client URLs of the members.
     pub(crate) fn endpoints(&self) -> Vec<String> {
         self.clients.iter().map(|client| format!("http://{client}")).collect()
     }
@@ -54,7 +54,7 @@ impl Cluster {
         send(&self.members[member], signal);
     }
 
-    /// Returns the member that leads. No member may be suspended.
+    /// Returns the index of the member that leads. No member may be suspended.
     pub(crate) fn leader(&self) -> usize {
         let mut leader = None;
         until("a leader", || {
@@ -64,7 +64,7 @@ impl Cluster {
         leader.expect("a leader")
     }
 
-    /// Returns the leader that a member knows, if it knows one.
+    /// Returns the index of the leader that a member reports, if it reports one.
     pub(crate) fn follows(&self, member: usize) -> Option<usize> {
         let leader = self.status(member)?["leader"].clone();
         let id = |member| Some(self.status(member)?["header"]["member_id"].clone());

@@ -1,4 +1,4 @@
-//! Complaints 15 to 18, 21 and 25: elections with several leaders, or with none.
+//! Tests of complaints 15 to 18, 21 and 25: elections with several leaders, or with none.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use tenure_client::{CampaignOptions, ClientError, ElectionState, LossReason};
 
 use crate::server::{ENDING, LONG, in_time, servers, until, with_clients_at_each_server};
 
-/// The service restarts, quickly or after the lease of the leader. At most one candidate leads
-/// after it.
+/// After a restart of the service, at most one candidate leads. The restart is either quick, or
+/// longer than the lease of the leader.
 #[test]
 fn complaint_15_restart_of_the_service_leaves_one_leader() {
     with_clients_at_each_server(async |mut server| {
@@ -38,7 +38,8 @@ fn complaint_15_restart_of_the_service_leaves_one_leader() {
     });
 }
 
-/// The candidate is notified at its next renewal at the latest.
+/// If the session of a waiting candidate ends, its campaign ends with an error, at the latest at
+/// the next renewal.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_16_campaign_ends_with_its_session() {
     for server in servers() {
@@ -59,7 +60,8 @@ async fn complaint_16_campaign_ends_with_its_session() {
     }
 }
 
-/// Two candidates arrive while an observer follows an election without a leader.
+/// If two candidates arrive at an election without a leader, an observer reports only the one that
+/// leads.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_16_observer_reports_leaders_only() {
     for server in servers() {
@@ -89,8 +91,8 @@ async fn complaint_16_observer_reports_leaders_only() {
     }
 }
 
-/// A client that starts after the lease of the leader has expired acquires the lock at once, and
-/// does not wait for the length of a lease again.
+/// If the lease of a leader has expired, a client that starts afterwards acquires the lock at once.
+/// It does not wait for the length of a lease again.
 #[test]
 fn complaint_17_expired_lease_is_not_awaited_again() {
     with_clients_at_each_server(async |server| {
@@ -134,7 +136,7 @@ async fn complaint_21_client_survives_a_restart_of_all_members() {
     }
 }
 
-/// The leadership passes on before a lease could expire, and both processes continue.
+/// A leader hands over to another candidate before any lease expires, and both processes continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_25_leadership_passes_on_without_a_restart() {
     for server in servers() {

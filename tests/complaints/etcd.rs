@@ -1,21 +1,21 @@
-//! The etcd of this machine.
+//! The etcd that is installed on this machine.
 
 use std::ffi::OsString;
 use std::process::Command;
 
-/// Environment variable with the path of an etcd server.
+/// Environment variable with the path of the etcd server's program.
 const PROGRAM_VARIABLE: &str = "TENURE_TEST_ETCD";
 
 /// An installed etcd.
 #[derive(Clone, Debug)]
 pub(crate) struct Etcd {
     pub(crate) program: OsString,
-    /// Version, such as `3.4.23`.
+    /// Version of etcd, such as `3.4.23`.
     pub(crate) version: String,
 }
 
 impl Etcd {
-    /// Finds etcd. Prints a line if it is not installed.
+    /// Finds etcd on this machine. If it is not installed, prints a line and returns `None`.
     pub(crate) fn find() -> Option<Etcd> {
         let program = std::env::var_os(PROGRAM_VARIABLE).unwrap_or_else(|| "etcd".into());
         let Ok(output) = Command::new(&program).arg("--version").output() else {

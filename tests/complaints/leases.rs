@@ -1,4 +1,4 @@
-//! Complaints 7, 9, 10, 22 and 23: leases that end too early, too late, or never.
+//! Tests of complaints 7, 9, 10, 22 and 23: leases that end too early, too late, or never.
 
 use std::process::Command;
 use std::time::Duration;
@@ -26,8 +26,8 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
     }
 }
 
-/// A lease of 4 s ends before a lease of 14 s that was granted at the same time. The server of the
-/// complaint kept it several times as long, and would end it last.
+/// Of two leases that are granted at the same time, the one of 4 s ends before the one of 14 s. In
+/// the complaint, the server kept the short lease several times as long as it should.
 #[test]
 fn complaint_10_lease_ends_before_another_of_thrice_its_length() {
     at_each_server(|server| {
@@ -64,8 +64,8 @@ fn complaint_23_lock_outlasts_its_lease_while_the_command_runs() {
     });
 }
 
-/// The leader of three members is suspended for longer than the lease, while the client renews the
-/// lease at the other members. The leader must not end the lease when it continues.
+/// A lease that a client renews does not end because the leader was suspended. The suspension is
+/// longer than the lease. The client renews the lease at the other two members in the meantime.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_07_suspended_leader_ends_no_lease() {
     let cluster = Cluster::start();

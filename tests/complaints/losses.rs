@@ -1,4 +1,4 @@
-//! Complaints 1 to 6, 24 and 26: a lock is lost, and its holder is not notified.
+//! Tests of complaints 1 to 6, 24 and 26: a lock is lost, and its holder is not notified.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,9 @@ use crate::server::{
     with_clients_at_each_server,
 };
 
-/// Lets a lease end by `end` while its client waits in `Lock` behind a holder. Returns the status
-/// of the response, and true if the response came while the holder still held the lock.
+/// Makes a client wait in a `Lock` call behind a holder, and calls `end`, which ends its lease.
+/// Returns the status of the response, and true if the response came while the holder still held
+/// the lock.
 fn wait_with_ending_lease(server: &Server, ttl: Duration, end: impl FnOnce(&Value)) -> (u16, bool) {
     // The lock `a`.
     let lock = |lease: &Value| json!({ "name": "YQ==", "lease": lease });
@@ -80,7 +81,7 @@ fn complaint_03_cut_off_holder_learns_of_its_loss() {
     });
 }
 
-/// The claim of a former session of the same client does not count as its own.
+/// A new session waits for a lock while the claim of an earlier session of the same client exists.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_04_new_session_waits_for_the_old_claim() {
     for server in servers() {
@@ -145,7 +146,7 @@ async fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
     }
 }
 
-/// The same for a command: the lock is released after the whole tree has ended.
+/// `tenure lock` releases the lock only after all processes of its command have ended.
 #[test]
 fn complaint_06_lock_is_released_after_all_processes_have_ended() {
     for server in servers() {
@@ -162,7 +163,8 @@ fn complaint_06_lock_is_released_after_all_processes_have_ended() {
     }
 }
 
-/// Requests for a lock end at random times, also while they are granted.
+/// After a session has ended, its lease is not renewed. In the test, requests for a lock end at
+/// random times, some of them while the lock is being granted.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_24_no_lease_is_renewed_after_its_session() {
     for server in servers() {
@@ -182,7 +184,8 @@ async fn complaint_24_no_lease_is_renewed_after_its_session() {
     }
 }
 
-/// The service was silent for longer than the lease. It has kept the old claim meanwhile.
+/// A leader whose lease has expired does not lead again, even if the service was silent in the
+/// meantime and still has the old claim.
 #[test]
 fn complaint_26_former_leader_does_not_lead_again() {
     with_clients_at_each_server(async |server| {

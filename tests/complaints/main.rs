@@ -1,8 +1,9 @@
-//! Complaints about other lock services and their clients, each as a test. `docs/complaints.md` has
-//! the list, and tests elsewhere that repeat the rest.
+//! Tests of complaints about other lock services and their clients. `docs/complaints.md` has the
+//! list of complaints, and names the tests of those that are not here.
 //!
 //! Most tests run at `tenure serve` and at a real etcd: the path in `TENURE_TEST_ETCD`, or `etcd`
-//! in the search path. Without it they print `skipped: needs etcd` and run at `tenure serve` alone.
+//! in the search path. Without etcd, they print `skipped: needs etcd` and run only at
+//! `tenure serve`.
 #![cfg(target_os = "linux")]
 
 mod cluster;

@@ -1,4 +1,4 @@
-//! Complaints 19 and 20: users with permissions, and locks that an operator takes away.
+//! Tests of complaints 19 and 20: users with permissions, and locks that an operator takes away.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::server::{Server, is_running, post, servers};
 
-/// A lock call needs the permission for the keys of its lock, and nothing else.
+/// A user who may use the keys of a lock may call `Lock` for it, and needs no other permission.
 #[test]
 fn complaint_19_user_with_permission_may_call_lock() {
     let server = Server::tenure();

@@ -1,4 +1,4 @@
-//! A server for a test: `tenure serve` or etcd, in a process of its own.
+//! A server for a test, as a process of its own: `tenure serve` or etcd.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,17 +15,17 @@ use crate::etcd::Etcd;
 use crate::killed::Killed;
 use crate::suspended::wait_suspended;
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
-/// Time to live of a lease whose end a test awaits. It is not the shortest one, because a client on
-/// a busy machine may run seldom.
+/// Time to live of a lease that is meant to expire during a test. It is longer than the minimum,
+/// because a client on a busy machine may run seldom.
 pub(crate) const ENDING: Duration = Duration::from_secs(4);
 
-/// Time to live of a lease that a client renews. The test waits for longer than this time.
+/// Time to live of a lease that a client renews. The test takes longer than this time.
 pub(crate) const RENEWED: Duration = Duration::from_secs(8);
 
-/// Time to live that does not expire during a test.
+/// Time to live of a lease that does not expire during a test.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
 
 /// A server with one member. The server ends when this value is dropped.
@@ -37,14 +37,14 @@ pub(crate) struct Server {
     folder: TempDir,
 }
 
-/// Starts `tenure serve`, and etcd if it is installed.
+/// Starts `tenure serve` and, if it is installed, etcd. Returns the servers.
 pub(crate) fn servers() -> Vec<Server> {
     let etcd = Etcd::find().map(|etcd| Server::start(Some(etcd)));
     std::iter::once(Server::tenure()).chain(etcd).collect()
 }
 
-/// Runs a test at all [`servers`] concurrently. Most tests spend their time waiting for the end of
-/// a lease.
+/// Runs a test at all [`servers`] at the same time, because most tests only wait for a lease to
+/// expire.
 pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
     let test = &test;
     std::thread::scope(|scope| {
@@ -54,7 +54,7 @@ pub(crate) fn at_each_server(test: impl Fn(Server) + Sync) {
     });
 }
 
-/// Runs a test at all [`servers`] like [`at_each_server`], with an asynchronous runtime for each.
+/// Runs an asynchronous test at all [`servers`] at the same time, each with its own runtime.
 pub(crate) fn with_clients_at_each_server(test: impl AsyncFn(Server) + Sync) {
     at_each_server(|server| {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -77,7 +77,7 @@ impl Server {
         server
     }
 
-    /// Returns the name of the program, for messages.
+    /// Returns the name of the server's program, for messages.
     pub(crate) fn name(&self) -> &str {
         self.etcd.as_ref().map_or("tenure", |_| "etcd")
     }
@@ -91,7 +91,7 @@ impl Server {
         format!("http://{}", self.client)
     }
 
-    /// Returns a path for a file of the test.
+    /// Returns the path of a file of the test with this name.
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
@@ -106,7 +106,7 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    /// Starts a killed server again, with its data and its address.
+    /// Starts the killed server again, with the same data and the same address.
     pub(crate) fn restart(&mut self) {
         self.child = spawn(self.folder.path(), self.etcd.as_ref(), self.client, self.peer);
         self.wait_ready();
@@ -118,12 +118,13 @@ impl Server {
         });
     }
 
-    /// Sends a JSON request. Returns the HTTP status and the response.
+    /// Sends a JSON request to the server. Returns the HTTP status and the response.
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.try_post(path, body).unwrap_or_else(|| panic!("{} does not respond", self.name()))
     }
 
-    /// Sends a JSON request with the token of a user.
+    /// Sends a JSON request to the server with the token of a user. Returns the HTTP status and the
+    /// response.
     pub(crate) fn post_as(&self, token: &str, path: &str, body: &Value) -> (u16, Value) {
         post_as(token, self.client, path, body).expect("a response")
     }
@@ -132,7 +133,7 @@ impl Server {
         post(self.client, path, body)
     }
 
-    /// Sends a request that changes nothing until it succeeds, and returns the response.
+    /// Repeats a request that changes nothing until it succeeds, and returns the response.
     fn read(&self, path: &str, body: &Value) -> Value {
         let mut response = Value::Null;
         until("a response", || match self.try_post(path, body) {
@@ -149,12 +150,12 @@ impl Server {
         self.client
     }
 
-    /// Returns the number of leases.
+    /// Returns the number of leases that the server has.
     pub(crate) fn leases(&self) -> usize {
         self.read("/v3/lease/leases", &json!({}))["leases"].as_array().map_or(0, Vec::len)
     }
 
-    /// Grants a lease without renewals, and returns its ID as JSON.
+    /// Grants a lease that no client renews. Returns its ID as JSON.
     pub(crate) fn grant(&self, ttl: Duration) -> Value {
         self.post("/v3/lease/grant", &json!({ "TTL": ttl.as_secs() })).1["ID"].clone()
     }
@@ -175,25 +176,25 @@ impl Server {
         self.queue().iter().any(|claim| claim["lease"] == *lease)
     }
 
-    /// Returns the keys of the queue of the lock or election `a`, oldest first.
+    /// Returns the keys in the queue of the lock or election `a`, the oldest first.
     pub(crate) fn queue(&self) -> Vec<Value> {
         // The range from `a/` to `a0`.
         let range = json!({ "key": "YS8=", "range_end": "YTA=", "sort_target": "CREATE" });
         self.read("/v3/kv/range", &range)["kvs"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Connects a client.
+    /// Returns a client that is connected to the server.
     pub(crate) async fn client(&self) -> Client {
         Client::connect([self.url()]).await.expect("a client")
     }
 
-    /// Starts a session of a client of its own.
+    /// Connects a new client, and starts a session of it.
     pub(crate) async fn session(&self, ttl: Duration) -> Session {
         self.client().await.session(ttl).await.expect("a session")
     }
 
-    /// Returns the command that runs `tenure` with this subcommand and these options, and a shell
-    /// script under it.
+    /// Returns a command that runs `tenure` with the subcommand and options in `line`, and below it
+    /// a shell script.
     pub(crate) fn wrapper(&self, line: &str, script: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command
@@ -206,13 +207,13 @@ impl Server {
         command
     }
 
-    /// Runs `tenure` to its end. Returns the exit status.
+    /// Runs `tenure` with a shell script below it, until both have ended. Returns the exit status.
     pub(crate) fn run(&self, line: &str, script: &str) -> Option<i32> {
         self.wrapper(line, script).output().expect("the command starts").status.code()
     }
 
-    /// Starts `tenure`, and waits until its script has printed a line. Returns the process and the
-    /// line.
+    /// Starts `tenure` with a shell script below it, and waits until the script has printed a line.
+    /// Returns the process and the line.
     pub(crate) fn running(&self, line: &str, script: &str) -> (Wrapper, String) {
         let mut child = self.wrapper(line, script).spawn().expect("the command starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
@@ -243,12 +244,12 @@ fn spawn(folder: &Path, etcd: Option<&Etcd>, client: SocketAddr, peer: SocketAdd
     Killed(command.spawn().expect("the command starts"))
 }
 
-/// Sends a JSON request. Returns `None` if the connection fails.
+/// Sends a JSON request. Returns the HTTP status and the response; `None` if the connection fails.
 pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
     post_as("", address, path, body)
 }
 
-/// Like [`post`], with a token. An empty token is not sent.
+/// Sends a JSON request like [`post`], with a token unless it is empty.
 fn post_as(token: &str, address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
     let token = match token {
         "" => String::new(),
@@ -266,7 +267,7 @@ fn post_as(token: &str, address: SocketAddr, path: &str, body: &Value) -> Option
     Some((status, serde_json::from_str(body).unwrap_or(Value::Null)))
 }
 
-/// A running `tenure lock` or `tenure elect`, killed on drop.
+/// A running `tenure lock` or `tenure elect`, which is killed when this value is dropped.
 pub(crate) struct Wrapper(Killed);
 
 impl Wrapper {
@@ -280,7 +281,7 @@ impl Wrapper {
         let _ = self.0.wait();
     }
 
-    /// Waits for the end of the process. Returns the exit status, and the text on standard error.
+    /// Waits until the process has ended. Returns the exit status, and the text on standard error.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut status: Option<ExitStatus> = None;
         until("the end of a command", || {
@@ -295,7 +296,7 @@ impl Wrapper {
     }
 }
 
-/// Sends a signal to a child. After SIGSTOP, waits until the child is suspended.
+/// Sends a signal to a child process. After SIGSTOP, waits until the child is suspended.
 pub(crate) fn send(child: &Child, signal: Signal) {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("an identifier");
     // The process may have ended.
@@ -305,13 +306,13 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     }
 }
 
-/// Returns true if a process exists and has not ended.
+/// Returns true if the process `id` exists and has not ended.
 pub(crate) fn is_running(id: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
-/// Waits until a condition holds.
+/// Waits until `holds` returns true. After the time limit, panics with `condition`.
 #[track_caller]
 pub(crate) fn until(condition: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
@@ -321,7 +322,7 @@ pub(crate) fn until(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits for a future that must complete.
+/// Waits for a future. Panics if it does not complete within the time limit.
 #[track_caller]
 pub(crate) fn in_time<F: Future>(future: F) -> impl Future<Output = F::Output> {
     let caller = std::panic::Location::caller();

@@ -1,4 +1,4 @@
-//! Complaints 11 to 14: commands that run while a lock is held.
+//! Tests of complaints 11 to 14: commands that run while a lock is held.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -19,7 +19,8 @@ fn complaint_11_term_reaches_the_command() {
     }
 }
 
-/// The service is silent, so no other client has received the lock when the command has ended.
+/// If the service is silent, `tenure lock` ends its command without a response. The service cannot
+/// have granted the lock to another client in the meantime.
 #[test]
 fn complaint_12_command_ends_while_the_service_is_silent() {
     at_each_server(|server| {
@@ -33,7 +34,7 @@ fn complaint_12_command_ends_while_the_service_is_silent() {
     });
 }
 
-/// Deletes the key of the holder, as an operator could.
+/// Deletes the key of the holder of `a`, as an operator could.
 fn take_away(server: &Server) {
     // The range from `a/` to `a0`.
     let (status, _) =
@@ -71,12 +72,12 @@ fn complaint_13_command_runs_when_a_leadership_is_lost() {
     }
 }
 
-/// Upper bound on most pauses between two holders, in milliseconds. In the complaint each pause is
-/// 5 s.
+/// Upper bound on the pauses between two holders, in milliseconds, except for a few. In the
+/// complaint, each pause takes 5 s.
 const MAX_PAUSE_MS: u64 = 2_000;
 
-/// Eight commands take turns. A busy machine may delay some of them as long as in the complaint,
-/// but not most of them.
+/// If eight commands wait for a lock, the next one starts soon after each release. A busy machine
+/// may delay a few of them as long as in the complaint, but not most of them.
 #[test]
 fn complaint_14_next_holder_starts_without_a_pause() {
     for server in servers() {

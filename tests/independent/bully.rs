@@ -1,22 +1,23 @@
-//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
-//! C-31(1), 1982, with the three messages of textbooks: a process without a response from a higher
-//! one becomes leader.
+//! The bully election of H. Garcia-Molina, *Elections in a distributed computing system*, IEEE
+//! Transactions on Computers C-31(1), 1982. As in textbooks, it has three messages: a process that
+//! receives no answer from a higher process becomes the leader.
 //!
 //! Time is unbounded: each timeout may expire at any moment, so a live process may be suspected.
-//! Details left open by the paper follow Tenure: an announcement has a number higher than any known
-//! to its author; an outdated announcement is answered with a higher number.
+//! Details that the paper leaves open follow Tenure. The number of an announcement is higher than
+//! any number that its sender knows. A process responds to an outdated announcement with a higher
+//! number.
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Index of the process, which is also its rank.
+    /// Index of the process. The rank of a process is its index.
     me: usize,
     size: usize,
-    /// True if the user has still to request an election.
+    /// True while the user has yet to request an election.
     asks: bool,
-    /// Last report to the user since its request.
+    /// Last report to the user since the user's request.
     reported: Reported,
     phase: Phase,
     leader: Option<Term>,
@@ -24,19 +25,19 @@ pub(crate) struct Site {
     announced: Term,
     /// Highest number that the process knows.
     number: u64,
-    /// Bound on numbers. States with a higher number are excluded.
+    /// Upper bound on the numbers of elections. The search excludes states with a higher number.
     most: u64,
 }
 
-/// A number and its leader.
+/// Number of an election, and the index of the leader that it has elected.
 type Term = (u64, usize);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
-    /// Waits for answers.
+    /// The process waits for answers to its election message.
     Asking,
-    /// Waits for an announcement.
+    /// The process has received an answer, and waits for the announcement of a leader.
     Waiting,
 }
 
@@ -47,8 +48,8 @@ pub(crate) enum Message {
     Coordinator(u64),
 }
 
-/// Creates `size` processes with their index as rank; each user requests one election. Numbers
-/// above `most` are excluded.
+/// Creates `size` processes, whose ranks are their indices. Each user requests one election. States
+/// with a number above `most` are excluded.
 pub(crate) fn sites(size: usize, most: u64) -> Vec<Site> {
     let site = |me| Site {
         me,

@@ -1,23 +1,24 @@
-//! K. Birman, A. Schiper, P. Stephenson, *Lightweight causal and atomic group multicast*, ACM TOCS
-//! 9(3), 1991, without vectors: an item carries the set of all items that happened before it, and
-//! is delivered when the receiver has delivered all of them.
+//! The causal broadcast of K. Birman, A. Schiper, P. Stephenson, *Lightweight causal and atomic
+//! group multicast*, ACM TOCS 9(3), 1991, without vectors. An item carries the set of all items
+//! that happened before it, and is delivered when the receiver has delivered all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::search::{Outbox, Process, Step};
 
-/// An item: its broadcaster and number.
+/// An item, as the index of the process that broadcast it, and its number.
 type Item = (usize, u32);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Number of items that the user has broadcast and has still to broadcast.
+    /// Number of items that the user has broadcast so far.
     sent: u32,
     remaining: u32,
     delivered: BTreeSet<Item>,
-    /// Received items that are not yet delivered. For each one, the items that happened before it.
+    /// Items that the process has received but not delivered. The value of each one is the set of
+    /// items that happened before it.
     delayed: BTreeMap<Item, BTreeSet<Item>>,
 }
 
@@ -27,7 +28,8 @@ pub(crate) struct Message {
     before: BTreeSet<Item>,
 }
 
-/// Creates the processes; their users broadcast this many items.
+/// Creates the processes. For each process, `items` is the number of items that its user
+/// broadcasts.
 pub(crate) fn sites(items: &[u32]) -> Vec<Site> {
     let site = |(me, remaining): (usize, &u32)| Site {
         me,

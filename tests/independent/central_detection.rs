@@ -1,7 +1,7 @@
-//! G. S. Ho, C. V. Ramamoorthy, *Protocols for deadlock detection in distributed database systems*,
-//! IEEE TSE SE-8(6), 1982: the one-phase protocol. The coordinator, the first process, compares the
-//! status of processes with the status of resources. A manager that sees a process wait causes a
-//! collection.
+//! The one-phase protocol of G. S. Ho, C. V. Ramamoorthy, *Protocols for deadlock detection in
+//! distributed database systems*, IEEE TSE SE-8(6), 1982. The first process is the coordinator. It
+//! collects the statuses of processes and of resources, and compares them. A manager of a resource
+//! requests a collection when a process begins to wait.
 //!
 //! A user keeps one resource, uses the next two one after the other, and starts again when it is
 //! aborted. Messages of a process to itself are handled in the same step.
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::search::{Outbox, Process, Step};
 
-/// A process, and the number of one of its requests.
+/// A request for a resource, as the index of the process and the number of its request.
 type Claim = (usize, u64);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -22,8 +22,8 @@ pub(crate) struct Site {
     requests: u64,
     completed: u64,
     status: Status,
-    /// Resource status table. For each resource, the granted claim, followed by the claims that
-    /// wait.
+    /// Resource status table. For each resource, it has the request that is granted, followed by
+    /// the requests that wait.
     queues: BTreeMap<usize, Vec<Claim>>,
     /// For each process, the number of its last request that has arrived or ended at this manager.
     last: BTreeMap<usize, u64>,
@@ -33,14 +33,14 @@ pub(crate) struct Site {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct User {
     rounds: u32,
-    /// Number of commands that the user has issued in this round.
+    /// Number of commands that the user has issued in the present round.
     step: usize,
 }
 
-/// Process status table.
+/// Process status table: the resources that the process holds, and the one for which it waits.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Status {
-    /// For each held resource, the number of the request for it.
+    /// For each resource that the process holds, the number of the request for it.
     held: BTreeMap<usize, u64>,
     awaited: Option<(usize, u64)>,
 }
@@ -48,7 +48,8 @@ struct Status {
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Coordinator {
     collection: u64,
-    /// Answers of the current collection; empty if none is in progress.
+    /// Answers in the present collection of statuses, by process. Empty if no collection is in
+    /// progress.
     answers: BTreeMap<usize, Answer>,
     again: bool,
 }
@@ -71,7 +72,8 @@ pub(crate) enum Message {
     Abort(u64),
 }
 
-/// Creates the processes; their users perform this many rounds.
+/// Creates the processes. For each process, `rounds` is the number of rounds that its user
+/// performs.
 pub(crate) fn sites(rounds: &[u32]) -> Vec<Site> {
     let size = rounds.len();
     let site = |(me, rounds): (usize, &u32)| Site {
@@ -130,8 +132,8 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Handles the messages to this process in the order in which they were sent, and returns the
-    /// other messages.
+    /// Handles those messages in `sent` that are for this process, in the order in which they were
+    /// sent. Returns the other messages.
     fn deliver(&mut self, sent: Outbox<Message>) -> Outbox<Message> {
         let mut outbox = Vec::new();
         for (to, message) in sent {
@@ -233,7 +235,7 @@ impl Site {
         (1..self.size).map(|peer| (peer, Message::Collect(number))).collect()
     }
 
-    /// Aborts one process of each cycle: the one that has completed most rounds.
+    /// Aborts one process of each cycle of waits: the one that has completed most rounds.
     fn conclude(&mut self) -> Outbox<Message> {
         let answers = std::mem::take(&mut self.coordinator.answers);
         let mut sent = Vec::new();

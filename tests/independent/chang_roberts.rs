@@ -1,6 +1,9 @@
-//! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
-//! configurations of processes*, CACM 22(5), 1979, with the announcement of textbooks: participants
-//! are marked, a received rank has three cases, and a final lap announces the leader.
+//! The election of E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding
+//! in circular configurations of processes*, CACM 22(5), 1979.
+//!
+//! The announcement is that of textbooks. Processes that take part are marked, and a process
+//! distinguishes received ranks that are lower than, higher than and equal to its own. A last
+//! message around the ring announces the leader.
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
@@ -10,11 +13,11 @@ pub(crate) struct Site {
     next: usize,
     rank: u32,
     participant: bool,
-    /// Rank of the leader; `None` before the announcement.
+    /// Rank of the elected leader; `None` before the announcement.
     elected: Option<u32>,
-    /// True if the user has still to request an election.
+    /// True while the user has yet to request an election.
     asks: bool,
-    /// Last report to the user since its request.
+    /// Last report to the user since the user's request.
     reported: Reported,
 }
 

@@ -1,6 +1,6 @@
 //! Y.-J. Joung, *The congenial talking philosophers problem in computer networks*, Distributed
-//! Computing 15(3), 2002 (RA1): as Ricart and Agrawala, but requests for the same forum are
-//! answered at once. Each process counts the replies that it lacks.
+//! Computing 15(3), 2002. RA1 is the algorithm of Ricart and Agrawala, except that requests for the
+//! same forum are answered at once. Each process counts the replies that it lacks.
 //!
 //! As in Tenure's implementation, a reply names its request, and carries no clock.
 
@@ -11,14 +11,15 @@ use super::user::User;
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Forums that the user has still to request, the next one last.
+    /// Forums that the user has yet to request. The next one is last.
     forums: Vec<u64>,
     clock: u64,
     user: User,
-    /// Number and forum of the request of this process; 0 if the process has no request.
+    /// Number and forum of the present request of this process; (0, 0) if it has none.
     request: (u64, u64),
     lacking: Vec<bool>,
-    /// For each process, the number of its deferred request; 0 if none is deferred.
+    /// For each process, the number of its request that this process has deferred; 0 if there is
+    /// none.
     deferred: Vec<u64>,
 }
 
@@ -28,8 +29,9 @@ pub(crate) enum Message {
     Reply(u64),
 }
 
-/// Creates the processes, whose users attend this often: the forums 1 and 2 in turn. The first half
-/// of the processes begins with 1, the other half with 2.
+/// Creates the processes. For each process, `sessions` is the number of forums that its user
+/// attends. It attends the forums 1 and 2 in turn. The first half of the processes begins with 1,
+/// the other half with 2.
 pub(crate) fn sites(sessions: &[u32]) -> Vec<Site> {
     let size = sessions.len();
     let site = |(me, sessions): (usize, &u32)| Site {

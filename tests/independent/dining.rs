@@ -1,8 +1,10 @@
-//! K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM TOPLAS 6(4), 1984: each edge
-//! has a fork and a request token. The guarded actions of the paper run until none is enabled.
+//! The dining philosophers of K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM
+//! TOPLAS 6(4), 1984. Each edge has a fork and a request token. The guarded actions of the paper
+//! are executed until none is enabled.
 //!
-//! Two additions make the actions independent of the order of messages: a process does not repeat
-//! a request with a token that overtook its fork, and a token without the fork waits for it.
+//! Two additions make the actions independent of the order of messages. A process does not repeat a
+//! request if its token has overtaken the fork. A token that arrives before the fork waits for the
+//! fork.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
@@ -16,7 +18,7 @@ pub(crate) struct Site {
     edges: Vec<Edge>,
 }
 
-/// One end of an edge.
+/// One end of an edge, as the process at this end sees it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Edge {
     peer: usize,
@@ -33,8 +35,9 @@ pub(crate) enum Message {
     Token,
 }
 
-/// Creates the processes of a graph, whose users enter this often. The smaller end of an edge has
-/// the fork, dirty, and the other end has the token.
+/// Creates the processes of a graph. For each process, `requests` is the number of entries of its
+/// user. At the start, the smaller end of an edge has the dirty fork, and the other end has the
+/// token.
 pub(crate) fn sites(graph: &Graph, requests: &[u32]) -> Vec<Site> {
     let edge = |me: usize, peer: usize| Edge {
         peer,
@@ -80,7 +83,7 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Executes the enabled actions: release a dirty fork (R2), request a fork (R1), eat (D2).
+    /// Executes all enabled actions: release a dirty fork (R2), request a fork (R1), eat (D2).
     fn act(&mut self) -> Outbox<Message> {
         let mut sent = Vec::new();
         for edge in &mut self.edges {

@@ -1,5 +1,6 @@
-//! K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM TOPLAS 6(4), 1984: bottles on
-//! edges, over dining philosophers. The guarded actions of both run until none is enabled.
+//! The drinking philosophers of K. M. Chandy, J. Misra, *The drinking philosophers problem*, ACM
+//! TOPLAS 6(4), 1984. Each edge has a bottle, and a layer of dining philosophers decides conflicts.
+//! The guarded actions of both layers are executed until none is enabled.
 //!
 //! As in `dining.rs`, two additions make the actions independent of the order of messages.
 
@@ -9,11 +10,11 @@ use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Sessions that the user has still to request. For each session and edge, true if the session
+    /// Sessions that the user has yet to request. Each session has one element per edge: true if it
     /// needs the bottle of the edge.
     sessions: Vec<Vec<bool>>,
     user: User,
-    /// State of the dining philosopher.
+    /// State of the process as a dining philosopher.
     dines: Dines,
     edges: Vec<Edge>,
 }
@@ -25,7 +26,7 @@ enum Dines {
     Eating,
 }
 
-/// One end of an edge.
+/// One end of an edge, as the process at this end sees it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Edge {
     peer: usize,
@@ -47,9 +48,12 @@ pub(crate) enum Message {
     BottleToken,
 }
 
-/// Creates the processes of a graph. The smaller end of an edge has the bottle and the dirty fork,
-/// the other end both tokens. Sessions need all bottles, or that of the next process only, in turn;
-/// processes with an even number begin with all.
+/// Creates the processes of a graph. At the start, the smaller end of an edge has the bottle and
+/// the dirty fork, and the other end has both tokens.
+///
+/// For each process, `sessions` is the number of sessions of its user. A session needs either all
+/// bottles of the process, or only the bottle that it shares with the next process. The two kinds
+/// take turns. Processes with an even number begin with all bottles.
 pub(crate) fn sites(graph: &Graph, sessions: &[u32]) -> Vec<Site> {
     let edge = |me: usize, peer: usize| Edge {
         peer,
@@ -110,7 +114,7 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Executes the enabled actions.
+    /// Executes all enabled actions of the drinking and the dining philosopher.
     fn act(&mut self) -> Outbox<Message> {
         let mut sent = Vec::new();
         if self.user == User::Waiting && self.dines == Dines::Thinking {
@@ -138,7 +142,7 @@ impl Site {
         sent
     }
 
-    /// Executes the enabled actions of the dining philosopher.
+    /// Executes all enabled actions of the dining philosopher. Adds its messages to `sent`.
     fn dine(&mut self, sent: &mut Outbox<Message>) {
         for edge in &mut self.edges {
             if self.dines != Dines::Eating && edge.fork && edge.dirty && edge.fork_token {

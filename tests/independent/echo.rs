@@ -1,6 +1,7 @@
 //! E. Chang, *Echo algorithms: depth parallel operations on general graphs*, IEEE TSE SE-8(4),
-//! 1982: a process counts the messages that it receives. The first makes their sender its father
-//! and is passed on to all other neighbours; the last is answered to the father.
+//! 1982: a process counts the messages that it receives. The sender of the first one becomes its
+//! father, and the process passes the message on to all other neighbours. After the last one, the
+//! process answers its father.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
@@ -9,12 +10,12 @@ use super::search::{Outbox, Process, Step};
 pub(crate) struct Site {
     neighbours: Vec<usize>,
     me: usize,
-    /// True if the user has still to start a wave.
+    /// True while the user has yet to start a wave.
     asks: bool,
     /// True if the user waits for the return of its wave.
     waits: bool,
-    /// For each process, the wave that it initiated; `None` before the first message of the wave
-    /// and after its last one.
+    /// State of the wave that each process has initiated, by index. `None` before the first message
+    /// of the wave and after its last one.
     waves: Vec<Option<Wave>>,
 }
 
@@ -28,7 +29,7 @@ struct Wave {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Message {
     initiator: usize,
-    /// Size of the subtree of the sender, if it has finished.
+    /// Number of processes in the sender's subtree. `None` if the sender has not finished.
     echo: Option<u32>,
 }
 

@@ -1,5 +1,6 @@
-//! Echo with extinction as in G. Tel, *Introduction to Distributed Algorithms*, 2nd edition, 2000:
-//! *caw* (currently active wave), *rec*, *father*. The leader is announced along the tree.
+//! Echo with extinction, as in G. Tel, *Introduction to Distributed Algorithms*, 2nd edition, 2000,
+//! with the variables *caw* (currently active wave), *rec* and *father*. The leader is announced
+//! along the tree.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +12,13 @@ use super::user::Reported;
 pub(crate) struct Site {
     neighbours: Vec<usize>,
     me: usize,
-    /// True if the user has still to request an election.
+    /// True while the user has yet to request an election.
     asks: bool,
     reported: Reported,
-    /// Initiator of the largest wave so far. The number of a process is its rank.
+    /// *caw*: initiator of the largest wave so far. The index of a process is its rank.
     caw: Option<usize>,
     father: Option<usize>,
-    /// *rec*: neighbours, except the father, that have sent the active wave.
+    /// *rec*: neighbours that have sent the active wave, without the father.
     rec: BTreeSet<usize>,
     sons: BTreeSet<usize>,
 }
@@ -29,7 +30,7 @@ pub(crate) enum Message {
     Leader(usize),
 }
 
-/// Creates the processes of a graph; the users of `initiators` request one election each.
+/// Creates the processes of a graph. The users of `initiators` request one election each.
 pub(crate) fn sites(graph: &Graph, initiators: &[usize]) -> Vec<Site> {
     let site = |(me, neighbours): (usize, &Vec<usize>)| Site {
         neighbours: neighbours.clone(),
@@ -93,7 +94,8 @@ impl Site {
         }
     }
 
-    /// Learns that the active wave has won. The other variables are needed no more.
+    /// Handles the news that the active wave has won. Clears the other variables, which are needed
+    /// no more.
     fn learn(&mut self) -> Outbox<Message> {
         (self.asks, self.reported, self.father) = (false, Reported::Leader, None);
         self.rec.clear();

@@ -1,6 +1,6 @@
-//! FloodMax in numbered rounds, as in N. A. Lynch, *Distributed Algorithms*, 1996: *max-uid* is
-//! sent to all neighbours in each of *diam* rounds, and a round ends when their messages have
-//! arrived.
+//! FloodMax in numbered rounds, as in N. A. Lynch, *Distributed Algorithms*, 1996. In each of
+//! *diam* rounds, a process sends *max-uid* to all neighbours. A round ends when the messages of
+//! all neighbours have arrived.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ pub(crate) struct Site {
     diam: usize,
     asks: bool,
     reported: Reported,
-    /// Number of the round: 0 before the first, and `diam` + 1 after the last.
+    /// Number of the present round. It is 0 before the first round, and `diam` + 1 after the last.
     round: usize,
     max_uid: usize,
-    /// Received ranks by sender, of this round and of the next.
+    /// Ranks that were received in the present round and for the next round, by sender.
     inbox: [BTreeMap<usize, usize>; 2],
 }
 
@@ -28,8 +28,8 @@ pub(crate) struct Message {
     max_uid: usize,
 }
 
-/// Creates the processes of a graph; the users of `initiators` request one election each. The
-/// number of a process is its rank.
+/// Creates the processes of a graph, whose indices are their ranks. The users of `initiators`
+/// request one election each.
 pub(crate) fn sites(graph: &Graph, initiators: &[usize]) -> Vec<Site> {
     let site = |(me, neighbours): (usize, &Vec<usize>)| Site {
         neighbours: neighbours.clone(),
@@ -70,7 +70,7 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Begins the next round, or decides after the last one.
+    /// Begins the next round. After the last round, decides on the leader.
     fn begin(&mut self) -> Outbox<Message> {
         self.round += 1;
         if self.round > self.diam {

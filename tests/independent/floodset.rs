@@ -1,14 +1,16 @@
 //! FloodSet in synchronous rounds, as in N. A. Lynch, *Distributed Algorithms*, 1996, section
-//! 6.2.1: all crash patterns, without messages. A set of values is the bits of the processes that
-//! proposed them.
+//! 6.2.1.
+//!
+//! The search covers all patterns of crashes, and has no messages in transit. A set of values is
+//! represented by bits: one for each process that proposed a value.
 
 use std::collections::BTreeSet;
 
-/// Results of all runs.
+/// Results of the runs with all patterns of crashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcomes {
-    /// Results of the runs, each a list of the decisions by process; `None` for a process that
-    /// crashed.
+    /// Different results of runs. Each is the list of the decisions by process; `None` for a
+    /// process that crashed.
     pub(crate) decisions: BTreeSet<Vec<Option<usize>>>,
     /// Least number of messages that a run sends, including lost ones.
     pub(crate) least: u64,
@@ -17,15 +19,15 @@ pub(crate) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Returns true if no run has two different decisions.
+    /// Returns true if no run has two processes with different decisions.
     pub(crate) fn agree(&self) -> bool {
         let values = |run: &Vec<Option<usize>>| run.iter().flatten().collect::<BTreeSet<_>>().len();
         self.decisions.iter().all(|run| values(run) <= 1)
     }
 }
 
-/// Returns the results of all runs in which at most `crashes` processes crash, each in any round
-/// and with any of its messages of that round.
+/// Returns the results of all runs of `rounds` rounds in which at most `crashes` processes crash. A
+/// process may crash in any round, and any set of its messages of that round may still arrive.
 pub(crate) fn outcomes(size: usize, rounds: usize, crashes: usize) -> Outcomes {
     let seen = (0..size).map(|at| Some(1 << at)).collect();
     let mut found = Outcomes { decisions: BTreeSet::new(), least: u64::MAX, greatest: 0 };
@@ -67,7 +69,7 @@ fn run(seen: Vec<Option<u32>>, rounds: usize, crashes: usize, messages: u64, fou
     }
 }
 
-/// Returns every list of `times` sets of receivers. The bits of a number are a set.
+/// Returns every list of `times` sets of receivers. A set is represented by the bits of a number.
 fn receivers(size: usize, times: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new()];
     for _ in 0..times {

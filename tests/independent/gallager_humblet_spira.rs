@@ -2,24 +2,25 @@
 //! trees*, ACM TOPLAS 5(1), 1983, with the variables of its appendix. When the algorithm halts,
 //! each end of the core announces the end with the larger number to its side of the tree.
 //!
-//! A process takes up the first message of its queue that it can answer, until there is none.
+//! A process handles the first message of its queue that it can answer, until there is no such
+//! message.
 
 use std::collections::BTreeMap;
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
 
-/// Weight that stands for the absence of an edge.
+/// Weight that stands for an edge that does not exist.
 const INFINITE: u64 = u64::MAX;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
-    /// Neighbour, weight and state (SE) of each edge.
+    /// Edges of the process, each with the neighbour, the weight and the state (SE).
     edges: Vec<(usize, u64, Edge)>,
     sn: Sn,
     ln: u32,
-    /// FN; 0 at level 0.
+    /// Name of the fragment (FN); 0 at level 0.
     fragment: u64,
     find_count: u32,
     in_branch: Option<usize>,
@@ -28,9 +29,9 @@ pub(crate) struct Site {
     test_edge: Option<usize>,
     queue: Vec<(usize, Message)>,
     leader: Option<usize>,
-    /// True if the user has still to request an election.
+    /// True while the user has yet to request an election.
     asks: bool,
-    /// Last report to the user since its request.
+    /// Last report to the user since the user's request.
     reported: Reported,
 }
 
@@ -41,7 +42,7 @@ enum Edge {
     Rejected,
 }
 
-/// State of a process, also as a part of Initiate.
+/// State of a process (SN). The message Initiate also contains such a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Sn {
     Sleeping,
@@ -61,10 +62,10 @@ pub(crate) enum Message {
     Elected(usize),
 }
 
-/// Edges of a graph: both ends and the weight, which must be distinct.
+/// Edges of a graph, each with its two ends and its weight. The weights must be distinct.
 pub(crate) type Edges = [(usize, usize, u64)];
 
-/// Creates the sleeping processes of a graph; each user requests one election.
+/// Creates the sleeping processes of a graph. Each user requests one election.
 pub(crate) fn sites(size: usize, graph: &Edges) -> Vec<Site> {
     let site = |me| Site {
         me,
@@ -90,7 +91,7 @@ fn adjacent(me: usize, (one, other, weight): (usize, usize, u64)) -> Option<(usi
     peer.map(|peer| (peer, weight, Edge::Basic))
 }
 
-/// Returns the minimum spanning tree, by Kruskal's algorithm.
+/// Returns the minimum spanning tree of a graph, by Kruskal's algorithm.
 pub(crate) fn minimum_tree(size: usize, graph: &Edges) -> Vec<(usize, usize)> {
     let mut edges = graph.to_vec();
     edges.sort_unstable_by_key(|edge| edge.2);
@@ -107,7 +108,7 @@ pub(crate) fn minimum_tree(size: usize, graph: &Edges) -> Vec<(usize, usize)> {
     tree
 }
 
-/// Returns the edges on which both ends agree.
+/// Returns the edges that both of their ends regard as branches of the tree.
 pub(crate) fn tree(sites: &[Site]) -> Vec<(usize, usize)> {
     let branches = |site: &Site| site.edges.clone().into_iter().filter(|it| it.2 == Edge::Branch);
     let has = |one: usize, other: usize| branches(&sites[one]).any(|edge| edge.0 == other);
@@ -115,8 +116,9 @@ pub(crate) fn tree(sites: &[Site]) -> Vec<(usize, usize)> {
     pairs.filter(|(one, other)| has(*one, *other) && has(*other, *one)).collect()
 }
 
-/// Runs with all users starting. `pick` chooses one of the links in use, in ascending order.
-/// Returns the final processes and the number of messages.
+/// Runs the algorithm from a state in which all users request an election. `pick` chooses the link
+/// that delivers its next message, among the links with messages in ascending order. Returns the
+/// final processes and the number of messages.
 pub(crate) fn run(
     mut sites: Vec<Site>,
     mut pick: impl FnMut(usize) -> usize,
@@ -180,7 +182,7 @@ impl Process for Site {
 }
 
 impl Site {
-    /// Runs procedure (2), wakeup.
+    /// Executes procedure (2) of the appendix, wakeup.
     fn wakeup(&mut self, out: &mut Outbox<Message>) {
         self.sn = Sn::Found;
         match self.lightest_basic() {
@@ -268,7 +270,7 @@ impl Site {
         }
     }
 
-    /// Runs procedure (5), test.
+    /// Executes procedure (5) of the appendix, test.
     fn test(&mut self, out: &mut Outbox<Message>) {
         self.test_edge = self.lightest_basic();
         match self.test_edge {
@@ -277,7 +279,7 @@ impl Site {
         }
     }
 
-    /// Runs procedure (9), report.
+    /// Executes procedure (9) of the appendix, report.
     fn report(&mut self, out: &mut Outbox<Message>) {
         if self.find_count == 0 && self.test_edge.is_none() {
             self.sn = Sn::Found;
@@ -286,7 +288,7 @@ impl Site {
         }
     }
 
-    /// Runs procedure (11), change-root.
+    /// Executes procedure (11) of the appendix, change-root.
     fn change_root(&mut self, out: &mut Outbox<Message>) {
         let best = self.best_edge.expect("the fragment has a leaving edge");
         if self.state(best) == Edge::Branch {

@@ -1,28 +1,29 @@
-//! L. Lamport, R. Shostak and M. Pease, *The Byzantine generals problem*, ACM TOPLAS 4(3), 1982:
-//! OM(m) by its recursive definition, over sets of outcomes instead of messages.
+//! The algorithm OM(m) of L. Lamport, R. Shostak and M. Pease, *The Byzantine generals problem*,
+//! ACM TOPLAS 4(3), 1982. The search follows the recursive definition of OM(m), and computes sets
+//! of outcomes instead of sending messages.
 //!
-//! The instances of OM(m − 1) inside OM(m) are independent: a liar may lie in each of them in its
-//! own way. So the possible outcomes of OM(m) are all combinations of the possible outcomes of its
-//! parts, and no run need be enumerated.
+//! The instances of OM(m − 1) inside OM(m) are independent, because a liar may lie differently in
+//! each of them. Therefore the possible outcomes of OM(m) are all combinations of the possible
+//! outcomes of its instances, and the search need not enumerate runs.
 
 use std::collections::BTreeSet;
 
-/// Values that the loyal lieutenants take, by general: true is *attack*. Liars and the commander
-/// have `None`.
+/// Values on which the generals act, by index: true is *attack*. Liars and the commander have
+/// `None`.
 type Outcome = Vec<Option<bool>>;
 
-/// Mistake in the last step of OM(m).
+/// Rule by which a lieutenant decides in the last step of OM(m). All except the first are mistakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// The majority of the value from the commander and of the reports.
+    /// The lieutenant takes the majority of the commander's value and the reports.
     Majority,
-    /// The value from the commander alone.
+    /// The lieutenant takes the commander's value, and ignores the reports.
     Direct,
-    /// The majority of the reports alone.
+    /// The lieutenant takes the majority of the reports, and ignores the commander's value.
     Reports,
 }
 
-/// Verdicts on all sets of at most `m` liars.
+/// Verdicts on IC1 and IC2, over all sets of at most `m` liars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdicts {
     /// IC1: all loyal lieutenants obey the same order.
@@ -31,7 +32,7 @@ pub(crate) struct Verdicts {
     pub(crate) validity: bool,
 }
 
-/// Judges OM(m) among `n` generals, of whom the first commands.
+/// Determines whether OM(m) among `n` generals satisfies IC1 and IC2. The first general commands.
 pub(crate) fn verdicts(n: usize, m: usize, rule: Rule) -> Verdicts {
     let mut found = Verdicts { agreement: true, validity: true };
     for liars in (0..1_u32 << n).filter(|set| set.count_ones() as usize <= m) {
@@ -48,7 +49,7 @@ pub(crate) fn verdicts(n: usize, m: usize, rule: Rule) -> Verdicts {
     found
 }
 
-/// Returns the possible outcomes of OM(m) of a commander and its lieutenants.
+/// Returns all possible outcomes of OM(m) with this commander and these lieutenants.
 fn outcomes(
     n: usize,
     m: usize,
@@ -92,7 +93,8 @@ fn outcomes(
     all
 }
 
-/// Returns what a commander can tell its lieutenants: its order, or anything if it lies.
+/// Returns the values that a commander can send to its lieutenants. A loyal one sends its order to
+/// all; a liar sends any values.
 fn told(
     commander: usize,
     lieutenants: &[usize],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Neighbours of each vertex.
+/// A graph, as the list of neighbours of each vertex.
 pub(crate) type Graph = Vec<Vec<usize>>;
 
 /// Returns all connected graphs over `size` labelled vertices.
@@ -35,18 +35,18 @@ pub(crate) fn classes(size: usize) -> Vec<Graph> {
     found
 }
 
-/// Returns the number of edges.
+/// Returns the number of edges of a graph.
 pub(crate) fn edges(graph: &Graph) -> u64 {
     graph.iter().map(|neighbours| neighbours.len() as u64).sum::<u64>() / 2
 }
 
-/// Returns the largest distance of two vertices.
+/// Returns the largest distance between two vertices of a graph.
 pub(crate) fn diameter(graph: &Graph) -> usize {
     (0..graph.len()).flat_map(|from| distances(graph, from)).max().unwrap_or(0)
 }
 
-/// Returns the distance of each vertex from `from`, or the number of vertices if no path joins
-/// them.
+/// Returns the distance of each vertex from `from`. For a vertex that no path reaches, it is the
+/// number of vertices.
 fn distances(graph: &Graph, from: usize) -> Vec<usize> {
     let mut distances = vec![graph.len(); graph.len()];
     let mut reached = vec![from];
@@ -74,7 +74,7 @@ fn graph(size: usize, chosen: u32) -> Graph {
     graph
 }
 
-/// Returns all orders of the numbers from 0 to `size` − 1.
+/// Returns all permutations of the numbers from 0 to `size` − 1.
 pub(crate) fn permutations(size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];

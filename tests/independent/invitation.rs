@@ -1,9 +1,10 @@
-//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
-//! C-31(1), 1982: the invitation algorithm, for processes that are never suspected.
+//! The invitation algorithm of H. Garcia-Molina, *Elections in a distributed computing system*,
+//! IEEE Transactions on Computers C-31(1), 1982, for processes that are never suspected.
 //!
-//! Time is unbounded: each timeout may expire at any moment. Details left open by the paper follow
-//! Tenure: the number of a new group exceeds all that its coordinator knows, only a later group is
-//! joined, only coordinators answer, and a coordinator of a complete group does not check.
+//! Time is unbounded: each timeout may expire at any moment. Details that the paper leaves open
+//! follow Tenure. The number of a new group is higher than all numbers that its coordinator knows.
+//! A process joins only a group with a later number. Only coordinators answer, and the coordinator
+//! of a complete group does not check for others.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +18,10 @@ pub(crate) struct Site {
     asks: bool,
     reported: Reported,
     state: State,
-    /// The group, by number and coordinator.
+    /// The group of this process, as its number and the index of its coordinator.
     group: Group,
     known: u64,
-    /// Bound on the numbers of groups. States with a higher number are excluded.
+    /// Upper bound on the numbers of groups. The search excludes states with a higher number.
     most: u64,
 }
 
@@ -28,15 +29,16 @@ type Group = (u64, usize);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum State {
-    /// Before the first group.
+    /// The process has not yet been in a group.
     Outside,
-    /// Normal, with the members of the group and the coordinators to invite.
+    /// State Normal of a coordinator. `up` is the set of members of its group, and `others` is the
+    /// set of coordinators to invite.
     Coordinator { up: BTreeSet<usize>, others: BTreeSet<usize>, waits: bool },
-    /// Normal, in the group of another process.
+    /// State Normal of a process in the group of another process.
     Member,
-    /// Election: waits for acceptances.
+    /// State Election: the process has sent invitations, and waits for acceptances.
     Election { up: BTreeSet<usize> },
-    /// Reorganization: waits until the group is ready.
+    /// State Reorganization: the process waits until its new group is ready.
     Reorganization,
 }
 
@@ -51,7 +53,8 @@ pub(crate) enum Message {
     No(Group),
 }
 
-/// Creates `size` processes; the users of `initiators` request one election each.
+/// Creates `size` processes. The users of `initiators` request one election each. States with a
+/// group number above `most` are excluded.
 pub(crate) fn sites(size: usize, initiators: &[usize], most: u64) -> Vec<Site> {
     let site = |me| Site {
         me,
@@ -177,7 +180,8 @@ impl Site {
         (0..self.size).filter(|it| *it != self.me && !up.contains(it)).collect()
     }
 
-    /// Returns true if the group is not complete.
+    /// Returns true if this coordinator checks for other coordinators, because its group is not
+    /// complete.
     fn checks(&self) -> bool {
         !self.outside().is_empty()
     }

@@ -1,8 +1,9 @@
-//! L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 21(7),
-//! 1978, the lock: replicated request queues ordered by clock and process.
+//! The lock of L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM
+//! 21(7), 1978. Each process has a copy of the request queue, which is ordered by clock and
+//! process.
 //!
-//! A receipt advances the clock beyond the timestamp of the message; requests, replies and releases
-//! are events, and an entry is none. A request or release has one timestamp for all receivers. Only
+//! A receipt advances the clock beyond the timestamp of the message. Requests, replies and releases
+//! are events, but an entry is not. A request or release has one timestamp for all receivers. Only
 //! replies count as the "message with a later time", as in lectures.
 
 use std::collections::BTreeSet;
@@ -15,9 +16,10 @@ pub(crate) struct Site {
     size: usize,
     requests: u32,
     clock: u64,
-    /// Request queue, including the request of this process: time and process of each request.
+    /// Requests of all processes that have not been released, including that of this process. Each
+    /// has its time and its process.
     queue: BTreeSet<(u64, usize)>,
-    /// Time of the request of this process, and the processes that have replied to it.
+    /// Present request of this process: its time, and the processes that have replied to it.
     request: Option<(u64, BTreeSet<usize>)>,
     inside: bool,
 }

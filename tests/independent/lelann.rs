@@ -1,6 +1,6 @@
-//! G. Le Lann, *Distributed systems: towards a formal approach*, IFIP Congress, 1977: each process
-//! sends its own rank before it forwards the first one of another, lists all ranks, and decides
-//! when its own returns.
+//! The election of G. Le Lann, *Distributed systems: towards a formal approach*, IFIP Congress,
+//! 1977. Each process sends its own rank before it forwards the rank of another process. It lists
+//! all ranks, and decides when its own rank returns.
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;
@@ -11,11 +11,11 @@ pub(crate) struct Site {
     rank: u32,
     asks: bool,
     reported: Reported,
-    /// The list of active processes, in the order of arrival; empty before the election.
+    /// Ranks of the active processes, in the order of arrival. Empty before the election.
     list: Vec<u32>,
 }
 
-/// Creates processes with these ranks in ring order; the users of `initiators` request one election
+/// Creates processes with these ranks in ring order. The users of `initiators` request one election
 /// each.
 pub(crate) fn sites(ranks: &[u32], initiators: &[usize]) -> Vec<Site> {
     let site = |(me, rank): (usize, &u32)| Site {
@@ -61,7 +61,7 @@ impl Site {
         vec![(self.next, self.rank)]
     }
 
-    /// Returns the list of active processes, sorted, once this process has decided.
+    /// Returns the ranks of the active processes in ascending order, once this process has decided.
     pub(crate) fn decided(&self) -> Option<Vec<u32>> {
         let mut list = self.list.clone();
         list.sort_unstable();

@@ -1,19 +1,21 @@
-//! M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS 3(2), 1985,
-//! with the correction of B. A. Sanders, ACM TOCS 5(3), 1987: each process has one vote, a process
-//! enters with the votes of its quorum, and a vote is requested back for a smaller request.
+//! The lock of M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS
+//! 3(2), 1985, with the correction of B. A. Sanders, ACM TOCS 5(3), 1987. Each process has one
+//! vote. A process enters with the votes of its quorum. A voter asks its vote back if a smaller
+//! request arrives.
 //!
-//! Details left open by the papers follow Tenure: a process in its own quorum votes for itself
-//! immediately without a message; the votes of one process for one request are numbered; votes and
+//! Details that the papers leave open follow Tenure. A process in its own quorum votes for itself
+//! immediately, without a message. The votes of one process for one request are numbered. Votes and
 //! releases carry the highest known number of entries.
 
 use std::collections::BTreeSet;
 
 use super::search::{Outbox, Process, Step};
 
-/// Clock and process.
+/// A request, as its clock and the index of its process.
 type Request = (u64, usize);
 
-/// A request, and the number of the vote for it by the same voter.
+/// A request, and the number of the vote that a voter gives to it. Each voter numbers its votes for
+/// a request.
 type Vote = (Request, u32);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -24,13 +26,13 @@ pub(crate) struct Site {
     clock: u64,
     entries: u64,
     claim: Option<Claim>,
-    /// Request for which this process has voted.
+    /// Request that has the vote of this process; `None` if the vote is free.
     given: Option<Vote>,
     /// Requests that wait for the vote of this process.
     waiting: BTreeSet<Vote>,
 }
 
-/// Request of this process, and its state at each member of the quorum.
+/// Present request of this process, and its state at each member of the quorum.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Claim {
     request: Request,
@@ -180,7 +182,7 @@ impl Site {
         self.send(to, message, sent);
     }
 
-    /// Grants the free vote to the smallest waiting request.
+    /// Gives the free vote of this process to the smallest waiting request.
     fn grant(&mut self, sent: &mut Outbox<Message>) {
         self.given = self.waiting.pop_first();
         if let Some(vote) = self.given {
@@ -208,8 +210,8 @@ impl Site {
         }
     }
 
-    /// Returns the votes that voters have asked back, if the request of this process has failed at
-    /// some voter.
+    /// Returns votes to the voters that have asked for them back, if the request of this process
+    /// has failed at some voter.
     fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
         if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {

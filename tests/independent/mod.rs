@@ -1,4 +1,5 @@
-//! Independent searches: second implementations from the papers, and all their schedules counted.
+//! Independent implementations of algorithms, written from the papers, and searches that count all
+//! their schedules.
 //!
 //! `README.md` in this folder defines states and steps. These files use no crate of the workspace;
 //! the test program of `crates/check` compares the numbers with the checker.

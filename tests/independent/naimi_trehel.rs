@@ -1,8 +1,8 @@
-//! M. Naimi, M. Trehel, A. Arnold, *A log(N) distributed mutual exclusion algorithm based on path
-//! reversal*, Journal of Parallel and Distributed Computing 34(1), 1996: *LAST*, *NEXT*, *TOKEN*
-//! and *REQUESTING*.
+//! The lock of M. Naimi, M. Trehel, A. Arnold, *A log(N) distributed mutual exclusion algorithm
+//! based on path reversal*, Journal of Parallel and Distributed Computing 34(1), 1996, with the
+//! variables *LAST*, *NEXT*, *TOKEN* and *REQUESTING*.
 //!
-//! The first process has the token, and all others point to it.
+//! The first process has the token, and *LAST* of all others is the first process.
 
 use super::search::{Outbox, Process, Step};
 
@@ -10,12 +10,12 @@ use super::search::{Outbox, Process, Step};
 pub(crate) struct Site {
     me: usize,
     requests: u32,
-    /// *LAST*: none at the root.
+    /// *LAST*: process to which this process sends requests; `None` at the root.
     last: Option<usize>,
-    /// *NEXT*: the next process to receive the token.
+    /// *NEXT*: process that receives the token after this process; `None` if there is none.
     next: Option<usize>,
     token: bool,
-    /// *REQUESTING*: from the request to the exit.
+    /// *REQUESTING*: true from the request of the user to the exit.
     requesting: bool,
 }
 

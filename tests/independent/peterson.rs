@@ -1,5 +1,5 @@
-//! G. L. Peterson, *An O(n log n) unidirectional algorithm for the circular extrema problem*, ACM
-//! TOPLAS 4(4), 1982: the first algorithm, in which a process is a loop of alternating sends and
+//! The first algorithm of G. L. Peterson, *An O(n log n) unidirectional algorithm for the circular
+//! extrema problem*, ACM TOPLAS 4(4), 1982. A process executes a loop of alternating sends and
 //! receipts. A process that receives its initial value announces itself around the ring.
 
 use super::search::{Outbox, Process, Step};
@@ -8,25 +8,25 @@ use super::user::Reported;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     next: usize,
-    /// The initial value.
+    /// Initial value of this process.
     own: u32,
     asks: bool,
     reported: Reported,
     place: Place,
 }
 
-/// The receipt at which a process waits, with its variables.
+/// Receive statement at which a process waits, with the values of its variables.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
-    /// Before the program.
+    /// The process has not started the program.
     Outside,
-    /// At `receive(ntid)`.
+    /// The process waits at `receive(ntid)`.
     Neighbour { tid: u32 },
-    /// At `receive(nntid)`.
+    /// The process waits at `receive(nntid)`.
     Second { tid: u32, ntid: u32 },
-    /// `relay: receive(tid)`
+    /// The process is a relay, and waits at `receive(tid)`.
     Relay,
-    /// The leader is known.
+    /// The process knows the leader, and has ended the program.
     Done,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Message {
     Elected,
 }
 
-/// Creates processes with these initial values in ring order; the users of `initiators` request one
+/// Creates processes with these initial values in ring order. The users of `initiators` request one
 /// election each.
 pub(crate) fn sites(values: &[u32], initiators: &[usize]) -> Vec<Site> {
     let site = |(me, own): (usize, &u32)| Site {

@@ -1,6 +1,6 @@
-//! K. Raymond, *A tree-based algorithm for distributed mutual exclusion*, ACM TOCS 7(1), 1989:
-//! *HOLDER*, *USING*, *REQUEST_Q* and *ASKED*; after every event `ASSIGN_PRIVILEGE`, then
-//! `MAKE_REQUEST`.
+//! The lock of K. Raymond, *A tree-based algorithm for distributed mutual exclusion*, ACM TOCS
+//! 7(1), 1989, with the variables *HOLDER*, *USING*, *REQUEST_Q* and *ASKED*. After every event, a
+//! process executes `ASSIGN_PRIVILEGE` and then `MAKE_REQUEST`.
 //!
 //! The first process has the privilege and is the root.
 
@@ -23,7 +23,8 @@ pub(crate) enum Message {
     Privilege,
 }
 
-/// Creates the processes of a tree; `above` returns the neighbour in the direction of the root.
+/// Creates the processes of a tree. For each process except the root, `above` returns the neighbour
+/// in the direction of the root.
 pub(crate) fn sites(requests: &[u32], above: impl Fn(usize) -> usize) -> Vec<Site> {
     let site = |(me, requests): (usize, &u32)| Site {
         me,

@@ -1,6 +1,6 @@
-//! G. Ricart, A. K. Agrawala, *An optimal algorithm for mutual exclusion in computer networks*,
-//! CACM 24(1), 1981: the clock is the highest number of any request, sent or received, and a reply
-//! has no content.
+//! The lock of G. Ricart, A. K. Agrawala, *An optimal algorithm for mutual exclusion in computer
+//! networks*, CACM 24(1), 1981. The clock of a process is the highest number of any request that it
+//! has sent or received. A reply has no content.
 
 use super::search::{Outbox, Process, Step};
 
@@ -8,11 +8,11 @@ use super::search::{Outbox, Process, Step};
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Number of requests that the user has still to make.
+    /// Number of requests that the user has yet to make.
     requests: u32,
     highest: u64,
-    /// Number of this process's request, and the processes whose replies are missing. In the
-    /// critical section none is missing.
+    /// Number of this process's present request, and the processes whose replies are missing. In
+    /// the critical section, none is missing.
     claim: Option<(u64, Vec<usize>)>,
     deferred: Vec<usize>,
 }

@@ -1,5 +1,6 @@
-//! Full saturation as in N. Santoro, *Design and Analysis of Distributed Algorithms*, 2007:
-//! wake-up, saturation, and the announcement of the largest rank by both saturated processes.
+//! Full saturation, as in N. Santoro, *Design and Analysis of Distributed Algorithms*, 2007. The
+//! phases are the wake-up, the saturation, and the announcement of the largest rank by both
+//! saturated processes.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
@@ -7,7 +8,7 @@ use super::user::Reported;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// `Neighbours` of the book: those that have not sent a rank.
+    /// `Neighbours` of the book: neighbours that have not sent a rank.
     left: Vec<usize>,
     neighbours: Vec<usize>,
     me: usize,
@@ -32,8 +33,8 @@ pub(crate) enum Message {
     Leader(usize),
 }
 
-/// Creates the processes of a tree of at least two; the users of `initiators` request one election
-/// each. The number of a process is its rank.
+/// Creates the processes of a tree with at least two vertices. The index of a process is its rank.
+/// The users of `initiators` request one election each.
 pub(crate) fn sites(tree: &Graph, initiators: &[usize]) -> Vec<Site> {
     let site = |(me, neighbours): (usize, &Vec<usize>)| Site {
         left: neighbours.clone(),

@@ -1,76 +1,80 @@
-//! Breadth-first search over all schedules, one step at a time.
+//! Breadth-first search over all schedules of an algorithm, one step at a time.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-/// A process of an algorithm, with the remaining requests of its user and its timer.
+/// A process of an algorithm. Its state includes its timer, and the requests that its user has yet
+/// to make.
 pub(crate) trait Process: Clone + Eq + Hash {
-    /// Messages of the algorithm.
+    /// Type of the messages of the algorithm.
     type Message: Clone + Eq + Hash + Ord;
 
-    /// Returns a step that is enabled without a message.
+    /// Returns a step that the process can take without a message, if any.
     fn enabled(&self) -> Option<Step>;
 
-    /// Executes the step.
+    /// Executes a step without a message. Returns the messages to send.
     fn execute(&mut self, step: Step) -> Outbox<Self::Message>;
 
-    /// Receives a message.
+    /// Handles a message from the process `from`. Returns the messages to send.
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Returns a second step that is enabled: a process that holds a token or has a timer may have
-    /// a choice.
+    /// Returns a second step that the process can take without a message, if any. A process that
+    /// holds a token or has a timer may have a choice between two steps.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Returns a third step that is enabled, of a process with two timers.
+    /// Returns a third step that the process can take without a message, if any. A process with two
+    /// timers may have one.
     fn third_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Returns true if the search excludes states with this process. Steps to such states count.
+    /// Returns true if the search excludes states that contain this process. Steps to such states
+    /// are still counted.
     fn exceeds_bound(&self) -> bool {
         false
     }
 }
 
-/// Messages to send, each with its receiver.
+/// Messages to send, each with the index of its receiver.
 pub(crate) type Outbox<M> = Vec<(usize, M)>;
 
-/// A step without a message.
+/// A step of a process that handles no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The user requests entry or an election.
     Request,
-    /// The user leaves.
+    /// The user exits the critical section.
     Exit,
-    /// The timer fires.
+    /// The timer of the process fires.
     Expire,
 }
 
-/// Order of delivery on a link.
+/// Order in which a link delivers its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// First in, first out.
+    /// A link delivers messages in the order of sending.
     Fifo,
-    /// Any order: a link is a multiset, and equal messages are interchangeable.
+    /// A link delivers messages in any order. Equal messages are interchangeable.
     Unordered,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State<P, M> {
     processes: Vec<P>,
-    /// Messages by sender and receiver.
+    /// For each pair of sender and receiver, the messages in transit.
     links: Vec<Vec<M>>,
 }
 
-/// Returns the number of reachable states, and the number of steps to them. The start counts as a
-/// step to the initial state.
+/// Returns the number of reachable states, and the number of steps that lead to them. The start
+/// counts as a step to the initial state.
 pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     count_with_ends(processes, order, |_| ())
 }
 
-/// Like [`count`]. Calls `on_end` with the processes of each state without a next step.
+/// Counts states and steps like [`count`]. In addition, calls `on_end` with the processes of each
+/// state from which no step is possible.
 pub(crate) fn count_with_ends<P: Process>(
     processes: Vec<P>,
     order: Delivery,
@@ -79,8 +83,8 @@ pub(crate) fn count_with_ends<P: Process>(
     search(processes, order, usize::MAX, on_end)
 }
 
-/// Like [`count`], but excludes states with more than `in_flight` messages on a link. Steps to such
-/// states count.
+/// Counts states and steps like [`count`], but excludes states with more than `in_flight` messages
+/// on a link. Steps to excluded states are counted.
 pub(crate) fn count_within<P: Process>(
     processes: Vec<P>,
     order: Delivery,
@@ -119,7 +123,7 @@ fn search<P: Process>(
     (seen.len() as u64, steps)
 }
 
-/// Returns the least and the greatest number of messages that are delivered until no step is
+/// Returns the least and the greatest number of messages that a schedule delivers until no step is
 /// possible. Every schedule must end, so no state may repeat.
 pub(crate) fn extremes<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     let links = vec![Vec::new(); processes.len() * processes.len()];

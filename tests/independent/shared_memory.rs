@@ -1,4 +1,5 @@
-//! Locks in shared memory as numbered lines of their papers' programs, and a search of its own.
+//! Locks in shared memory, whose states are the numbered lines of their papers' programs, with a
+//! search of their states.
 //!
 //! G. L. Peterson, *Myths about the mutual exclusion problem*, IPL 12(3), 1981; L. Lamport, *A new
 //! solution of Dijkstra's concurrent programming problem*, CACM 17(8), 1974; the spinlock of
@@ -6,20 +7,20 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A lock, with the mistakes that the comparison needs.
+/// A lock. Its fields select mistakes, because the comparison covers faulty variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// `turn_first` swaps the two writes. `turn` and `flag` are true if this part of the condition
-    /// for waiting is kept.
+    /// Peterson's lock. If `turn_first` is true, the two writes are swapped. `turn` and `flag` are
+    /// true if the condition for waiting contains this part.
     Peterson { turn_first: bool, turn: bool, flag: bool },
-    /// `choosing` is false if no process waits for another that is choosing. `ties` is the order of
-    /// equal tickets, and `tickets` bounds them.
+    /// Lamport's bakery. If `choosing` is false, no process waits for another that is choosing.
+    /// `ties` is the order of equal tickets, and `tickets` is the upper bound on tickets.
     Bakery { choosing: bool, ties: Ties, tickets: u8 },
-    /// `atomic` is false if the test and the set are two instructions.
+    /// The spinlock. If `atomic` is false, the test and the set are two instructions.
     Spinlock { atomic: bool },
 }
 
-/// Order of equal tickets.
+/// Order in which processes with equal tickets enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ties {
     ByName,
@@ -27,30 +28,32 @@ pub(crate) enum Ties {
     Wait,
 }
 
-/// Findings about a lock.
+/// Findings about a lock in a group of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
-    /// Fewest steps until two processes are inside at the same time; `None` if that never happens.
+    /// Least number of steps until two processes are inside at the same time; `None` if that never
+    /// happens.
     pub(crate) collision: Option<usize>,
-    /// True if processes may try for ever while none enters.
+    /// True if processes may request entry for ever while none enters.
     pub(crate) deadlock: bool,
-    /// True if a process may try for ever.
+    /// True if a process may request entry for ever without entering.
     pub(crate) starvation: bool,
-    /// Most entries of one process while another one waits after its doorway; `None` if there are
-    /// more than [`MAX_COUNTED_BYPASS`].
+    /// Greatest number of entries of one process while another one waits after its doorway. `None`
+    /// if it exceeds [`MAX_COUNTED_BYPASS`].
     pub(crate) bypass: Option<u32>,
 }
 
-/// Greatest bypass that is counted.
+/// Greatest bypass that the search counts.
 pub(crate) const MAX_COUNTED_BYPASS: u32 = 4;
 
 const REST: u8 = 0;
 const CRITICAL: u8 = 20;
 const LEAVE: u8 = 21;
 
-/// One process: its line and two local variables, which are 0 where the program does not use them.
+/// State of one process: its line and two local variables. A variable is 0 where the program does
+/// not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Local {
     line: u8,
@@ -61,7 +64,8 @@ struct Local {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Global {
     locals: Vec<Local>,
-    /// The registers: two arrays with an element for each process, one after the other.
+    /// Values of the registers. They are two arrays, one after the other, each with an element per
+    /// process.
     memory: Vec<u8>,
 }
 
@@ -126,8 +130,8 @@ impl Program {
         };
     }
 
-    /// Executes a line from 1 to 4. `a` is the level, and `b` the process whose flag is read, plus
-    /// one.
+    /// Executes a line of Peterson's lock, from 1 to 4. The variable `a` is the level. `b` is the
+    /// index, plus one, of the process whose flag is read.
     fn peterson(self, state: &mut Global, me: usize) -> Local {
         let Program::Peterson { turn_first, turn, flag } = self else { unreachable!() };
         let n = state.locals.len();
@@ -162,8 +166,8 @@ impl Program {
         }
     }
 
-    /// Executes a line from 1 to 6. `a` is the maximum and later the ticket, and `b` the other
-    /// process, plus one.
+    /// Executes a line of the bakery, from 1 to 6. The variable `a` is the maximum of the tickets,
+    /// and later the ticket of the process. `b` is the index, plus one, of the other process.
     fn bakery(self, state: &mut Global, me: usize) -> Local {
         let Program::Bakery { choosing, ties, .. } = self else { unreachable!() };
         let n = state.locals.len();
@@ -211,19 +215,19 @@ impl Program {
     }
 }
 
-/// Returns the index of the first process other than `me`, plus one.
+/// Returns the index, plus one, of the first process of `n` that is not `me`.
 fn first(n: usize, me: usize) -> u8 {
     after(n, me, 0)
 }
 
-/// Returns the index, plus one, of the first process from index `b` on other than `me`; 0 if there
-/// is none.
+/// Returns the index, plus one, of the first process from index `b` on that is not `me`. Returns 0
+/// if there is none.
 fn after(n: usize, me: usize, b: u8) -> u8 {
     (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
 }
 
-/// Graph of the states. For each state it has the steps, each with its process and the number of
-/// the next state. A step out of bounds has no next state.
+/// Graph of the reachable states. The steps from each state have the process that takes the step,
+/// and the index of the next state. It is `None` if the next state is out of bounds.
 struct Graph {
     program: Program,
     states: Vec<Global>,
@@ -231,7 +235,7 @@ struct Graph {
     depths: Vec<usize>,
 }
 
-/// Explores a group of `n` processes whose users request again and again.
+/// Explores the lock in a group of `n` processes whose users request entry again and again.
 pub(crate) fn findings(program: Program, n: usize) -> Findings {
     let graph = Graph::of(program, n);
     let count = |state: &Global, place| {
@@ -291,9 +295,9 @@ impl Graph {
         self.program.place(self.states[at].locals[process])
     }
 
-    /// Returns true if a fair run can stay in the set for ever. The function computes the greatest
-    /// subset in which, from each state, each process can reach a step of its own or its rest
-    /// without leaving the subset.
+    /// Returns true if a fair run can stay for ever within the set of states for which `belongs` is
+    /// true. The function computes the greatest subset with this property: from each of its states,
+    /// each process can reach a step of its own or its rest without leaving the subset.
     fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
         let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
         loop {
@@ -318,7 +322,8 @@ impl Graph {
         }
     }
 
-    /// Returns the states of `kept` from which a goal can be reached without leaving `kept`.
+    /// Returns the states in `kept` from which a state in `goals` can be reached without leaving
+    /// `kept`.
     fn reaching(&self, kept: &HashSet<usize>, goals: HashSet<usize>) -> HashSet<usize> {
         let mut sources: HashMap<usize, Vec<usize>> = HashMap::new();
         for at in kept {

@@ -1,39 +1,40 @@
-//! Dijkstra's three solutions of 1974, from every state. The search settles the legitimate states
-//! first. It then settles each state whose successors have all settled: such a state needs one move
-//! more than its slowest successor. A state that never settles lies on a cycle, leads to one, or
-//! has no successor.
+//! Dijkstra's three self-stabilizing systems of 1974, started in every state.
+//!
+//! The search settles the legitimate states first. It then settles each state whose successors have
+//! all settled: such a state needs one move more than its slowest successor. A state that never
+//! settles lies on a cycle, leads to one, or has no successor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A machine: its number, and a flag that only four-state machines use.
+/// Value of a machine: a number, and a flag that only four-state machines use.
 pub(crate) type Machine = (u8, bool);
 
-/// Figures of a system.
+/// Figures that the search finds for a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) states: usize,
     pub(crate) legitimate: usize,
     pub(crate) transitions: usize,
     pub(crate) is_closed: bool,
-    /// Greatest number of moves until a legitimate state is reached; `None` if some state never
-    /// settles.
+    /// Greatest number of moves from any state until a legitimate state is reached. `None` if some
+    /// state never settles.
     pub(crate) moves: Option<u32>,
 }
 
-/// Function from a state and the modulus to the possible moves: the index of a machine, and its new
-/// value.
+/// Function that returns the possible moves in a state. Its second argument is the modulus. A move
+/// is the index of a machine, and the machine's new value.
 type Moves = fn(&[Machine], u8) -> Vec<(usize, Machine)>;
 
-/// A system: the values of each machine, and the possible moves.
+/// A system of machines: the values that each machine can have, and the possible moves.
 pub(crate) struct System {
     pub(crate) values: Vec<Vec<Machine>>,
     pub(crate) moves: Moves,
-    /// Modulus of the values of a machine; 0 in the second solution, which needs none.
+    /// Modulus of the numbers of the machines; 0 in the second solution, which needs none.
     pub(crate) modulus: u8,
 }
 
 impl System {
-    /// Returns the possible moves, each with the state after it.
+    /// Returns the possible moves in a state: for each, the machine that moves and the next state.
     pub(crate) fn successors(&self, state: &[Machine]) -> Vec<(usize, Vec<Machine>)> {
         let moves = (self.moves)(state, self.modulus).into_iter();
         let moved = |(machine, value)| {
@@ -54,7 +55,8 @@ impl System {
         })
     }
 
-    /// Returns the figures. A state with one possible move is legitimate.
+    /// Computes the figures of the system. A state in which exactly one move is possible is
+    /// legitimate.
     pub(crate) fn figures(&self) -> Figures {
         let after = |state: Vec<Machine>| {
             let next: Vec<Vec<Machine>> =

@@ -1,8 +1,8 @@
 //! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985: requests
 //! go to all processes, and the token records the served ones.
 //!
-//! The first process has the token. On exit, waiting processes are found in ring order from the
-//! next process on.
+//! The first process has the token. At its exit, a process finds the waiting processes in ring
+//! order, from the next process on.
 
 use super::search::{Outbox, Process, Step};
 use super::user::User;
@@ -11,13 +11,13 @@ use super::user::User;
 pub(crate) struct Site {
     me: usize,
     requests: u32,
-    /// *RN*.
+    /// *RN*: for each process, the highest number of its requests that this process knows.
     asked: Vec<u64>,
     token: Option<Token>,
     user: User,
 }
 
-/// *LN* and *Q*.
+/// The token, with the array *LN* of served requests and the queue *Q*.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Token {
     served: Vec<u64>,

@@ -1,10 +1,10 @@
 //! Elections on synchronous rings, as in N. A. Lynch, *Distributed Algorithms*, 1996, section 3.6,
-//! and in G. N. Frederickson, N. A. Lynch, JACM 34(1), 1987: round by round, all start together.
+//! and in G. N. Frederickson, N. A. Lynch, JACM 34(1), 1987. All processes start in the same round.
 
-/// Result of an election.
+/// Result of an election on a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elected {
-    /// Place of the leader on the ring.
+    /// Position of the leader on the ring, from 0.
     pub(crate) leader: usize,
     /// Number of tokens that were sent.
     pub(crate) tokens: u64,
@@ -12,7 +12,8 @@ pub(crate) struct Elected {
     pub(crate) rounds: u64,
 }
 
-/// Runs TimeSlice. `ids` are the identifiers in the order of the ring, from 1.
+/// Performs an election by the algorithm TimeSlice. `ids` are the identifiers, from 1, in ring
+/// order.
 pub(crate) fn time_slice(ids: &[u64]) -> Elected {
     let n = ids.len() as u64;
     let mut token: Option<(usize, usize)> = None; // its origin and its place
@@ -39,8 +40,8 @@ pub(crate) fn time_slice(ids: &[u64]) -> Elected {
     unreachable!("some phase is not silent")
 }
 
-/// Runs the election with variable speeds. `ids` are the identifiers in the order of the ring. The
-/// token of identifier *v* arrives at its *h*-th process at the end of round h·2^v.
+/// Performs an election by the algorithm with variable speeds. `ids` are the identifiers in ring
+/// order. The token of identifier *v* arrives at its *h*-th process at the end of round h·2^v.
 pub(crate) fn variable_speeds(ids: &[u64]) -> Elected {
     let size = ids.len();
     let mut smallest = ids.to_vec();

@@ -1,14 +1,14 @@
 //! Breadth-first search over all schedules of a synchronous system, in whole units of time.
 //!
-//! Messages, steps and timers have an age. A message arrives, a step ends and a timer fires only
-//! at an age within its bounds, and time does not pass while one of them has reached its upper
-//! bound. A process handles an input at once; its messages leave and its timers start at the end
-//! of the step. The steps of a process follow one another.
+//! Messages, steps and timers have an age. A message arrives, a step ends and a timer fires only at
+//! an age within its bounds. Time does not pass while one of them has reached its upper bound. A
+//! process handles an input at once, but its messages leave and its timers start at the end of the
+//! step. The steps of a process follow one another.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
 
-/// Known bounds of a synchronous system, in whole units.
+/// Known bounds of a synchronous system, in whole units of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Least and greatest latency of a message.
@@ -20,45 +20,47 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns true if a timer of `duration` units may fire at this age on some clock.
+    /// Returns true if a timer of `duration` units may fire at this age, because some clock within
+    /// the bounds has measured the duration.
     fn may_fire(self, duration: u32, age: u32) -> bool {
         age * (100 + self.drift) >= duration * 100
     }
 
-    /// Returns true if a timer of `duration` units has fired one unit later on every clock.
+    /// Returns true if a timer of `duration` units must fire at this age, because every clock
+    /// within the bounds has measured the duration one unit later.
     fn must_fire(self, duration: u32, age: u32) -> bool {
         (age + 1) * (100 - self.drift) > duration * 100
     }
 }
 
-/// Effects of one step of a process.
+/// Effects that a step of a process has when it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Effects<M> {
-    /// Receivers and messages.
+    /// Messages that are sent, each with the index of its receiver.
     pub(crate) sent: Vec<(usize, M)>,
-    /// Timers that start again, with their durations in units of time.
+    /// Timers that are started or restarted: the number and the duration of each, in units of time.
     pub(crate) started: Vec<(usize, u32)>,
-    /// Timers that are disarmed.
+    /// Numbers of the timers that are cancelled.
     pub(crate) cancelled: Vec<usize>,
 }
 
-/// A process of an algorithm with timers, which have numbers.
+/// A process of an algorithm with timers, which are identified by numbers.
 pub(crate) trait TimedProcess: Clone + Eq + Hash {
     type Message: Clone + Eq + Hash + Ord;
 
-    /// Executes the first step, before time begins.
+    /// Executes the first step of the process, before time begins.
     fn boot(&mut self) -> Effects<Self::Message>;
 
-    /// Executes the next request of the user; `None` if none is left.
+    /// Handles the next request of the user. Returns `None` if the user has no more requests.
     fn request(&mut self) -> Option<Effects<Self::Message>>;
 
-    /// Receives a message.
+    /// Handles a message from the process `from`.
     fn receive(&mut self, from: usize, message: Self::Message) -> Effects<Self::Message>;
 
-    /// Handles the expiry of a timer.
+    /// Handles the expiry of the timer with this number.
     fn expire(&mut self, timer: usize) -> Effects<Self::Message>;
 
-    /// Returns true if states with this process are excluded.
+    /// Returns true if the search excludes states that contain this process.
     fn exceeds_bound(&self) -> bool {
         false
     }
@@ -67,21 +69,22 @@ pub(crate) trait TimedProcess: Clone + Eq + Hash {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Site<P: TimedProcess> {
     process: P,
-    /// Unfinished steps with their ages. Only the first one grows older.
+    /// Effects of the process's unfinished steps, each with its age. Only the first step grows
+    /// older.
     steps: Vec<(u32, Effects<P::Message>)>,
-    /// Running timers: number, duration, age. Sorted.
+    /// Running timers of the process, in ascending order: number, duration and age of each.
     timers: Vec<(usize, u32, u32)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State<P: TimedProcess> {
     sites: Vec<Site<P>>,
-    /// Messages in transit: sender, receiver, content, age. Sorted.
+    /// Messages in transit, in ascending order: sender, receiver, content and age of each.
     transit: Vec<(usize, usize, P::Message, u32)>,
 }
 
-/// Returns the least number of inputs (requests, deliveries, expiries) after which `is_wrong` holds
-/// in some schedule. Returns `None` if it holds in none.
+/// Returns the least number of inputs after which `is_wrong` holds in some schedule. Inputs are
+/// requests, deliveries and expiries. Returns `None` if `is_wrong` holds in no schedule.
 pub(crate) fn shortest<P: TimedProcess>(
     processes: Vec<P>,
     bounds: Bounds,
@@ -150,7 +153,8 @@ impl<P: TimedProcess> State<P> {
         self.transit.sort();
     }
 
-    /// Returns the states after the end of a step, or after one unit of time.
+    /// Returns the next states that need no input: after the end of a step, or after one unit of
+    /// time.
     fn without_input(&self, bounds: Bounds) -> Vec<Self> {
         let mut all = Vec::new();
         for at in 0..self.sites.len() {
@@ -179,7 +183,7 @@ impl<P: TimedProcess> State<P> {
         all
     }
 
-    /// Returns the states after a request, a delivery or the expiry of a timer.
+    /// Returns the next states after an input: a request, a delivery or the expiry of a timer.
     fn with_input(&self, bounds: Bounds) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |mut next: Self, at: usize, effects| {

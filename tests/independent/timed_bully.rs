@@ -1,24 +1,25 @@
-//! The election of `bully.rs` with timeouts that last a number of units.
+//! The election of `bully.rs`, with timeouts that are numbers of units of time.
 
 use super::bully::{Message, Site, sites};
 use super::search::{Outbox, Process, Step};
 use super::timed::{Bounds, Effects, TimedProcess, shortest};
 
-/// Timeout for an answer (T), and for an announcement after an answer (T1).
+/// Numbers of the two timers: that for an answer (T), and that for an announcement after an answer
+/// (T1).
 const TIMERS: [usize; 2] = [0, 1];
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct TimedSite {
     site: Site,
-    /// T and T1, in units of time.
+    /// Durations of the timeouts T and T1, in units of time.
     timeouts: [u32; 2],
-    /// True if the user has still to request an election.
+    /// True while the user has yet to request an election.
     asks: bool,
 }
 
 impl TimedSite {
-    /// Returns the effects of a step that began while the process awaited `before`. A process has
-    /// at most one timer, which starts when it begins to wait.
+    /// Returns the effects of a step. `before` is the number of the timer that ran before the step.
+    /// A process has at most one timer, which starts when the process begins to wait.
     fn effects(&self, before: Option<usize>, sent: Outbox<Message>) -> Effects<Message> {
         let now = self.site.awaits();
         let started = now.filter(|_| now != before).map(|timer| (timer, self.timeouts[timer]));
@@ -49,7 +50,7 @@ impl TimedProcess for TimedSite {
         self.effects(before, sent)
     }
 
-    /// Handles the expiry of the timer. The timer has ended, so the next wait starts it again.
+    /// Handles the expiry of the timer. It runs no more, so that the next wait starts it again.
     fn expire(&mut self, _: usize) -> Effects<Message> {
         let sent = self.site.execute(Step::Expire);
         self.effects(None, sent)
@@ -60,8 +61,8 @@ impl TimedProcess for TimedSite {
     }
 }
 
-/// Returns the least number of inputs after which two processes lead at the same time. `None` if
-/// that never happens. Users of the processes in `initiators` ask for one election each.
+/// Returns the least number of inputs after which two processes lead at the same time. Returns
+/// `None` if that never happens. The users of `initiators` request one election each.
 pub(crate) fn two_leaders(
     size: usize,
     initiators: &[usize],

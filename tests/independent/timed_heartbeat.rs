@@ -1,6 +1,6 @@
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
 //! JACM 43(2), 1996, in its simplest form: a process sends a heartbeat in each period, and suspects
-//! a process that is silent for longer than the timeout. Without crashes.
+//! a process that is silent for longer than the timeout. There are no crashes.
 
 use super::timed::{Bounds, Effects, TimedProcess, shortest};
 
@@ -9,7 +9,7 @@ const SILENCE: usize = 1;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Beating {
-    /// The other process.
+    /// Index of the process that this process monitors.
     peer: usize,
     period: u32,
     timeout: u32,
@@ -52,7 +52,7 @@ impl TimedProcess for Beating {
 }
 
 /// Returns the least number of inputs after which one of two live processes suspects the other.
-/// `None` if that never happens.
+/// Returns `None` if that never happens.
 pub(crate) fn false_suspicion(period: u32, timeout: u32, bounds: Bounds) -> Option<usize> {
     let beating = |peer| Beating { peer, period, timeout, suspects: false };
     shortest(vec![beating(1), beating(0)], bounds, |all| all.iter().any(|it| it.suspects))

@@ -1,8 +1,9 @@
-//! The token ring (G. Le Lann, IFIP Congress, 1977) as in textbooks: a token circulates, and its
-//! holder may enter.
+//! The token ring (G. Le Lann, IFIP Congress, 1977) in the form of textbooks: a token circulates,
+//! and its holder may enter.
 //!
-//! The first process has the token. A holder without a request passes it on at any moment; with a
-//! request it enters on receipt, in the same step, and passes it on at its exit.
+//! The first process has the token. A holder without a request passes the token on at any moment. A
+//! process with a request enters in the step in which it receives the token, and passes it on at
+//! its exit.
 
 use super::search::{Outbox, Process, Step};
 use super::user::User;
@@ -15,7 +16,7 @@ pub(crate) struct Site {
     user: User,
 }
 
-/// The token itself.
+/// The token, which is the only message.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Token;
 

@@ -1,5 +1,5 @@
-//! Users: that of a lock requests, waits and exits, and that of an election requests a leader and
-//! receives it.
+//! Users of the algorithms. The user of a lock requests entry, waits and exits. The user of an
+//! election requests a leader and receives it.
 
 use super::search::Step;
 
@@ -11,7 +11,8 @@ pub(crate) enum User {
 }
 
 impl User {
-    /// Returns the step that is enabled if the user has this number of remaining requests.
+    /// Returns the step that a user of a lock can take. `requests` is the number of requests that
+    /// it has yet to make.
     pub(crate) fn enabled(self, requests: u32) -> Option<Step> {
         match self {
             User::Outside => (requests > 0).then_some(Step::Request),
@@ -21,7 +22,7 @@ impl User {
     }
 }
 
-/// The last report to the user of an election since its request.
+/// Last report to the user of an election since the user's request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Reported {
     Nothing,

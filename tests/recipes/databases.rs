@@ -1,4 +1,4 @@
-//! Real database servers for one test, reachable only through a socket in a directory.
+//! Database servers for one test. They are reachable only through a socket in a directory.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, chown};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::service::{has_programs, until};
 
-/// A server process with its data, which ends with this value.
+/// A server process with its data. Both are removed when this value is dropped.
 struct Database {
     server: Child,
     folder: TempDir,
@@ -29,11 +29,11 @@ impl Drop for Database {
     }
 }
 
-/// A PostgreSQL server.
+/// A running PostgreSQL server.
 pub(crate) struct PostgreSql(Database);
 
 impl PostgreSql {
-    /// Starts a server with an empty database. Returns `None` if it is not installed.
+    /// Starts a server with an empty database. Returns `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<PostgreSql> {
         if !has_programs(&["psql"]) {
             return None;
@@ -55,18 +55,18 @@ impl PostgreSql {
         Some(database)
     }
 
-    /// Returns the command line of a client.
+    /// Returns the command line of a client that connects to this server.
     pub(crate) fn client(&self) -> String {
         let folder = self.0.folder.path().display();
         format!("psql -qtAX -v ON_ERROR_STOP=1 -h {folder} -U test postgres")
     }
 }
 
-/// A MariaDB server.
+/// A running MariaDB server.
 pub(crate) struct MariaDb(Database);
 
 impl MariaDb {
-    /// Starts a server with an empty database. Returns `None` if it is not installed.
+    /// Starts a server with an empty database. Returns `None` if MariaDB is not installed.
     pub(crate) fn start() -> Option<MariaDb> {
         if !has_programs(&["mariadb", "mariadb-install-db"]) {
             return None;
@@ -89,14 +89,14 @@ impl MariaDb {
         Some(database)
     }
 
-    /// Returns the command line of a client.
+    /// Returns the command line of a client that connects to this server.
     pub(crate) fn client(&self) -> String {
         let socket = self.0.folder.path().join("socket");
         format!("mariadb --no-defaults -N -u root -S {} test", socket.display())
     }
 }
 
-/// Returns the folder of a program: one of the search path, or one below `folder`.
+/// Returns the folder that contains a program: one in the search path, or one below `folder`.
 fn folder_of(program: &str, folder: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let versions = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -105,7 +105,7 @@ fn folder_of(program: &str, folder: &str) -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.join(program).exists())
 }
 
-/// Returns a directory that belongs to an unprivileged user, because database servers refuse to run
+/// Creates a directory that belongs to an unprivileged user, because database servers refuse to run
 /// as root.
 fn private_folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -118,7 +118,7 @@ fn private_folder() -> TempDir {
     folder
 }
 
-/// Returns a command that runs as the owner of a directory.
+/// Returns a command that runs a program as the owner of a directory.
 fn as_owner(folder: &TempDir, program: impl AsRef<Path>) -> Command {
     let owner = fs::metadata(folder.path()).expect("a folder");
     let mut command = Command::new(program.as_ref());
@@ -137,7 +137,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns true if a database accepts a statement.
+/// Returns true if the database of a client's command line accepts a statement.
 fn responds(client: &str) -> bool {
     let shell = format!("echo 'SELECT 1;' | {client}");
     let output = Command::new("sh").args(["-c", &shell]).output().expect("a shell");

@@ -1,4 +1,5 @@
-//! Resources reject a holder that was paused until its lock had passed to another process.
+//! Tests that guarded resources reject a holder which was paused until its lock had passed to
+//! another process.
 //!
 //! The first holder reads a total and adds 1. Before it writes, it is stopped together with
 //! `tenure lock` and its guardian, as when a machine is suspended. Its lease ends, and a second
@@ -14,12 +15,13 @@ use crate::holder::Tree;
 use crate::service::{Service, example, has_programs, until};
 use crate::{fenced_service, object_store};
 
-/// Work of a holder between its read and its write: adds `ADD` and waits for the file `GO`.
+/// Shell command that a holder runs between its read and its write. It adds `ADD` to the total, and
+/// waits for the file `GO`.
 const WORK: &str = "total=$(cat); echo $((total + ADD)); : >$HELD; \
                     until [ -e $GO ]; do sleep 0.02; done";
 
-/// Runs a script as both holders, and pauses the first one. Returns the exit status of the first
-/// one.
+/// Runs a script in both holders, and pauses the first one. Returns the exit status that the first
+/// one records.
 #[track_caller]
 fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     let holder = |add: &str, go: &str| {
@@ -57,7 +59,8 @@ fn status_of_paused_holder(service: &Service, script: &[&str]) -> String {
     status
 }
 
-/// Asserts that a guard rejects the paused holder, and that a write without it is accepted.
+/// Asserts that a guard rejects the write of the paused holder. Control experiment: without the
+/// guard, the write is accepted.
 #[track_caller]
 fn assert_guarded(
     service: &Service,
@@ -73,7 +76,7 @@ fn assert_guarded(
     assert_eq!(total().trim(), (before + 1).to_string(), "the write of the second holder is lost");
 }
 
-/// Returns the path of a script as text.
+/// Returns the path of a script in the folder of guards, as text.
 fn script(name: &str) -> String {
     example(&format!("guards/{name}")).to_str().expect("text").to_owned()
 }
@@ -96,7 +99,7 @@ fn fence_file_rejects_paused_holder() {
     assert!(highest.expect("a token") > 1);
 }
 
-/// Script that changes the total of an invoice without a comparison of tokens.
+/// Script that changes the total of an invoice without comparing fencing tokens.
 const UNGUARDED_SQL: &str = "client=$1; shift; \
     total=$(echo 'SELECT total FROM invoices WHERE id = 1;' | $client | \"$@\"); \
     echo \"UPDATE invoices SET total = $total WHERE id = 1;\" | $client";
@@ -142,7 +145,7 @@ fn mariadb_rejects_paused_holder() {
     }
 }
 
-/// Serves an application on a port of this process, until the process ends.
+/// Serves an HTTP application at a port, until this process ends. Returns the address.
 fn serve(application: axum::Router) -> SocketAddr {
     let (sender, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -156,7 +159,8 @@ fn serve(application: axum::Router) -> SocketAddr {
     address.recv().expect("an address")
 }
 
-/// Returns the last line of the response to GET, or nothing if there is no such resource.
+/// Returns the last line of the response to GET. Returns an empty text if there is no such
+/// resource.
 fn last_line(service: &Service, url: &str) -> String {
     let output = service.command("curl").args(["-sf", url]).output().expect("curl");
     let text = String::from_utf8(output.stdout).expect("text");

@@ -1,4 +1,4 @@
-//! A process tree that a test pauses, resumes and ends.
+//! A process tree that a test can pause, resume and end.
 
 use std::fs;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,20 +7,20 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::service::until;
 
-/// A running command with its descendants. All of them are killed when this is dropped.
+/// A running command with its descendants. All of them are killed when this value is dropped.
 pub(crate) struct Tree {
     child: Child,
 }
 
 impl Tree {
-    /// Starts a command in a process group of its own.
+    /// Starts a command in its own process group.
     pub(crate) fn start(command: &mut Command) -> Tree {
         use std::os::unix::process::CommandExt as _;
         let child = command.process_group(0).stdout(Stdio::null()).spawn();
         Tree { child: child.expect("the command starts") }
     }
 
-    /// Returns the first process and all its descendants, parents before children.
+    /// Returns the IDs of the command's process and all its descendants, parents before children.
     pub(crate) fn processes(&self) -> Vec<u32> {
         descendants(self.child.id())
     }
@@ -33,12 +33,12 @@ impl Tree {
         }
     }
 
-    /// Sends a signal to the first process alone.
+    /// Sends a signal to the command's process, but not to its descendants.
     pub(crate) fn signal_first(&self, signal: Signal) {
         Tree::signal(&[self.child.id()], signal);
     }
 
-    /// Waits for the end of the first process.
+    /// Waits until the command's process has ended.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
@@ -49,7 +49,7 @@ impl Tree {
         status.expect("a status")
     }
 
-    /// Returns true if the first process has not ended.
+    /// Returns true if the command's process has not ended.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
     }
@@ -64,7 +64,7 @@ impl Drop for Tree {
     }
 }
 
-/// Returns a process and all its descendants, parents before children.
+/// Returns the IDs of a process and all its descendants, parents before children.
 fn descendants(id: u32) -> Vec<u32> {
     let mut found = vec![id];
     let mut next = 0;

@@ -1,5 +1,5 @@
-//! The manifest of a deployment whose leader alone is ready. The test parses it, and runs the
-//! command of the sidecar and the readiness probe as processes.
+//! Tests of the Kubernetes manifest of a deployment, of which only the leader is ready. The test
+//! parses the manifest, and runs the command of the sidecar and the readiness probe as processes.
 
 use rustix::process::Signal;
 use yaml_rust2::{Yaml, YamlLoader};
@@ -12,14 +12,14 @@ fn manifest() -> Vec<Yaml> {
     YamlLoader::load_from_str(&text).expect("YAML")
 }
 
-/// Returns the container with this name.
+/// Returns the container of a deployment with this name.
 fn container<'a>(deployment: &'a Yaml, name: &str) -> &'a Yaml {
     let containers = deployment["spec"]["template"]["spec"]["containers"].as_vec();
     let containers = containers.expect("a list");
     containers.iter().find(|it| it["name"].as_str() == Some(name)).expect("the container")
 }
 
-/// Returns the words of a command, with a directory in place of `/leadership`.
+/// Returns the words of a container's command. Replaces the directory `/leadership` by `directory`.
 fn command(words: &Yaml, directory: &str) -> Vec<String> {
     let words = words.as_vec().expect("a list").iter().map(|word| word.as_str().expect("text"));
     words.map(|word| word.replace("/leadership", directory)).collect()
@@ -49,7 +49,7 @@ fn manifest_refers_to_its_own_parts() {
     assert_eq!(&service["spec"]["ports"][0]["targetPort"], port);
 }
 
-/// One pod: its sidecar, and the directory that it shares with the application.
+/// A simulated pod: its sidecar, and the directory that the sidecar shares with the application.
 struct Pod<'a> {
     sidecar: Tree,
     name: &'a str,
@@ -66,7 +66,7 @@ impl Pod<'_> {
         Pod { sidecar: Tree::start(&mut sidecar), name }
     }
 
-    /// Returns true if the readiness probe of the application succeeds.
+    /// Runs the readiness probe of the application. Returns true if it succeeds.
     fn is_ready(&self, service: &Service, deployment: &Yaml) -> bool {
         let probe = &container(deployment, "scheduler")["readinessProbe"]["exec"]["command"];
         let words = command(probe, service.path(self.name).to_str().expect("text"));

@@ -1,5 +1,5 @@
-//! The programs in `examples/languages` lock, elect and compare tokens at a real service, beside
-//! `tenure lock` and `tenure elect` in the same queues.
+//! Tests of the programs in `examples/languages`. They lock, elect and compare tokens at a real
+//! service, in the same queues as `tenure lock` and `tenure elect`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use serde_json::Value;
 use crate::killed::Killed;
 use crate::service::{Service, example, has_programs, until};
 
-/// The programs of one language.
+/// The example programs in one language.
 struct Language<'a> {
-    /// Returns a command that runs one of `lock`, `elect` and `fences`.
+    /// Function that returns a command for one of the programs `lock`, `elect` and `fences`.
     program: &'a dyn Fn(&str) -> Command,
-    /// Endpoint as the library expects it.
+    /// Endpoint of the service, as the library of the language expects it.
     endpoint: String,
-    /// Queue in which its clients wait for the name `a`.
+    /// Name of the queue in which clients of the library wait for the lock or election `a`.
     queue: &'static str,
 }
 
-/// A running program. Closing its standard input ends its work.
+/// A running program that holds a lock or leads. It ends when its standard input is closed.
 struct Running {
     child: Killed,
     output: BufReader<ChildStdout>,
@@ -34,7 +34,7 @@ impl Running {
         Running { child: Killed(child), output }
     }
 
-    /// Waits for the line with the fencing token.
+    /// Waits until the program has printed its fencing token, and returns the token.
     #[track_caller]
     fn fence(&mut self) -> u64 {
         let mut line = String::new();
@@ -47,7 +47,7 @@ impl Running {
         self.child.try_wait().expect("a child").is_none()
     }
 
-    /// Ends the work, and waits until the program has released its claim.
+    /// Ends the program, and waits until it has released its lock or leadership.
     #[track_caller]
     fn finish(mut self) {
         drop(self.child.stdin.take());
@@ -55,7 +55,7 @@ impl Running {
     }
 }
 
-/// Returns the fencing tokens of all claims in a queue, oldest first.
+/// Returns the fencing tokens of all clients in a queue, the oldest first.
 fn queue(service: &Service, name: &str) -> Vec<u64> {
     let mut command = service.command("tenure");
     command.args(["locks", "queue", name, "--format", "json", "--endpoints", &service.url()]);
@@ -73,7 +73,8 @@ impl Language<'_> {
         Running::start(command)
     }
 
-    /// Runs a command of Tenure that claims the same queue until its standard input is closed.
+    /// Runs a command of Tenure that holds a place in the same queue, until its standard input is
+    /// closed.
     fn tenure(&self, service: &Service, command: &str) -> Running {
         let mut tenure = service.command("tenure");
         tenure.args([command, "--endpoints", &service.url(), self.queue, "--"]);
@@ -81,8 +82,8 @@ impl Language<'_> {
         Running::start(tenure)
     }
 
-    /// Asserts that a program waits for a holder of Tenure and then acquires the lock with a higher
-    /// token, and that a holder of Tenure waits for the program.
+    /// Asserts that a program waits for a holder of Tenure, and then acquires the lock with a
+    /// higher token. Asserts that a holder of Tenure waits for the program in turn.
     #[track_caller]
     fn assert_passed_on(&self, service: &Service, holder: &str, program: &str, more: &[&str]) {
         let mut first = self.tenure(service, holder);
@@ -106,7 +107,7 @@ impl Language<'_> {
         until("the queue is empty", || queue(service, self.queue).is_empty());
     }
 
-    /// Runs all three programs.
+    /// Tests all three programs of the language.
     #[track_caller]
     fn assert_works(&self, service: &Service) {
         self.assert_passed_on(service, "lock", "lock", &[]);
@@ -126,7 +127,7 @@ impl Language<'_> {
     }
 }
 
-/// Returns the value and the fencing token of a leader, as `tenure elect --observe` reports them.
+/// Returns the value and the fencing token of the leader that `tenure elect --observe` prints.
 fn observed_leader(service: &Service, election: &str) -> (String, u64) {
     let mut command = service.command("tenure");
     command.args(["elect", "--observe", "--endpoints", &service.url(), election]);

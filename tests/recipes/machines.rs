@@ -1,4 +1,4 @@
-//! The recipes in `examples/recipes`, with a process for each machine of a cluster.
+//! Tests of the recipes in `examples/recipes`. One process stands for each machine of a cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ fn recipe(name: &str) -> PathBuf {
     example("recipes").join(name)
 }
 
-/// Runs the same command on three machines at the same time, and returns their results.
+/// Runs a command on three simulated machines at the same time, and returns their results.
 fn on_three_machines(command: impl Fn() -> Command) -> Vec<Output> {
     let machines: Vec<_> = (0..3)
         .map(|_| command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn())
@@ -130,8 +130,8 @@ fn shards_move_from_a_failed_machine() {
     assert_eq!(left.count(), 0, "TERM ends all processes of the machine");
 }
 
-/// Restarts three machines. Asserts that this number of them restart before the first one passes
-/// its check.
+/// Restarts three simulated machines. Asserts that `expected` of them restart before the first one
+/// passes its check.
 #[track_caller]
 fn assert_restart_at_once(expected: usize, service: &Service, script: &Path) {
     let folder = tempfile::tempdir_in(service.path(".")).expect("a folder");

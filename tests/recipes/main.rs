@@ -1,4 +1,5 @@
-//! The guards, recipes and programs of `examples`, with real processes and a real lock service.
+//! Tests of the guards, recipes and programs in `examples`, with real processes and a real lock
+//! service.
 //!
 //! A test that needs a missing program prints `skipped: needs …` and passes.
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! A lock service for a test, and helpers for processes and files.
+//! A lock service for a test, and functions for processes and files.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,10 +9,11 @@ use tempfile::TempDir;
 
 use crate::member::Member;
 
-/// Upper limit for any wait.
+/// Time limit of each wait in a test.
 const LONG: Duration = Duration::from_secs(180);
 
-/// A member and a directory for the test. Both end with this value.
+/// A member of a lock service, and a directory for the files of a test. Dropping this value ends
+/// the member and removes the directory.
 pub(crate) struct Service {
     member: Member,
     folder: TempDir,
@@ -24,23 +25,23 @@ impl Service {
         Service { member: Member::start_in(folder.path()), folder }
     }
 
-    /// Returns the URL of the member.
+    /// Returns the client URL of the member.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.member.address)
     }
 
-    /// Returns a path in the directory of the test.
+    /// Returns the path of the file `name` in the directory of the test.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Returns the text of a file, or an empty one if there is none.
+    /// Returns the text of the file `name`; empty if there is no such file.
     pub(crate) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// Returns a command that finds the program `tenure` of this build and the examples, and that
-    /// uses this service.
+    /// Returns a command that runs a program in the directory of the test. The program finds the
+    /// `tenure` of this build and the examples, and uses this service.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let tenure = Path::new(env!("CARGO_BIN_EXE_tenure"));
         let folder = tenure.parent().expect("a folder").to_owned();
@@ -58,20 +59,21 @@ impl Service {
         command
     }
 
-    /// Posts JSON and returns the response as JSON.
+    /// Posts a JSON request to the member. Returns the response as JSON.
     pub(crate) fn post(&self, path: &str, body: &str) -> Value {
         let response = self.member.post(path, body).expect("a response");
         let (_, body) = response.split_once("\r\n\r\n").expect("a body");
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {response}"))
     }
 
-    /// Returns the leases: each session has one.
+    /// Returns the leases of the service, one per session.
     pub(crate) fn leases(&self) -> Vec<Value> {
         self.post("/v3/lease/leases", "{}")["leases"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Ends these leases, as the service does when their clients have been silent for too long. So
-    /// the clients may have long leases, which do not expire while a busy machine delays them.
+    /// Ends these leases, as the service does when their clients are silent for too long. The
+    /// clients may therefore have long leases, which do not expire while a busy machine delays
+    /// them.
     pub(crate) fn expire(&self, leases: &[Value]) {
         for lease in leases {
             self.post("/v3/lease/revoke", &lease.to_string());
@@ -86,12 +88,12 @@ impl Service {
     }
 }
 
-/// Returns the path of a file in the folder `examples`.
+/// Returns the path of the file `name` in the folder `examples`.
 pub(crate) fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
 }
 
-/// Waits until a condition holds.
+/// Waits until `holds` returns true. After the time limit, panics with `subject`.
 #[track_caller]
 pub(crate) fn until(subject: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();

@@ -1,11 +1,11 @@
-//! The unit for an active service and its standbys.
+//! Tests of the systemd unit for a service with one active copy and standbys.
 
 use std::process::Command;
 
 use crate::holder::Tree;
 use crate::service::{Service, example, has_programs, until};
 
-/// Returns the text of the unit, with the program `tenure` of this build.
+/// Returns the text of the unit, which runs the program `tenure` of this build.
 fn unit() -> String {
     let unit = example("recipes/active-standby@.service");
     let text = std::fs::read_to_string(unit).expect("a unit");
@@ -35,7 +35,7 @@ fn unit_is_valid_for_systemd() {
     }
 }
 
-/// Starts the command of the unit as systemd does on a machine with this name.
+/// Starts the command of the unit, as systemd would on a machine with the name `host`.
 fn start(service: &Service, host: &str) -> Tree {
     let unit = unit();
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");

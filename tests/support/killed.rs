@@ -1,9 +1,9 @@
-//! A process that ends with its owner.
+//! A process that ends when its owner drops it.
 
 use std::ops::{Deref, DerefMut};
 use std::process::Child;
 
-/// A process, killed on drop.
+/// A process that is killed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Killed(pub(crate) Child);
 

@@ -1,4 +1,4 @@
-//! A member of a lock service in a process of its own.
+//! A member of a lock service, as a process of its own.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::killed::Killed;
 
-/// A running member, killed on drop.
+/// A running member, which is killed when this value is dropped.
 pub(crate) struct Member {
     pub(crate) process: Killed,
     pub(crate) name: String,
@@ -21,12 +21,12 @@ impl Member {
         Member::started_by(Member::command(options).stderr(Stdio::null()))
     }
 
-    /// Starts a member with its data in a folder.
+    /// Starts a member whose data is in `folder`, and waits until it serves clients.
     pub(crate) fn start_in(folder: &Path) -> Member {
         Member::start(&format!("--data-dir {}", folder.join("data").display()))
     }
 
-    /// Returns the command that starts a member at a free port.
+    /// Returns the command that starts a member at a free port, with these options.
     pub(crate) fn command(options: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command
@@ -36,7 +36,8 @@ impl Member {
         command
     }
 
-    /// Executes a command of [`Member::command`], and waits until the member serves clients.
+    /// Executes a command that [`Member::command`] returned, and waits until the member serves
+    /// clients.
     pub(crate) fn started_by(command: &mut Command) -> Member {
         let mut process = command.spawn().expect("the command starts");
         let mut line = String::new();
@@ -48,14 +49,14 @@ impl Member {
         Member { name: name.to_owned(), address: address.to_owned(), process: Killed(process) }
     }
 
-    /// Posts a JSON body, and returns the response with its head.
+    /// Posts a JSON body to the member. Returns the response, including its head.
     pub(crate) fn post(&self, path: &str, body: &str) -> io::Result<String> {
         let length = body.len();
         let head = format!("POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n");
         self.exchange(&(head + body))
     }
 
-    /// Sends a request in HTTP/1.0, and returns the response with its head.
+    /// Sends a request in HTTP/1.0 to the member. Returns the response, including its head.
     pub(crate) fn exchange(&self, request: &str) -> io::Result<String> {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.write_all(request.as_bytes())?;

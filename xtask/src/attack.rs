@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// A kind of attack: its package, its test program, the filter that selects its tests, and the
-/// number of seeds of a long run.
+/// Tests that attack Tenure in one way: their package, their test program, the filter that selects
+/// them, and the number of seeds of a long run.
 struct Kind {
     name: &'static str,
     package: &'static str,

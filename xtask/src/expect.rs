@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// Prints the expectations that are not met. Exits with status 1 if there are any.
+/// Prints each expectation that the report does not meet. Exits with status 1 if there is one, and
+/// with status 2 if the report cannot be read.
 pub(crate) fn main(file: &Path, expectations: &[&str]) -> ExitCode {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// If `writes`, draws the pictures; otherwise checks that they are current.
+/// Draws the pictures if `writes` is true. Otherwise checks that the pictures are up to date.
 ///
 /// Exits with status 1 if a picture is out of date or could not be drawn.
 pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {

@@ -14,7 +14,7 @@ pub(crate) fn cargo(root: &Path) -> Command {
 }
 
 /// Builds the command `tenure` and returns its path. The build has the same options as `cargo run
-/// --release`, so that both share the compiled files.
+/// --release`, so that both use the same compiled files.
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let files = build_files(root, "release", &["--bin", "tenure-textbook"])?;
     let name = format!("tenure-textbook{}", std::env::consts::EXE_SUFFIX);

@@ -18,9 +18,9 @@ use crate::UnknownVariant;
 pub enum CatalogueError {
     /// The algorithm is unknown.
     Algorithm {
-        /// The unknown name.
+        /// Name that the user gave, which is unknown.
         name: String,
-        /// Names of the algorithms that the program offers in addition to the catalogue.
+        /// Names of the algorithms that the calling program offers in addition to the catalogue.
         own: Vec<String>,
         /// Names of the algorithms in the catalogue.
         known: Vec<&'static str>,
@@ -29,14 +29,14 @@ pub enum CatalogueError {
     Variant(UnknownVariant),
     /// The kind of quorums is unknown.
     Kind {
-        /// The unknown name.
+        /// Name that the user gave, which is unknown.
         name: String,
         /// Names of the kinds of quorums in the catalogue.
         known: Vec<&'static str>,
     },
     /// The tree shape is unknown.
     Shape {
-        /// The unknown name.
+        /// Name that the user gave, which is unknown.
         name: String,
         /// Names of the tree shapes in the catalogue.
         known: Vec<&'static str>,
@@ -52,7 +52,7 @@ pub enum CatalogueError {
     },
     /// The graph or the tree has another number of vertices than the group has processes.
     GraphSize {
-        /// Number of vertices.
+        /// Number of vertices of the graph or tree.
         vertices: u32,
         /// Number of processes in the group.
         size: u32,
@@ -62,7 +62,8 @@ pub enum CatalogueError {
         /// Name of the timeout.
         name: &'static str,
     },
-    /// The election needs all processes to start together, so it cannot be combined with a lock.
+    /// The election runs in synchronous rounds, so all processes must start it together. A lock
+    /// cannot use it, because users request a lock at any time.
     NeedsRounds {
         /// Name of the election.
         name: String,

@@ -50,7 +50,8 @@ pub struct Parameters {
     /// Timeouts that the user has set, by name. All other timeouts follow from `delay` and
     /// `drift_ppm`.
     pub timeouts: Vec<(String, Delay)>,
-    /// Modulus of heartbeat and renewal numbers: large in general, small for a small state space.
+    /// Number at which the numbers of heartbeats and renewals wrap to 0. A small modulus bounds the
+    /// state space of the checker.
     pub number_modulus: u64,
 }
 
@@ -151,8 +152,9 @@ impl Parameters {
         }
     }
 
-    /// Returns these parameters with the known bounds of a synchronous system: the longest latency
-    /// of a message and the longest step, in ticks, and the drift of clocks.
+    /// Returns these parameters for a synchronous system with known bounds. A message travels for
+    /// at most `latency` ticks, a step of a process takes at most `step` ticks, and clocks drift by
+    /// at most `drift_ppm`.
     ///
     /// `delay` becomes the longest time until a message is handled, as the fastest clock measures
     /// it. Before the receiver handles a message, the message may wait for one step of every

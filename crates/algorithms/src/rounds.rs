@@ -51,8 +51,8 @@ pub trait Rounds: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Returns true if the process takes part in no further round.
     fn has_halted(&self) -> bool;
 
-    /// Returns the card of the algorithm. The adapter adds the timing assumption and the timeout of
-    /// a round.
+    /// Returns the [`Card`] of the algorithm: its assumptions, costs and promises. The adapter adds
+    /// the timing assumption and the timeout of a round.
     fn card(config: &Self::Config, size: u32) -> Card;
 
     /// Returns the number of messages that theory predicts: see [`Algorithm::predicted_messages`].
@@ -79,10 +79,10 @@ pub struct InRounds<A: Rounds> {
     received: Vec<(ProcessId, A::Message)>,
 }
 
-/// Timer of a process in rounds.
+/// Timer of [`InRounds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The round ends.
+    /// The current round ends.
     Round,
 }
 

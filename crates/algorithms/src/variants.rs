@@ -32,12 +32,12 @@ impl<S: Switch> Variants<S> {
         Variants { bits: 0, switches: PhantomData }
     }
 
-    /// Returns the set with one more variant.
+    /// Returns this set with the variant `switch` added.
     pub fn with(self, switch: S) -> Self {
         Variants { bits: self.bits | bit(switch), ..self }
     }
 
-    /// Returns true if a variant is switched on.
+    /// Returns true if the variant `switch` is switched on.
     pub fn has(self, switch: S) -> bool {
         self.bits & bit(switch) != 0
     }
@@ -71,14 +71,15 @@ impl<S: Switch> Variants<S> {
         }
     }
 
-    /// Returns the declarations of all variants of the algorithm, for its card.
+    /// Returns the declarations of all variants of the algorithm, as its
+    /// [`Card`](tenure_core::Card) lists them.
     pub fn declared() -> Vec<Variant> {
         S::ALL.iter().map(|switch| switch.declaration()).collect()
     }
 }
 
-/// Returns a number in which the bit of each of these variants is set. Bit *i* belongs to the
-/// variant that is declared in place *i*.
+/// Returns a number in which the bits of the variants in `names` are set. Bit *i* belongs to the
+/// variant with index *i* in `declared`.
 fn bits_of(
     declared: &[Variant],
     names: &mut dyn Iterator<Item = &str>,
@@ -157,9 +158,9 @@ pub(crate) fn fault_tolerant(description: &'static str) -> Variant {
 
 /// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`.
 ///
-/// An optional `=> "result", "options"` follows: the number, in `docs/checklist.md`, of the known
-/// result that the variant demonstrates (may be empty), and the options with which `tenure check`
-/// shows it.
+/// An optional `=> "result", "options"` follows. `result` is the number of a known result in
+/// `docs/checklist.md`, or empty if no known result belongs to the variant. `options` are the
+/// options with which `tenure check` shows the effect of the variant.
 macro_rules! switches {
     ($($name:ident = $text:literal, $sound:ident, $description:literal
         $(=> $verdict:literal, $shown_by:literal)?;)*) => {

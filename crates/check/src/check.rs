@@ -61,8 +61,8 @@ pub struct Check<P: Checkable> {
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) needs: MonitorNeeds,
     pub(crate) selected: Vec<SelectedProperty>,
-    /// Index of the monitor that measures bypass, and the number of entries at which it stops
-    /// counting. `None` if bypass is not measured.
+    /// Index of the monitor that measures bypass, and the number of entries at which the monitor
+    /// stops counting. `None` if bypass is not measured.
     pub(crate) bypass_cap: Option<(usize, u32)>,
     /// Index of the monitor that collects facts for the properties written as expressions. `None`
     /// if no such property needs facts.
@@ -84,7 +84,7 @@ pub(crate) struct SelectedProperty {
 pub(crate) enum CheckKind {
     /// The monitor at this index checks every state.
     Always(usize),
-    /// The monitor at this index checks every state, and every state in which a run may end.
+    /// The monitor at this index checks every state and the end of every run.
     AlwaysAndAtEnd(usize),
     /// Checks that every waiting process is eventually served or informed.
     Progress,
@@ -99,8 +99,8 @@ pub(crate) enum CheckKind {
 }
 
 impl CheckKind {
-    /// Returns the bits of the monitors and expressions that can violate the property in a step. 0
-    /// for a property that is judged only after the search.
+    /// Returns the bits of the monitors and expressions that report a violation of the property in
+    /// a step. 0 for a property that is judged only after the search.
     pub(crate) fn step_bits(self, layout: Layout) -> u32 {
         match self {
             CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
@@ -271,9 +271,9 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.search.threads = Some(threads))
     }
 
-    /// Replaces the exhaustive search by a swarm search: that of the member that `swarm` describes.
-    /// It stores a few bits for each state: see [`SwarmConfig`]. No property is then reported to
-    /// hold.
+    /// Replaces the exhaustive search by the search of one member of a swarm, which `swarm`
+    /// describes. This search stores a few bits for each state, and never reports that a property
+    /// holds: see [`SwarmConfig`].
     pub fn swarm(self, swarm: SwarmConfig) -> Self {
         self.configure(|config| config.search.swarm = Some(swarm))
     }

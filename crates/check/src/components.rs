@@ -35,7 +35,7 @@ pub(crate) trait StepGraph {
 pub(crate) struct Components<'g, G: StepGraph, B, S> {
     graph: &'g G,
     belongs: B,
-    /// Returns true for a step that the analysis follows. The analysis calls it only for steps to
+    /// Predicate that accepts the steps that the analysis follows. It is called only for steps to
     /// states of the subgraph.
     stays: S,
     /// Sequence number of the first visit of each state, from 1; [`UNVISITED`] before that.

@@ -95,14 +95,14 @@ pub struct ModelConfig {
     /// True if causality includes the messages between applications, not only those of the
     /// protocol.
     pub application_causality: bool,
-    /// Number of values that a reading of a local clock can have: from 0 to this number minus 1, in
+    /// Number of values that a local clock can show. A reading is from 0 to this number minus 1, in
     /// units.
     pub clock_readings: u32,
     /// Steps that the check takes before the search begins. Their faults and commands count towards
     /// the limits of this configuration.
     pub prefix: Vec<Action>,
-    /// Card whose assumptions the check must not exceed. `None` means that the check may exceed any
-    /// assumption.
+    /// [`Card`] of the algorithm, whose assumptions the check must not exceed. `None` means that
+    /// the check may exceed any assumption.
     pub assumed_card: Option<Card>,
 }
 
@@ -195,8 +195,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns the budget of each fault. Returns an error if a number exceeds 31, the maximum that
-    /// the checker supports.
+    /// Returns the maximum number of each fault. Returns an error if a number exceeds 31, the
+    /// maximum that the checker supports.
     pub(crate) fn budget(&self) -> Result<Faults, CheckError> {
         let faults = &self.faults;
         [

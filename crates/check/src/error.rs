@@ -12,7 +12,7 @@ pub enum CheckError {
     Size {
         /// Requested number of processes.
         size: u32,
-        /// Greatest number of processes.
+        /// Greatest number of processes that the checker supports.
         max: u32,
     },
     /// There are too many monitors.
@@ -31,9 +31,9 @@ pub enum CheckError {
     Bindings {
         /// Property with the free variables.
         property: String,
-        /// Number of combinations of values.
+        /// Number of combinations of values of the free variables.
         bindings: usize,
-        /// Maximum number for this number of processes and monitors.
+        /// Maximum number of combinations, for this number of processes and monitors.
         max: usize,
     },
     /// A named process does not exist.
@@ -41,7 +41,7 @@ pub enum CheckError {
     UnknownProcess {
         /// Process that the configuration names.
         process: ProcessId,
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
     },
     /// A number of faults or application messages is out of range.
@@ -58,12 +58,13 @@ pub enum CheckError {
         /// The impossible step, and the reason why it is impossible.
         reason: String,
     },
-    /// The list of numbers of requests does not have one element per process.
+    /// The configuration gives a list with the number of requests of each process. The list does
+    /// not have one element per process.
     #[error("invalid number of entries {given}: expected one per process, of {size}")]
     Entries {
-        /// Number of elements in the list.
+        /// Number of elements that the configuration gives in the list.
         given: usize,
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
     },
     /// The number of requests is unbounded, so timestamps must be shifted to keep the search
@@ -95,12 +96,12 @@ pub enum CheckError {
         /// Shortest run whose last step panics.
         run: RunDescription,
     },
-    /// The check allows more than the card of the algorithm assumes.
+    /// The check allows more than the algorithm assumes on its [`Card`](tenure_core::Card).
     #[error("{algorithm}: {weakness}; change the check or assume no card")]
     UnmetAssumption {
         /// Name of the algorithm.
         algorithm: String,
-        /// The assumption of the card, and the option by which the check exceeds it.
+        /// The assumption of the algorithm, and the option by which the check exceeds it.
         weakness: UnmetAssumption,
     },
     /// A property about the order of requests needs bounded requests, because the checker counts

@@ -22,20 +22,22 @@ pub type MemoryReader = fn() -> Option<u64>;
 /// analysis of liveness. The caller raises it by a flag. The [`Watchdog`] raises it when a limit is
 /// reached.
 ///
-/// The threads read the signal for each world, and for each step of the analysis. A reading costs
-/// one memory access.
+/// The threads read the signal for each global state, and for each step of the analysis. A reading
+/// costs one memory access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`StopStage`] reached; 0 for none.
     stage: Arc<AtomicU8>,
-    /// Limits that the readers of the signal check themselves, on targets without threads.
+    /// On targets without threads: the limits, which the readers of the signal check in place of a
+    /// [`Watchdog`].
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
 }
 
-/// Scope of a stop, and the limit that causes it, in ascending order.
+/// Stage of a stop: which parts of a check must stop, and because of which limit. Later stages have
+/// greater numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum StopStage {
@@ -88,8 +90,8 @@ impl StopSignal {
         self.is_past(StopStage::Time)
     }
 
-    /// Returns true if the search must stop. If [`StopSignal::is_raised`] returns false, the
-    /// analysis may still use the states that the search has found.
+    /// Returns true if the search must stop. The analysis that follows the search may still run on
+    /// the states that the search has found, until [`StopSignal::is_raised`] returns true.
     #[inline]
     pub(crate) fn ends_search(&self) -> bool {
         self.is_past(StopStage::SearchTime)
@@ -327,10 +329,11 @@ mod tests {
 
     use super::*;
     use crate::check::Check;
+    use crate::explore::visited::SHARDS;
     use crate::report::Report;
 
-    /// A counter of the readings of a signal, in place of a clock. It raises the signal at a given
-    /// reading.
+    /// Test double of a clock. It counts the readings of a signal, and raises the signal at the
+    /// reading with the number `raise_at`.
     #[derive(Debug)]
     pub(crate) struct ScriptedClock {
         readings: AtomicU64,
@@ -346,8 +349,8 @@ mod tests {
         }
     }
 
-    /// Runs a check that a limit stops at reading `raise_at` of the signal. Returns the report and
-    /// the total number of readings.
+    /// Runs a check whose stop signal is raised at reading number `raise_at`. Returns the report
+    /// and the total number of readings.
     fn limited_at(raise_at: u64, stage: StopStage) -> (Report, u64) {
         let script = Arc::new(ScriptedClock { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
@@ -356,11 +359,12 @@ mod tests {
         (check.run(), script.readings.load(Ordering::Relaxed))
     }
 
-    /// The search and the analysis read the stop signal at least once for each world. So a check
-    /// stops after a few more readings once the signal is raised.
+    /// The search and the analysis read the stop signal at least once for each global state. So a
+    /// check stops after a few more readings once the signal is raised.
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
-        const LATE: u64 = 40;
+        // The jobs of one parallel part of the analysis read the signal once each.
+        const LATE: u64 = 40 + SHARDS as u64;
         let (whole, readings) = limited_at(u64::MAX, StopStage::Time);
         whole.assert_holds();
         assert!(readings >= 3 * whole.states, "{readings} readings for {} worlds", whole.states);
@@ -374,8 +378,9 @@ mod tests {
         }
     }
 
-    /// The analysis includes the states that the search found before its time limit. Unexplored
-    /// states prove nothing.
+    /// If a time limit stops the search early, the check never reports a violation of a property
+    /// that holds. The analysis uses the states found so far, and concludes nothing from unexplored
+    /// states.
     #[test]
     fn early_stop_never_reports_a_violation() {
         let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);
@@ -384,7 +389,7 @@ mod tests {
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
             assert!(is_whole || report.limit == Some(Limit::Time), "{report}");
-            assert!(seen <= readings + 40);
+            assert!(seen <= readings + 40 + SHARDS as u64);
         }
     }
 

@@ -32,8 +32,8 @@ pub struct Report {
     /// True if a reduction was in effect, so that the search explored fewer states. A reduction
     /// merges states by shifts of timestamps or by symmetry, or omits orders of steps.
     pub reduced: bool,
-    /// True if the search took deliveries alone that commute with all later steps: see
-    /// [`Check::commuting`](crate::Check::commuting).
+    /// True if the search took some deliveries without their alternatives, because they commute
+    /// with all later steps: see [`Check::commuting`](crate::Check::commuting).
     pub is_commuting: bool,
     /// Duration of the check, in seconds.
     pub seconds: f64,
@@ -81,8 +81,8 @@ pub struct Bounds {
     /// Highest term of a process. The search did not explore states with higher terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_max: Option<u64>,
-    /// Highest ticket of a process. Only locks in shared memory whose tickets grow without bound
-    /// have it.
+    /// Highest ticket of a process. Only locks in shared memory with unbounded tickets have this
+    /// bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ticket_max: Option<u64>,
 }

@@ -116,8 +116,8 @@ impl<P: Checkable> Check<P> {
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
     }
 
-    /// Returns the initial worlds with their fingerprints, and `rules` extended by the steps that
-    /// the configuration prescribes before the search.
+    /// Returns the initial global states with their fingerprints, and `rules` extended by the steps
+    /// that the configuration prescribes before the search.
     pub(crate) fn initial_worlds_and_rules(
         &self,
         processes: &Processes<P>,
@@ -164,7 +164,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Returns `rules` extended by the steps to take before the search. The first of them is taken
-    /// in the first initial world.
+    /// in the first initial global state.
     fn forced_steps(
         &self,
         processes: &Processes<P>,
@@ -247,8 +247,8 @@ impl<P: Checkable> Check<P> {
         Ok((processes, rules))
     }
 
-    /// Returns the layout of a world. Returns an error if there are more monitors than a world has
-    /// marks for.
+    /// Returns the positions of the parts of a global state. Returns an error if there are too many
+    /// monitors.
     fn layout(&self) -> Result<Layout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;

@@ -71,7 +71,7 @@ mod lessons;
 #[cfg(feature = "command")]
 mod nearest;
 
-/// Compiles the README examples as doctests.
+/// Contains the README, so that its examples are compiled as doctests.
 #[cfg(all(doctest, feature = "command"))]
 #[doc = include_str!("../../../README.md")]
 struct FrontPage;

@@ -1,4 +1,4 @@
-//! The command `tenure`. Its options are described by `tenure --help`.
+//! The command `tenure`. `tenure --help` describes its options.
 
 fn main() -> std::process::ExitCode {
     tenure::main(tenure::catalogue![], tenure::monitors![])

@@ -1,6 +1,6 @@
-//! Suggestions for misspelt names.
+//! Suggestions for misspelt names, taken from the known names.
 
-/// Maximum number of suggestions.
+/// Maximum number of names that are suggested.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Returns the known names that resemble `name`, the most similar one first.
@@ -15,7 +15,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().take(MAX_SUGGESTIONS).map(|(.., name)| name).collect()
 }
 
-/// Returns an error message for an unknown name, with suggestions.
+/// Returns an error message for the unknown name `name`, with suggestions from `known`.
 pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,
@@ -25,7 +25,8 @@ pub(crate) fn unknown<'a>(
     format!("there is no {what} `{name}`; nearest are {nearest}; `tenure {what}` lists all")
 }
 
-/// Returns the edit distance of two names in letters; 0 if `known` contains `name`.
+/// Returns the number of letters by which two names differ (edit distance); 0 if `known` contains
+/// `name`.
 fn distance(name: &str, known: &str) -> usize {
     if !name.is_empty() && known.contains(name) {
         return 0;

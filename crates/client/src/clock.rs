@@ -22,8 +22,8 @@ pub(crate) fn now() -> Instant {
     *origin + since_boot().saturating_sub(*then)
 }
 
-/// Wakes sleeping tasks after a suspension of the machine, so that they compare the time with their
-/// deadlines again.
+/// Channel that wakes sleeping tasks after a suspension of the machine, so that they compare the
+/// time with their deadlines again.
 #[derive(Debug, Default)]
 pub(crate) struct SuspendWatch(watch::Sender<()>);
 
@@ -72,8 +72,9 @@ fn since_boot() -> Duration {
     boot_time()
 }
 
-/// Returns the time since the first call. It may or may not include suspensions, depending on the
-/// system. Suspensions are therefore not detected.
+/// Returns the time since the first call, which replaces the time since the boot on systems other
+/// than Linux. Whether it includes suspensions depends on the system, so suspensions are not
+/// detected.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();

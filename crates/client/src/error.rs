@@ -68,7 +68,8 @@ pub enum ClientError {
         /// Largest number of permits that can be requested.
         permits: u32,
     },
-    /// The expected number of participants have entered the barrier already, without the caller.
+    /// The caller cannot enter the barrier, because the expected number of other participants have
+    /// entered it already.
     #[error("barrier '{barrier}' is full: all {count} participants have entered")]
     BarrierFull {
         /// Name of the barrier.

@@ -25,7 +25,8 @@ use crate::theory::{Prediction, WorkloadKind};
 ///   ignore it.
 /// - The first half of every [`Fence`](crate::Fence) is a timestamp and shifts with the rest.
 pub trait Algorithm: Protocol {
-    /// Returns the card of this algorithm under `config` in a group of `size` processes.
+    /// Returns the [`Card`] of this algorithm under `config` in a group of `size` processes: its
+    /// assumptions, costs and promises.
     fn card(config: &Self::Config, size: u32) -> Card;
 
     /// Returns the number of messages that theory predicts, per entry or per election. `scene` is
@@ -60,10 +61,13 @@ pub trait Algorithm: Protocol {
         false
     }
 
-    /// Sets the logical clock to a fixed value, if only the timestamps of later requests of this
-    /// process depend on the clock. A checker calls this method if every user makes at most one
-    /// request and the user of this process makes no further one. Messages to processes that have
-    /// requested may still contain the clock.
+    /// Sets the logical clock to a fixed value. A checker calls this method when this process will
+    /// make no further request, so that states that differ only in this clock become equal. It does
+    /// so only if every user makes at most one request.
+    ///
+    /// An algorithm may override this method only if the clock affects nothing but the timestamps
+    /// of later requests of this process. Messages to processes that have already requested may
+    /// still contain the clock.
     fn forget_clock(&mut self) {}
 
     /// Returns the smallest timestamp in the state, or `None` if the state has no timestamps.

@@ -1,4 +1,4 @@
-//! The runner's side of [`Effects`]: the effects of one step, in order.
+//! Buffers in which an engine collects the [`Effects`] of one step, in order.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,12 +7,13 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// Source of choices and clock readings for the steps of processes. Each engine has its own.
+/// Source of nondeterministic choices and of clock readings for the steps of processes. Each engine
+/// has its own implementation.
 pub trait Environment {
     /// Returns a number below `bound`, which is at least 1.
     fn choose(&mut self, bound: u32) -> u32;
 
-    /// Returns the clock of the process that takes the step.
+    /// Returns the time on the clock of the process that takes the step.
     fn local_clock(&mut self) -> LocalTime;
 }
 
@@ -69,7 +70,7 @@ impl<P: Protocol, E> Batch<P, E> {
         self.messages.is_empty() && self.timers.is_empty() && self.events.is_empty()
     }
 
-    /// Removes all effects and keeps the memory.
+    /// Removes all effects. The buffers keep their memory for the next step.
     pub fn clear(&mut self) {
         self.messages.clear();
         self.timers.clear();

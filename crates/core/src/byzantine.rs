@@ -17,7 +17,7 @@ use crate::process::{Group, ProcessId};
 /// Process that is the commanding general. The others are its lieutenants.
 pub const COMMANDER: ProcessId = ProcessId(0);
 
-/// Order of the commander.
+/// Order that the commander gives: retreat or attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Plan {
     /// Retreat, the default: a general assumes this order for a missing message and after a tie.
@@ -45,7 +45,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// "The last general on the path tells me that it received this order along the rest of the path."
+/// A message in which the last general on `path` reports the order that it received along the rest
+/// of the path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OralMessage {
     /// Generals that passed the order on: the commander first, the sender last.
@@ -59,7 +60,7 @@ pub type Outgoing = Vec<(ProcessId, OralMessage)>;
 
 /// One general that follows the algorithm.
 ///
-/// A liar follows the algorithm too, but sends any order in place of the right one. A general that
+/// A liar sends the same messages as a loyal general, but with any orders in them. A general that
 /// sends nothing is a liar that sends the default order.
 pub trait General: Clone + fmt::Debug + Eq + Hash {
     /// Configuration, which is the same for all generals.
@@ -84,16 +85,16 @@ pub trait General: Clone + fmt::Debug + Eq + Hash {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct GeneralsCard {
-    /// Name on the command line.
+    /// Name of the algorithm on the command line.
     pub name: &'static str,
-    /// Title in one line.
+    /// Title of the algorithm, in one line.
     pub title: &'static str,
-    /// Source: authors, title, year.
+    /// Publication that describes the algorithm: authors, title and year.
     pub paper: &'static str,
-    /// Assumptions, in words.
+    /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Minimum number of generals at which the algorithm tolerates the number of liars for which
-    /// the card was made.
+    /// Smallest number of generals that tolerates the liars. The number of liars is the one for
+    /// which this card was made.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.

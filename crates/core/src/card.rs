@@ -21,13 +21,13 @@ use crate::time::Delay;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Card {
-    /// Name on the command line.
+    /// Name of the algorithm on the command line.
     pub name: String,
-    /// Description in one line.
+    /// Description of the algorithm, in one line.
     pub title: String,
     /// Service that the algorithm implements.
     pub service: Service,
-    /// Publication that describes the algorithm, such as author, title and year.
+    /// Publication that describes the algorithm: author, title and year.
     pub paper: &'static str,
     /// Rule by which the algorithm decides, such as a token or a quorum.
     pub strategy: Strategy,
@@ -44,9 +44,9 @@ pub struct Card {
     pub graph: Option<Arc<Graph>>,
     /// Failure detector that the algorithm needs.
     pub detection: Detection,
-    /// Facts about the group that the processes know.
+    /// Facts about the group that each process knows from the start.
     pub knows: Knowledge,
-    /// Cost in messages.
+    /// Number of messages that the algorithm sends per unit of work.
     pub messages: Cost,
     /// Delays, bypass and order according to the literature. `None` if the card states none.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -130,7 +130,7 @@ impl Card {
         }
     }
 
-    /// Adds promises to the card.
+    /// Adds promises to this card of an algorithm.
     pub fn with_promises(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
         self
@@ -149,14 +149,14 @@ impl Card {
         self.promises.iter().chain(clocked).copied().chain(cost).chain(links)
     }
 
-    /// Sets the links to the edges of a connected graph.
+    /// Sets the links that messages of the algorithm use to the edges of a connected graph.
     #[must_use]
     pub fn on_graph(self, graph: Arc<Graph>) -> Self {
         Card { topology: Topology::Graph, graph: Some(graph), ..self }
     }
 
-    /// Returns true if a monitor can judge the links that messages use: on a ring, and on a
-    /// configured graph.
+    /// Returns true if a monitor can check that messages use only the links of the topology. This
+    /// is the case if the topology is a ring or a configured graph.
     pub fn has_judged_links(&self) -> bool {
         self.topology.is_ring() || self.graph.is_some()
     }
@@ -174,8 +174,8 @@ impl Card {
         most.unwrap_or(1)
     }
 
-    /// Returns the graph whose neighbours must not be inside at the same time. `None` for a lock
-    /// that does not promise [`Property::LocalMutualExclusion`].
+    /// Returns the graph whose neighbours must not be inside the critical section at the same time.
+    /// Returns `None` for a lock that does not promise [`Property::LocalMutualExclusion`].
     pub fn conflicts(&self) -> Option<&Arc<Graph>> {
         let graph = self.graph.as_ref()?;
         self.promises.contains(&Property::LocalMutualExclusion).then_some(graph)
@@ -189,8 +189,8 @@ impl Card {
             .any(|promise| *promise == Property::Fencing)
     }
 
-    /// Returns the bound on bypass that the card promises: the number of entries of one other
-    /// process while a process waits. Returns `None` if the card promises no bound.
+    /// Returns the bound on bypass that the algorithm promises, or `None` if it promises no bound.
+    /// Bypass is the number of times that one other process enters while a process waits.
     pub fn most_bypass(&self) -> Option<u32> {
         self.promises.iter().find_map(|promise| match promise {
             Property::Bypass(most) => *most,
@@ -217,9 +217,9 @@ pub enum Service {
     Mutex,
     /// Leader election.
     Election,
-    /// Mutual exclusion and leader election.
+    /// An office: mutual exclusion and leader election, offered by one protocol.
     Office,
-    /// Numbered items between pairs of processes.
+    /// Streams of numbered items between pairs of processes, sent over a reliable channel.
     Stream,
     /// Consensus on one value.
     Consensus,
@@ -241,13 +241,15 @@ pub enum Service {
     Wave,
     /// A spanning tree of a graph.
     SpanningTree,
-    /// Sessions that need some of the bottles that neighbours share.
+    /// The drinking philosophers: neighbours share bottles, and each session needs some of the
+    /// bottles of its process.
     Drinking,
-    /// Group mutual exclusion: only processes of one forum are inside together.
+    /// Group mutual exclusion: only processes of one forum are inside the critical section
+    /// together.
     Forum,
-    /// Exclusive use of several resources, with deadlock detection.
+    /// Exclusive use of several resources. The service detects deadlocks.
     Resources,
-    /// A lock that processes share, with at most one holder of the whole lock.
+    /// A lock that several processes can share, or that one process holds as a whole.
     Shares,
     /// Any other service, such as an application under a leader.
     #[cfg_attr(feature = "serde", serde(other))]
@@ -255,7 +257,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Returns the word used in tables and traces.
+    /// Returns the name of the service in tables and traces.
     pub const fn name(self) -> &'static str {
         match self {
             Service::Mutex => "mutex",
@@ -280,8 +282,8 @@ impl Service {
         }
     }
 
-    /// Returns the layer whose messages count towards the cost on the card of an algorithm. Returns
-    /// `None` if the service has no such layer.
+    /// Returns the layer whose messages count towards the cost on the [`Card`] of an algorithm.
+    /// Returns `None` if the service has no such layer.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -291,23 +293,23 @@ impl Service {
     }
 }
 
-/// Rule by which an algorithm decides.
+/// Rule by which an algorithm reaches its decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Strategy {
     /// One process decides.
     Centralised,
-    /// The holder of the token may enter.
+    /// The process that holds the token may enter the critical section.
     Token,
-    /// A process with the permission of all others may enter.
+    /// A process that has the permission of all others may enter the critical section.
     Permission,
-    /// A process with the permission of a quorum may enter.
+    /// A process that has the permission of a quorum may enter the critical section.
     Quorum,
-    /// The largest candidate wins by comparison.
+    /// Candidates are compared, and the largest one wins.
     Comparison,
-    /// Every process sends to every other.
+    /// Every process sends its messages to every other process.
     Flooding,
-    /// A composition of other protocols.
+    /// The algorithm is a composition of other protocols.
     Composition,
 }
 
@@ -317,9 +319,9 @@ pub enum Strategy {
 pub enum Timing {
     /// No bound on message delays, step durations or clock drift; every message arrives eventually.
     Asynchronous,
-    /// Bounds on delay, step and drift hold from some unknown time on.
+    /// Bounds on delays, step durations and clock drift hold after some unknown time.
     Partial,
-    /// Known bounds on delay, step and drift.
+    /// Bounds on delays, step durations and clock drift hold always and are known.
     Synchronous,
     /// All processes step together in rounds. In each round they send messages, receive those of
     /// all others, and then change their states. A process that crashes while it sends reaches any
@@ -349,7 +351,7 @@ pub struct Faults {
     pub duplication: bool,
     /// True if processes may be down from the start, provided that the others know which ones.
     pub absence: bool,
-    /// Ways in which processes may crash.
+    /// Ways in which processes may crash and recover.
     pub crashes: Crashes,
     /// Maximum number of processes that may crash; `None` if there is no such bound.
     pub max_crashed: Option<u32>,
@@ -402,7 +404,7 @@ impl Faults {
     }
 }
 
-/// Ways in which processes may fail.
+/// Ways in which processes may crash and recover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Crashes {
@@ -414,22 +416,22 @@ pub enum Crashes {
     Recovery,
 }
 
-/// Links that an algorithm needs.
+/// Links between processes that an algorithm needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Topology {
-    /// Between all pairs of processes.
+    /// Links between all pairs of processes.
     Complete,
-    /// Between the coordinator and every other process.
+    /// Links between the coordinator and every other process.
     Star,
-    /// From each process to the next on the ring.
+    /// Links from each process to the next one on the ring.
     UnidirectionalRing,
-    /// Between neighbours on the ring.
+    /// Links in both directions between neighbours on the ring.
     BidirectionalRing,
-    /// Between neighbours in a tree.
+    /// Links between neighbours in a tree.
     Tree,
-    /// Between neighbours in a connected graph.
+    /// Links between neighbours in a connected graph.
     Graph,
 }
 
@@ -493,11 +495,12 @@ impl Knowledge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Timeout {
-    /// Name on the command line.
+    /// Name of the timeout on the command line.
     pub name: &'static str,
     /// Description of the period that the timeout limits.
     pub description: &'static str,
-    /// Value in the configuration of the card, measured by the process's own clock.
+    /// Duration of the timeout on the clock of the process. The configuration for which the
+    /// [`Card`] was made determines it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub delay: Delay,
 }
@@ -513,12 +516,12 @@ impl Timeout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Variant {
-    /// Name on the command line.
+    /// Name of the variant on the command line.
     pub name: &'static str,
     /// Difference between the variant and the unchanged algorithm, in one sentence.
     pub description: &'static str,
-    /// True if the promises of the card hold for the variant. False for a known mistake that is
-    /// kept as a demonstration.
+    /// True if the promises on the algorithm's [`Card`] hold for the variant. False for a known
+    /// mistake that is kept as a demonstration.
     pub sound: bool,
     /// Result that the variant demonstrates, by its number in the list of known results
     /// (`docs/checklist.md`), such as 7-L2. Empty if there is none.

@@ -54,7 +54,7 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Relation of two events under happened-before.
+/// Relation of two events in Lamport's happened-before order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Causality {
     /// The events are the same.

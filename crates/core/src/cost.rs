@@ -45,7 +45,8 @@ impl CostUnit {
     }
 }
 
-/// Message cost of an algorithm, without messages of a process to itself.
+/// Number of messages that an algorithm sends per unit of work. Messages of a process to itself are
+/// not counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cost {
@@ -84,8 +85,8 @@ impl Cost {
         Cost { is_complete: false, ..self }
     }
 
-    /// Returns true if a run can be checked against the cost: the cost is complete, has a bound,
-    /// and its unit has a layer of messages.
+    /// Returns true if a run can be checked against the cost. The cost must be complete, have an
+    /// upper bound or a positive lower bound, and count the messages of one [`Layer`].
     pub const fn is_checkable(&self) -> bool {
         self.is_complete && self.per.layer().is_some() && (self.least > 0 || self.most.is_some())
     }
@@ -101,10 +102,11 @@ impl Cost {
     }
 }
 
-/// Limits on the number of messages in a run, from the card and from the prediction of theory.
+/// Limits on the number of messages in a run: the cost that the algorithm's [`Card`](crate::Card)
+/// states, and the number that theory predicts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CostBound {
-    /// Cost according to the card.
+    /// Cost that the algorithm's [`Card`](crate::Card) states.
     pub cost: Cost,
     /// Number of messages that theory predicts for the workload of the run; `None` if there is no
     /// formula.
@@ -146,7 +148,7 @@ impl CostBound {
 
 impl Prediction {
     /// Returns true if `sent` messages for `times` entries or elections contradict the prediction.
-    /// Returns false for a mean, because a single run may differ from it.
+    /// Returns false if the prediction is a mean, because a single run may differ from the mean.
     pub fn excludes(&self, sent: u64, times: u64) -> bool {
         let Quantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);

@@ -37,11 +37,11 @@ pub enum GraphError {
     SelfLoop(ProcessId),
     /// Two edges join the same vertices.
     DuplicateEdge(ProcessId, ProcessId),
-    /// An edge names a vertex outside of the group.
+    /// An edge names a vertex that the graph does not contain.
     VertexOutOfRange {
-        /// Vertex that the edge names.
+        /// Vertex of the edge that the graph does not contain.
         vertex: ProcessId,
-        /// Number of vertices.
+        /// Number of vertices of the graph.
         vertices: u32,
     },
     /// The weight of an edge is 0.

@@ -20,7 +20,7 @@ pub enum Layer {
     Application,
 }
 
-/// Name under which a message is counted and drawn.
+/// Layer and name of a message. Engines count and draw messages by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
     /// Layer of the message.
@@ -30,9 +30,8 @@ pub struct Label {
 }
 
 impl Label {
-    /// Returns true if the message is a heartbeat, in whatever layer. A heartbeat only shows that
-    /// its sender is alive, as the next one does. Therefore only the last of several queued
-    /// heartbeats is needed.
+    /// Returns true if the message is a heartbeat, in any layer. A heartbeat shows only that its
+    /// sender is alive. Therefore a queue needs to keep only the newest heartbeat.
     pub fn is_heartbeat(self) -> bool {
         matches!(self.kind, "heartbeat" | "heartbeat-response")
     }

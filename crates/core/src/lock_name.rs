@@ -16,7 +16,7 @@ use core::str::FromStr;
 pub struct LockName(Arc<str>);
 
 impl LockName {
-    /// Maximum length in bytes of UTF-8.
+    /// Maximum length of a lock name, in bytes of UTF-8.
     pub const MAX_BYTES: usize = 255;
 
     /// Creates a name.

@@ -1,4 +1,5 @@
-//! Marks for the fields of messages, for code that inspects values of any type.
+//! Marks that state constraints on the fields of messages, for code that inspects values of any
+//! type.
 //!
 //! A runner that receives messages does not know their types, and yet must not trust every value.
 //! For example, the number of a term must fit a fence, and a list that is indexed by process must

@@ -101,7 +101,7 @@ pub struct Violation {
     pub message: String,
 }
 
-/// Returns the violation of a property at a process.
+/// Returns an error: a violation at the process `at`, which `message` describes.
 pub(crate) fn violated(at: ProcessId, message: String) -> MonitorResult {
     Err(Violation { at, message })
 }

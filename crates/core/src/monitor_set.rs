@@ -35,7 +35,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// Returns the word used in reports.
+    /// Returns the word for this judgement in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Judgement::Holds => "holds",
@@ -193,8 +193,8 @@ pub struct MonitorConfig {
 /// The monitors of mutual exclusion.
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
-    /// Monitors of mutual exclusion: the plain one, one that admits several processes if the lock
-    /// does, and the strict one if it is configured.
+    /// Monitors of mutual exclusion. The first one admits a single process. A lock that admits
+    /// several processes has a second one. A strict one follows if it is configured.
     exclusion: Vec<MonitorRun<MutualExclusion>>,
     /// Monitor of a lock in which only neighbours exclude each other. `None` if the lock is of
     /// another kind.
@@ -204,7 +204,7 @@ pub struct MutexMonitorSet {
     /// if requests carry no clocks.
     order: Vec<MonitorRun<Order>>,
     bypass: BypassMeter,
-    /// Bounds on bypass to judge, each with the first violation of the bound.
+    /// Bounds on bypass that are judged, each with the first violation of this bound.
     bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 
@@ -304,7 +304,8 @@ pub struct ElectionMonitorSet {
     validity: Option<MonitorRun<Validity>>,
     uniqueness: MonitorRun<Uniqueness>,
     irrevocability: MonitorRun<Irrevocability>,
-    /// Monitor of two leaders in any terms, and monitor of two leaders under one term number.
+    /// Two monitors: one of leaders at the same time in any terms, and one of leaders at the same
+    /// time under one term number.
     one_leader: [MonitorRun<OneLeader>; 2],
     /// Monitor of the groups of an election; `None` if groups are not judged.
     per_group: Option<MonitorRun<OneLeaderPerGroup>>,
@@ -388,8 +389,8 @@ impl ElectionMonitorSet {
 pub struct AgreementMonitorSet(Vec<MonitorRun<AgreementMonitor>>);
 
 impl AgreementMonitorSet {
-    /// Creates the monitors of an agreement service in their initial states. There are none if
-    /// `service` is another service.
+    /// Creates the monitors of an agreement service in their initial states. The set is empty if
+    /// `service` is not an agreement service.
     pub fn new(service: Service, config: &MonitorConfig) -> Self {
         let monitors = AgreementMonitor::all(service, config.size, &config.down);
         let graph = config.graph.as_deref();

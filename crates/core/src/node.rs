@@ -1,4 +1,5 @@
-//! One process, driven by hand: save, then release.
+//! A driver of one process that saves the state of the process before it releases the effects of a
+//! step.
 
 use alloc::collections::VecDeque;
 use alloc::vec::{Drain, Vec};
@@ -67,9 +68,9 @@ use crate::protocol::{Input, Protocol};
 ///
 /// # Rewriting
 ///
-/// [`Node::begin_rewrite`] returns the complete stable state. A runner writes it beside the changes
-/// that follow, however long that takes. After [`Node::finish_rewrite`] the earlier changes are not
-/// needed any more.
+/// [`Node::begin_rewrite`] returns the complete stable state. A runner may write this state in the
+/// background while it saves further changes. After [`Node::finish_rewrite`] the changes before the
+/// rewrite are not needed any more.
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
@@ -79,7 +80,7 @@ pub struct Node<P: Protocol, E = ConstantEnvironment> {
     /// Complete state that a runner is rewriting, with all changes since the rewrite began. `None`
     /// if no rewrite is in progress.
     rewriting: Option<P::Stable>,
-    /// Change that must be saved before the effects of the last step may leave.
+    /// Change that must be saved before the effects of the last step may be released.
     unsaved: Option<P::Stable>,
     batch: Batch<P, E>,
     /// Effects of steps that wait for a save, oldest step first.
@@ -88,11 +89,11 @@ pub struct Node<P: Protocol, E = ConstantEnvironment> {
     releasable: usize,
     /// Number of queued steps that the current save covers; `None` if no save is in progress.
     saving: Option<usize>,
-    /// Empty buffers for reuse.
+    /// Empty buffers that later steps reuse.
     free_buffers: Vec<QueuedEffects<P>>,
 }
 
-/// Effects of one step.
+/// Effects of one step that wait for a save.
 #[derive(Debug)]
 struct QueuedEffects<P: Protocol> {
     messages: Vec<(ProcessId, P::Message)>,
@@ -124,8 +125,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     /// Boots a process. `stable` is the state that the process saved before a crash, if there was
     /// one.
     ///
-    /// Booting has effects too (a timer, a greeting). They are pending: the first call must be
-    /// [`Node::pending`].
+    /// Booting has effects, such as a timer or a greeting. The caller must release them first: its
+    /// first call must be [`Node::pending`].
     pub fn boot(
         group: Group,
         config: &P::Config,
@@ -156,7 +157,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Step { node: self }
     }
 
-    /// Gives the process one input.
+    /// Passes one input to the process. The caller must mark the returned step as saved, or queue
+    /// its effects.
     ///
     /// # Panics
     ///
@@ -187,9 +189,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Returns a state that may replace everything saved so far. Returns `None` before the first
-    /// save, and during a rewrite, from [`Node::begin_rewrite`] to [`Node::finish_rewrite`].
-    /// Changes during a rewrite also apply to the rewritten state, and may omit parts that only
-    /// this state contains.
+    /// save, and from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]. During this time a saved
+    /// change may omit parts that only the rewritten state contains.
     pub fn replacement(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
@@ -223,9 +224,9 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
     }
 
-    /// Begins a rewrite: returns the complete stable state, which the runner writes beside the
-    /// changes that follow. Returns `None` if a rewrite is in progress, or if a change has to be
-    /// saved first.
+    /// Begins a rewrite and returns the complete stable state. The runner writes this state while
+    /// it continues to save changes. Returns `None` if a rewrite is in progress, or if a change has
+    /// to be saved first.
     pub fn begin_rewrite(&mut self) -> Option<P::Stable> {
         if self.rewriting.is_some() || self.change().is_some() {
             return None;
@@ -329,7 +330,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         self.node.unsaved.is_none() && self.node.queued.is_empty() && self.node.saving.is_none()
     }
 
-    /// Returns the state after the step.
+    /// Returns the state of the process after the step.
     pub fn process(&self) -> &P {
         &self.node.process
     }
@@ -393,7 +394,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     }
 }
 
-/// Effects of a step that may now leave.
+/// Effects of a step that the runner may now perform.
 #[must_use = "effects that are not drained are dropped"]
 #[derive(Debug)]
 pub struct ReleasedEffects<'a, P: Protocol> {

@@ -44,8 +44,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. Its representation is not canonical
-    /// before a process is added whose bit lies in the last word of the memory.
+    /// Creates an empty set with memory for `size` processes. The representation becomes canonical
+    /// when a process is added whose bit lies in the last word of this memory.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {

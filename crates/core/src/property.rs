@@ -18,13 +18,13 @@ macro_rules! properties {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Property {
             $($(#[$doc])* $Name $(($Parameter))?,)+
-            /// A custom property with its name.
+            /// A property that a program defines for itself, with its name.
             Custom(&'static str),
         }
 
         impl Property {
-            /// All properties except custom ones. A card sets the *k* of [`Property::AtMost`], and
-            /// the caller sets the bound of [`Property::Bypass`].
+            /// All properties except custom ones. An algorithm's [`Card`](crate::Card) sets the *k*
+            /// of [`Property::AtMost`], and the caller sets the bound of [`Property::Bypass`].
             pub const ALL: [Property; 53] = [$(Property::$Name $(($default))?),+];
 
             /// Returns the name on the command line and in reports.
@@ -60,22 +60,26 @@ macro_rules! properties {
 properties! {
     /// At most one process is inside the critical section. A crash ends an entry.
     MutualExclusion [Mutex Office] "mutual-exclusion": "At most one inside";
-    /// At most the given number of processes are inside the critical section.
+    /// At most the given number of processes are inside the critical section. A crash ends an
+    /// entry.
     AtMost(u32 = 1) [Mutex Office] "at-most-k": "At most k inside, of a k-mutex";
-    /// No two neighbours in the graph of the lock are inside together. A crash ends an entry.
+    /// No two neighbours in the graph of the lock are inside the critical section at the same time.
+    /// A crash ends an entry.
     LocalMutualExclusion [Mutex Office] "local-mutual-exclusion":
         "No two neighbours inside, of a lock on a graph";
-    /// At most one process is inside. A process that crashes inside stays inside until it recovers.
+    /// At most one process is inside the critical section. A process that crashes there counts as
+    /// inside until it recovers.
     MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
     /// While processes wait for the critical section, some process enters again and again. A single
-    /// process may wait for ever. Schedules are weakly fair, and every process inside leaves.
+    /// process may wait for ever. Schedules are weakly fair, and every process leaves the critical
+    /// section.
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
-    /// freedom. Schedules are weakly fair, and every process inside leaves. It implies
-    /// [`Property::DeadlockFreedom`]. No bound on bypass implies it, because under a deadlock no
-    /// process enters twice.
+    /// freedom. Schedules are weakly fair, and every process leaves the critical section. It
+    /// implies [`Property::DeadlockFreedom`]. No bound on bypass implies it, because under a
+    /// deadlock no process enters twice.
     StarvationFreedom [Mutex Office] "starvation-freedom":
         "Every process that waits enters: lockout freedom (weak fairness)";
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
@@ -114,7 +118,8 @@ properties! {
         "The largest live rank leads; a decision was proposed";
     /// Eventually exactly one process leads, unless no process believes in a leader.
     Uniqueness [Election Office] "uniqueness": "Exactly one process leads in the end";
-    /// In an election without terms, no process changes its leader.
+    /// In an election without terms, no process changes its leader without a cause, such as a
+    /// crash.
     Irrevocability [Election Office] "irrevocability":
         "No process changes its leader in one election";
     /// No two processes lead at the same time, whatever their term numbers.
@@ -122,7 +127,7 @@ properties! {
     /// No two processes lead at the same time with the same term number.
     OneLeaderPerTerm [Election Office Log] "one-leader-per-term": "No two leaders under one number";
     /// Eventually every process that believes in a leader believes in the smallest live rank. It
-    /// replaces [`Property::Validity`] in an election of the smallest.
+    /// replaces [`Property::Validity`] in an election that the smallest rank wins.
     SmallestLeads [Election Office] "smallest-leads": "The smallest live rank leads";
     /// Groups with different leaders may exist side by side, as in a partition. No process follows
     /// a leader before that process leads its group. In the end each leader leads the group of all
@@ -147,10 +152,11 @@ properties! {
     /// No leader is deposed while a majority believes in it.
     SteadyLeader [Election Office] "steady-leader":
         "No leader is deposed while a majority believes in it";
-    /// An entry or an election takes as many messages as the card of the algorithm states.
+    /// An entry or an election takes as many messages as the algorithm's [`Card`](crate::Card)
+    /// states.
     Cost [Mutex Election Office] "cost": "As many messages as the card states";
-    /// Messages go only to neighbours, on the ring or in the graph that the card of the algorithm
-    /// names.
+    /// Messages go only to neighbours, on the ring or in the graph that the algorithm's
+    /// [`Card`](crate::Card) names.
     Topology [Mutex Election Office] "topology": "Messages go only to neighbours on the ring";
     /// Every item of a stream arrives exactly once, in order.
     NoLoss [Stream] "no-loss": "Every item arrives exactly once, in order";
@@ -204,7 +210,7 @@ properties! {
         "The resource accepts no fence below one that it has seen";
     /// No increment of the counter in the protected resource is lost.
     Counter [Other] "counter": "No increment of the resource's counter is lost";
-    /// No message is received before it is sent.
+    /// A recorded trace is possible: no message is received before it is sent.
     Trace [Other] "trace": "Nothing is received before it is sent";
     // No service: `check --from any` judges these two without a monitor.
     /// A step from a legitimate state leads to a legitimate state. A property of self-stabilizing
@@ -230,7 +236,7 @@ pub enum Requirement {
     Messages,
 }
 
-/// Condition under which a report includes a property that the user did not request.
+/// Condition under which a report includes a property, although the user did not request it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReportCondition {
     /// The property is reported only on request.
@@ -239,7 +245,8 @@ pub enum ReportCondition {
     OnViolation,
     /// The property is reported in every run, whether violated or not.
     Always,
-    /// Expected of every service, with or without a card: a violation is a failure.
+    /// The property is reported in every run, and every run is expected to have it. A violation is
+    /// a failure, unless the run lists the properties whose violations count.
     Expected,
 }
 
@@ -249,8 +256,8 @@ impl Property {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// Returns true if a run can have the property only once it has ended. A step may violate the
-    /// property earlier.
+    /// Returns true if only the end of a run shows that the run has the property. A step may show
+    /// earlier that the run violates the property.
     pub const fn is_decided_at_end(self) -> bool {
         matches!(
             self,
@@ -348,7 +355,7 @@ impl PartialOrd for Property {
 }
 
 /// Serializes a property as its name. The name omits the *k* of [`Property::AtMost`], which is in
-/// the title of the card.
+/// the title of the algorithm's [`Card`](crate::Card).
 #[cfg(feature = "serde")]
 impl serde::Serialize for Property {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -227,8 +227,8 @@ pub trait Effects<P: Protocol> {
     /// the checker tries every value, and the runtime asks the operating system.
     fn choose(&mut self, bound: u32) -> u32;
 
-    /// Returns the clock of this process, which may drift. Only detectors and applications may read
-    /// it.
+    /// Returns the time on the clock of this process, which may drift. Only detectors and
+    /// applications may read it.
     fn local_clock(&mut self) -> LocalTime;
 
     /// Sends a copy of `message` to every member of `to`, in ascending order.
@@ -257,9 +257,10 @@ pub trait Effects<P: Protocol> {
         (result, child.into_events())
     }
 
-    /// Returns the effects sink for a child protocol `Q` inside this one, for a child whose events
-    /// this protocol only translates. `message` and `timer` wrap the child's messages and timers.
-    /// `event` maps each event of the child to an event of this protocol, or to `None`.
+    /// Returns an effects sink for a child protocol `Q` that runs inside this protocol. It suits a
+    /// child whose events this protocol only translates. `message` and `timer` wrap the child's
+    /// messages and timers. `event` maps each event of the child to an event of this protocol, or
+    /// to `None`.
     fn wrap<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

@@ -30,11 +30,12 @@ pub enum Kind {
     /// Each quorum is a line of a finite projective plane of K(K−1)+1 processes, with K processes
     /// on each line.
     Plane,
-    /// The row and the column of a process in a rectangle that is filled row by row.
+    /// Each quorum is the row and the column of a process, in a rectangle that is filled row by
+    /// row.
     Grid,
     /// Each quorum is a majority: a process and the ⌊N/2⌋ processes after it on the ring.
     Majority,
-    /// A path from the root of a binary tree to a leaf.
+    /// Each quorum is a path from the root of a binary tree to a leaf.
     Tree,
 }
 
@@ -114,8 +115,8 @@ impl Quorums {
     }
 
     /// Returns a quorum for `process` that has no member in `avoided`, or `None` if there is none.
-    /// If the quorums were listed, it is the first of those that contain `process`, or else the
-    /// first of all. For a construction, see [`Kind::quorum`].
+    /// From a list, it returns the first such quorum that contains `process`, or else the first
+    /// such quorum. For a construction, see [`Kind::quorum`].
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         if let Some(kind) = self.kind {
             return kind.quorum(self.size(), process, avoided);
@@ -155,8 +156,8 @@ impl Quorums {
     }
 }
 
-/// Returns true if there are at most `most` processes that, together with `chosen`, have a member
-/// in every quorum. Changes `chosen` during the search, and restores it.
+/// Returns true if some set meets every quorum, and consists of `chosen` and at most `most` other
+/// processes. Changes `chosen` during the search, and restores it.
 fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
     let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
     most > 0
@@ -451,7 +452,7 @@ mod tests {
         }
     }
 
-    /// For all kinds and full shapes, every quorum is minimal and any two intersect.
+    /// Every quorum of a [`Kind`] is minimal, and any two intersect, if the size fills the shape.
     #[test]
     fn produced_quorums_form_coterie() {
         let mut shapes = vec![(Kind::Pairs, 3), (Kind::Plane, 7), (Kind::Grid, 4), (Kind::Grid, 9)];
@@ -531,8 +532,8 @@ mod tests {
         }
     }
 
-    /// Any two avoided processes leave a quorum. A complete path from the root to a leaf leaves
-    /// none.
+    /// In a tree of seven processes, a quorum remains if at most two processes are avoided. None
+    /// remains if all processes on a path from the root to a leaf are avoided.
     #[test]
     fn seven_node_tree_avoids_any_two_but_no_path() {
         for (_, avoided, quorum) in coterie(Kind::Tree, 7) {

@@ -11,16 +11,16 @@ use core::num::NonZeroU32;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
-    /// Primary key of the comparison.
+    /// First key of the comparison: the rank with the larger weight is larger.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub weight: u64,
-    /// Breaks ties; unique in the group.
+    /// Identifier that decides between equal weights. It is unique in the group.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub id: u32,
 }
 
 impl Rank {
-    /// Creates a rank from a plain id.
+    /// Creates a rank of weight 0 with this id.
     pub const fn of_id(id: u32) -> Self {
         Rank { weight: 0, id }
     }

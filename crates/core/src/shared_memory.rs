@@ -23,18 +23,18 @@ pub struct Register {
 }
 
 impl Register {
-    /// Returns a shared variable.
+    /// Returns the shared variable `name`.
     pub const fn variable(name: &'static str) -> Self {
         Register { name, index: 0 }
     }
 
-    /// Returns the element of a shared array with this index, from 1.
+    /// Returns the element of the shared array `name` at `index`, counted from 1.
     pub const fn element(name: &'static str, index: u32) -> Self {
         Register { name, index }
     }
 
-    /// Returns the element of a shared array that belongs to a process: its index is the process
-    /// number.
+    /// Returns the element of the shared array `name` that belongs to `process`. Its index is the
+    /// process number.
     pub const fn of(name: &'static str, process: ProcessId) -> Self {
         Register { name, index: process.number() }
     }
@@ -61,7 +61,7 @@ pub trait SharedMemory {
     fn test_and_set(&mut self, register: Register) -> u32;
 }
 
-/// Section of its code that a process executes.
+/// Section of the lock's code that a process executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
     /// The process has no request.
@@ -103,7 +103,7 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
     /// Issues a request. The process must be in its remainder section. Accesses no register.
     fn enter(&mut self);
 
-    /// Leaves the critical section, which the process must be inside. Accesses no register.
+    /// Leaves the critical section. The process must be inside it. Accesses no register.
     fn exit(&mut self);
 
     /// Executes the next instruction, with exactly one access to `memory`. The process must be
@@ -115,18 +115,18 @@ pub trait SharedMemoryLock: Clone + fmt::Debug + Eq + core::hash::Hash {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SharedMemoryCard {
-    /// Name on the command line.
+    /// Name of the lock on the command line.
     pub name: &'static str,
-    /// Title in one line.
+    /// Title of the lock, in one line.
     pub title: &'static str,
-    /// Source: author, title, year.
+    /// Publication that describes the lock: author, title and year.
     pub paper: &'static str,
     /// Names of the shared registers and the values that they hold, in words.
     pub registers: &'static str,
     /// Number of register accesses of an entry and its exit while no other process has a request,
     /// as a formula in the number N of processes.
     pub accesses: &'static str,
-    /// The same number of register accesses, for the group size of the card.
+    /// Value of the formula `accesses` for the group size of the card.
     #[cfg_attr(feature = "serde", serde(rename = "uncontended"))]
     pub uncontended_accesses: u32,
     /// Name of an array whose values grow without bound; `None` if all values are bounded.

@@ -66,11 +66,11 @@ pub struct SystemStep {
 /// Card of a self-stabilizing system: its source, states and variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StabilizingCard {
-    /// Name on the command line.
+    /// Name of the system on the command line.
     pub name: &'static str,
-    /// Title in one line.
+    /// Title of the system, in one line.
     pub title: &'static str,
-    /// Source: author, title, year.
+    /// Publication that describes the system: author, title and year.
     pub paper: &'static str,
     /// Number of states of a machine, in words.
     pub states: &'static str,

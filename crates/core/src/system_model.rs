@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 use crate::card::{Card, Crashes, Detection, Order, Timing};
 use crate::property::Property;
 
-/// Conditions that a group runs under: timing, channels and faults. For the assumptions of a card
-/// without faults, see [`Card::system_model`].
+/// Conditions that a group runs under: timing, channels and faults. For the assumptions of an
+/// algorithm without faults, see [`Card::system_model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemModel {
     /// Assumptions about time.
     pub timing: Timing,
-    /// Order in which channels deliver.
+    /// Order in which channels deliver messages.
     pub order: Order,
-    /// Number of messages that may be lost.
+    /// Number of messages that the network may lose in one run.
     pub losses: Bound,
     /// True if messages may be duplicated.
     pub duplication: bool,
@@ -46,7 +46,7 @@ impl Bound {
     /// No occurrence.
     pub const NONE: Bound = Bound::AtMost(0);
 
-    /// Returns [`Bound::Any`] if `happens`, else [`Bound::NONE`].
+    /// Returns [`Bound::Any`] if the fault may happen, and [`Bound::NONE`] otherwise.
     pub const fn any_if(happens: bool) -> Self {
         if happens { Bound::Any } else { Bound::NONE }
     }
@@ -55,7 +55,7 @@ impl Bound {
 /// An assumption of an algorithm that the system model does not meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UnmetAssumption {
-    /// Requirement stated on the algorithm's card.
+    /// Requirement that the [`Card`] of the algorithm states.
     pub needs: &'static str,
     /// Condition of the system model that violates the requirement.
     pub given: &'static str,
@@ -68,8 +68,8 @@ impl fmt::Display for UnmetAssumption {
 }
 
 impl Card {
-    /// Returns the weakest model that the card assumes: its timing and channel order, without
-    /// faults.
+    /// Returns the weakest model that the algorithm assumes: the timing and channel order of this
+    /// card, without faults.
     pub fn system_model(&self) -> SystemModel {
         SystemModel {
             timing: self.timing,
@@ -85,8 +85,8 @@ impl Card {
         }
     }
 
-    /// Returns the assumptions of the card that `model` does not meet. Outside its assumptions an
-    /// algorithm promises nothing, so a violation there is no evidence against it.
+    /// Returns the assumptions of this algorithm that `model` does not meet. Outside its
+    /// assumptions an algorithm promises nothing, so a violation there is no evidence against it.
     pub fn unmet_assumptions(
         &self,
         model: &SystemModel,
@@ -127,10 +127,11 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the card that hold in `model`, if the only assumption of the card
-    /// that `model` may break is a perfect detector. If the algorithm needs one and `model` permits
-    /// false suspicions, two processes may enter at the same time. Mutual exclusion, fencing and
-    /// order are then left out, and the resource must compare fencing tokens.
+    /// Returns the promises of the algorithm that hold in `model`, if the only assumption of the
+    /// algorithm that `model` may break is a perfect detector. If the algorithm needs one and
+    /// `model` permits false suspicions, two processes may enter at the same time. Mutual
+    /// exclusion, fencing and order are then left out, and the resource must compare fencing
+    /// tokens.
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {
         let is_misled = model.false_suspicion && self.detection == Detection::Perfect;
         let rests_on_detector = |property: &Property| {

@@ -67,20 +67,20 @@ impl Hops {
     /// Exactly two messages, one after the other.
     pub const TWO: Hops = Hops { formula: "2", least: 2, most: 2, is_unconditional: true };
 
-    /// Creates a range of hops on a ring of `size` processes: 1 hop reaches the next process, and
-    /// `size` hops are once round the ring.
+    /// Creates the range of hops on a ring of `size` processes. The lower bound is 1 hop, to the
+    /// next process. The upper bound is `size` hops, once round the ring.
     pub const fn ring(size: u32) -> Self {
         Hops { formula: "1…N", least: 1, most: size, is_unconditional: true }
     }
 
-    /// Creates a range of hops in a tree: 1 hop reaches a neighbour, and `diameter` hops reach the
-    /// farthest process.
+    /// Creates the range of hops in a tree. The lower bound is 1 hop, to a neighbour. The upper
+    /// bound is `diameter` hops, to the farthest process.
     pub const fn tree(diameter: u32) -> Self {
         Hops { formula: "1…D", least: 1, most: diameter, is_unconditional: true }
     }
 }
 
-/// Kind of workload of a run, as far as formulas for the number of messages distinguish them.
+/// Kind of workload of a run. Formulas for the number of messages distinguish these kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadKind {
     /// Processes enter one at a time. The process is drawn at random.
@@ -100,19 +100,20 @@ pub enum WorkloadKind {
 /// Number of messages that theory predicts, per entry or per election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prediction {
-    /// Meaning of the number: exact, a mean, or a bound.
+    /// Meaning of the predicted number: exact, a mean, or a bound.
     pub precision: Precision,
     /// Predicted number of messages.
     pub messages: Quantity,
 }
 
 impl Prediction {
-    /// Creates a prediction of a whole number of messages.
+    /// Creates a prediction of `messages` messages. `precision` states the meaning of this number.
     pub const fn new(precision: Precision, messages: u64) -> Self {
         Prediction::fraction(precision, messages, 1)
     }
 
-    /// Creates a prediction of `numerator / denominator` messages.
+    /// Creates a prediction of `numerator / denominator` messages. `precision` states the meaning
+    /// of this number.
     pub const fn fraction(precision: Precision, numerator: u64, denominator: u64) -> Self {
         Prediction {
             precision,

@@ -15,7 +15,7 @@ pub trait Timestamped: Protocol {
     /// Returns the current clock, for a message of the application to carry.
     fn clock(&self) -> u64;
 
-    /// Advances the clock of this process to at least `clock`, which a message of the application
-    /// carried as the clock of its sender.
+    /// Advances the clock of this process to at least `clock`, the sender's clock in a message of
+    /// the application.
     fn observe(&mut self, clock: u64);
 }

@@ -165,8 +165,8 @@ impl Tree {
         total
     }
 
-    /// Returns the indices of all processes except the root, so that each process precedes its
-    /// parent.
+    /// Returns the indices of all processes except the root, in an order in which each process
+    /// precedes its parent.
     fn deepest_first(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (1..self.parents.len()).collect();
         places.sort_unstable_by_key(|place| core::cmp::Reverse(self.depths[*place]));

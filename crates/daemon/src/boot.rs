@@ -27,8 +27,8 @@ pub enum NodeError {
     /// The configuration names an unknown algorithm or variant.
     #[error(transparent)]
     Unknown(#[from] CatalogueError),
-    /// The configuration enables a variant with a deliberate mistake, and does not allow such
-    /// variants.
+    /// The configuration selects a variant with a deliberate mistake, but lacks the option that
+    /// permits such variants.
     #[error(transparent)]
     Mistake(#[from] MistakeError),
     /// The key files cannot be used.

@@ -101,8 +101,8 @@ impl Builder {
     }
 
     /// Selects a single lock without a name, instead of named locks. `mutex` is any mutual
-    /// exclusion algorithm of `tenure list` that does not depend on a leader. The algorithm
-    /// `election` runs beside it. Both must be the same on all nodes.
+    /// exclusion algorithm of `tenure list` that does not depend on a leader. `election` is the
+    /// election algorithm, which is independent of the lock. Both must be the same on all nodes.
     pub fn single_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
         self.service = Service { mutex, election, named: false, ..self.service };

@@ -220,8 +220,8 @@ impl Service {
         })
     }
 
-    /// Checks that no enabled variant is a deliberate mistake, unless mistakes are allowed. `card`
-    /// contains the claims of the configured algorithm.
+    /// Checks that no selected variant is a deliberate mistake, unless [`Service::allow_mistakes`]
+    /// permits this. `card` is the [`Card`] of the configured algorithm.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ impl Service {
     }
 }
 
-/// Error: a node or a run would enable a deliberate mistake that is not allowed.
+/// Error: a variant with a deliberate mistake is selected, but no option permits such variants.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "variant '{name}' of {algorithm} is a deliberate mistake ({description}): remove it, or allow \
@@ -283,36 +283,36 @@ impl Default for Detector {
 /// Error in a configuration. The node was not started.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
+    /// The configuration file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
-        /// Path of the file.
+        /// Path of the configuration file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is not valid TOML, or has an unknown field or a wrong type.
+    /// The configuration file is not valid TOML, or has an unknown field or a wrong type.
     #[error("{}:{line}: {reason}", path.display())]
     Malformed {
-        /// Path of the file.
+        /// Path of the configuration file.
         path: PathBuf,
         /// Line of the error, from 1.
         line: usize,
-        /// Reason and remedy.
+        /// Reason why the configuration is invalid, and how to correct it.
         reason: String,
     },
     /// A value that the program passed to a [`Builder`](crate::Builder) is invalid or missing.
     #[error("{reason}")]
     InvalidValue {
-        /// Reason and remedy.
+        /// Reason why the configuration is invalid, and how to correct it.
         reason: String,
     },
-    /// A value in the file is invalid.
+    /// A value in the configuration file is invalid.
     #[error("{}: {reason}", path.display())]
     Invalid {
-        /// Path of the file.
+        /// Path of the configuration file.
         path: PathBuf,
-        /// Reason and remedy.
+        /// Reason why the configuration is invalid, and how to correct it.
         reason: String,
     },
 }

@@ -118,8 +118,8 @@ async fn run_until(
     ended
 }
 
-/// Ends the workload. The node then has no user of its handles, and stops. A leader first hands
-/// over leadership.
+/// Ends the workload, which drops the last handles of the node, and waits until the node stops. If
+/// the node leads, it hands over leadership before it stops.
 async fn leave<W>(
     worker: JoinHandle<W>,
     task: JoinHandle<Result<(), tenure_runtime::Failure>>,

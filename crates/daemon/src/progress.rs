@@ -19,7 +19,7 @@ use crate::workload::{WorkError, WorkStats};
 /// Shortest time between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Sources from which the reporter learns of changes at a node.
+/// Reporter of changes at a node, with the sources from which it learns of them.
 pub(crate) struct ProgressReporter {
     pub(crate) leadership: Leadership,
     pub(crate) live_peers: Receiver<LivePeers>,
@@ -79,8 +79,8 @@ pub(crate) async fn watch(
     }
 }
 
-/// Returns a report for each peer that came up or went down between two states. In the first state,
-/// no peer is up.
+/// Compares two states of the peers, and returns a report for each peer that came up or went down
+/// between them. If `before` is empty, no peer was up.
 fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {

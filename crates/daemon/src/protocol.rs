@@ -27,8 +27,8 @@ pub struct NodeParts<'a> {
 
 /// Protocol of a lock and an election, with its configuration, behind dynamic dispatch.
 pub trait AnyProtocol {
-    /// Returns the card of the protocol for a group of `size` processes: its assumptions, costs and
-    /// properties.
+    /// Returns the [`Card`] of the protocol for a group of `size` processes: its assumptions, costs
+    /// and properties.
     fn card(&self, size: u32) -> Card;
 
     /// Starts a node that runs the protocol.
@@ -92,8 +92,8 @@ struct ManyLocks<E: Election> {
 }
 
 impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
-    /// No monitor checks named locks. The card therefore contains only the properties of the
-    /// election.
+    /// Returns the [`Card`] of the protocol. It contains only the properties of the election,
+    /// because no monitor checks named locks.
     fn card(&self, size: u32) -> Card {
         let mut card = NamedLocks::<E>::card(&self.config, size);
         for promised in [&mut card.promises, &mut card.timed_promises] {

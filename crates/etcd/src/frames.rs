@@ -86,7 +86,7 @@ pub struct MessageStream<M> {
 }
 
 impl<M: Message + Default> MessageStream<M> {
-    /// Decodes the messages of a stream of frames.
+    /// Creates a stream that decodes the messages in `frames`.
     pub fn new(frames: Streaming<Bytes>) -> Self {
         MessageStream { frames, kind: PhantomData }
     }

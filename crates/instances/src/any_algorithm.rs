@@ -33,8 +33,8 @@ pub trait AnyAlgorithm: Send + Sync {
     /// [`InterventionError`], as [`tenure_sim::Simulation::run_with_interventions`].
     fn simulate(&self, run: RunParameters<'_>) -> Result<Report, InterventionError>;
 
-    /// Checks `properties` in all possible schedules. `ranks` are the ranks of the processes, by
-    /// which the check of an election decides who must lead.
+    /// Checks `properties` in all possible schedules. `ranks` are the ranks of the processes. The
+    /// check of an election uses them to decide which process must lead.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ pub trait AnyAlgorithm: Send + Sync {
         measure: &MeasureConfig,
     ) -> Result<MeasureReport, CheckError>;
 
-    /// Shows the reachable states and steps to `observer`, without reductions. The walk ends after
-    /// `max_states` states.
+    /// Shows every reachable state and every step to `observer`. The walk uses no state reductions,
+    /// and ends after `max_states` states.
     ///
     /// # Errors
     ///
@@ -71,8 +71,8 @@ pub trait AnyAlgorithm: Send + Sync {
         observer: &mut dyn WalkObserver,
     ) -> Result<WalkReport, CheckError>;
 
-    /// Creates an engine that steps the algorithm: along `schedule` if there is one, or else with
-    /// `settings`.
+    /// Creates an engine that steps the algorithm. The engine follows `schedule` if there is one,
+    /// and otherwise simulates with `settings`.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ pub trait AnyAlgorithm: Send + Sync {
         schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError>;
 
-    /// Returns the schedule, extended by steps until all messages are delivered, but by at most
-    /// `max_steps` steps.
+    /// Returns `schedule`, extended by the steps that deliver all messages. At most `max_steps`
+    /// steps are added.
     ///
     /// # Errors
     ///
@@ -134,8 +134,8 @@ pub(crate) fn builtin(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates an algorithm as its own type. The state of this type is smaller than
-/// that of the type `P` of `Instance`.
+/// Function that simulates a built-in algorithm with a type of its own. The states of this type are
+/// smaller than those of the type `P` of `Instance`, which also represents other algorithms.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

@@ -11,8 +11,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     [OralMessages::NAME].into_iter()
 }
 
-/// Returns the card of an algorithm for `size` generals of whom `liars` lie, or `None` for an
-/// unknown name.
+/// Returns the [`GeneralsCard`] of an algorithm for `size` generals of whom `liars` lie, or `None`
+/// for an unknown name.
 pub fn card(name: &str, size: u32, liars: u32) -> Option<GeneralsCard> {
     (name == OralMessages::NAME).then(|| OralMessages::card(size, liars))
 }

@@ -15,7 +15,7 @@ use crate::any_algorithm::{AnyAlgorithm, builtin};
 use crate::check::{check_election, check_lock, measure_any, measure_lock};
 use crate::instance::Instance;
 
-/// Algorithms that a program adds to the built-in ones.
+/// Algorithms that a program adds to the built-in algorithms of Tenure.
 ///
 /// ```
 /// use tenure_algorithms::channel::Fifo;
@@ -36,7 +36,7 @@ macro_rules! catalogue {
     };
 }
 
-/// An algorithm that the program registers, with the functions that configure and run it.
+/// An algorithm that a program registers, with the functions that configure and run it.
 struct UserEntry {
     name: String,
     /// True for a lock, false for an election.
@@ -138,7 +138,7 @@ impl Catalogue {
     }
 
     /// Makes the algorithms of this catalogue available to the functions of this crate, under the
-    /// names on their cards.
+    /// names on their [`Card`]s.
     ///
     /// # Panics
     ///
@@ -162,8 +162,8 @@ fn find(name: &str) -> Option<&'static UserEntry> {
     user_algorithms().iter().find(|entry| entry.name == name)
 }
 
-/// Returns the names of the registered locks if `locks` is true, or else of the registered
-/// elections.
+/// Returns the names of the registered locks if `locks` is true, and of the registered elections
+/// otherwise.
 fn user_names(locks: bool) -> impl Iterator<Item = &'static str> {
     let entries = user_algorithms().iter().filter(move |entry| entry.is_lock == locks);
     entries.map(|entry| &*entry.name)
@@ -189,13 +189,13 @@ pub fn agreements() -> impl Iterator<Item = &'static str> {
     builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// Returns the names of all algorithms without a prefix such as `fifo:`, and the names of the
-/// compositions.
+/// Returns the names of all algorithms that have no prefix, such as `fifo:`. The names of the
+/// compositions follow them.
 pub fn names() -> impl Iterator<Item = &'static str> {
     locks().chain(elections()).chain(agreements()).chain(builtin_catalogue::compositions())
 }
 
-/// Returns the card of an algorithm.
+/// Returns the [`Card`] of an algorithm: its assumptions, costs and promises.
 ///
 /// # Errors
 ///

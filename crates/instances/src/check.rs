@@ -17,18 +17,20 @@ use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::monitors::own_monitor;
 
-/// Largest bypass that is measured. A higher count is reported as unbounded.
+/// Largest bypass that a check counts. A larger one is reported as unbounded.
 const MAX_COUNTED_BYPASS: u32 = 16;
 
-/// Function that measures an algorithm with a configuration of type `C`.
+/// Function that measures the costs of an algorithm over all possible schedules. `C` is the type of
+/// its configuration.
 pub(crate) type MeasureFn<C> =
     fn(&CheckConfig, &MeasureConfig, &C) -> Result<MeasureReport, CheckError>;
 
-/// Function that checks properties of an algorithm with a configuration of type `C`.
+/// Function that checks properties of an algorithm in all possible schedules. `C` is the type of
+/// its configuration.
 pub(crate) type CheckFn<C> =
     fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<Report, CheckError>;
 
-/// Checks a mutual exclusion algorithm.
+/// Checks properties of a mutual exclusion algorithm in all possible schedules.
 pub(crate) fn check_lock<P: Mutex + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -94,7 +96,7 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     Ok(check(&others, app_messages, &config.own)?.and(alone))
 }
 
-/// Measures a mutual exclusion algorithm.
+/// Measures the costs of a mutual exclusion algorithm over all possible schedules.
 pub(crate) fn measure_lock<P: Mutex + Algorithm>(
     config: &CheckConfig,
     measure: &MeasureConfig,
@@ -108,7 +110,8 @@ pub(crate) fn measure_lock<P: Mutex + Algorithm>(
     check.measure(measure.clone())
 }
 
-/// Measures an algorithm of any service. The bypass is 0, because only locks have one.
+/// Measures the costs of an algorithm of any service over all possible schedules. The bypass is 0,
+/// because only locks have one.
 pub(crate) fn measure_any<P: Algorithm + Checkable>(
     config: &CheckConfig,
     measure: &MeasureConfig,
@@ -117,7 +120,7 @@ pub(crate) fn measure_any<P: Algorithm + Checkable>(
     Check::<P>::for_algorithm(protocol.clone(), config.clone()).measure(measure.clone())
 }
 
-/// Checks an election algorithm.
+/// Checks properties of an election algorithm in all possible schedules.
 pub(crate) fn check_election<P: Election + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -155,7 +158,7 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     check.try_run()
 }
 
-/// Checks an algorithm of any agreement service.
+/// Checks properties of an algorithm of any agreement service in all possible schedules.
 pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],

@@ -30,7 +30,7 @@ pub(crate) struct Instance<P: Algorithm> {
     simulate_alone: Option<SimulateFn>,
     /// Function that checks the properties of the protocol's service.
     check: CheckFn<P::Config>,
-    /// Function that measures the protocol.
+    /// Function that measures the costs of the protocol over all possible schedules.
     measure: MeasureFn<P::Config>,
 }
 

@@ -1,4 +1,4 @@
-//! Monitors that a program adds to the built-in ones.
+//! Monitors that a program adds to the built-in monitors of Tenure.
 
 use std::any::Any;
 use std::fmt;
@@ -9,7 +9,7 @@ use tenure_core::service::{EventViews, election, mutex, office};
 use tenure_core::{Monitor, Observation, ProcessId, Property, Service, Violation};
 use tenure_trace::{ServiceCommand, ServiceEvent};
 
-/// Monitors that a program adds to the built-in ones.
+/// Monitors that a program adds to the built-in monitors of Tenure.
 ///
 /// `simulate`, `check` and the lab use each of them for all algorithms of the monitor's service.
 #[derive(Default)]
@@ -91,7 +91,7 @@ impl Monitors {
 
 static OWN_MONITORS: OnceLock<Monitors> = OnceLock::new();
 
-/// Returns the program's own monitors for a service.
+/// Returns the monitors of a service that the program has added with [`Monitors::install`].
 pub fn own_monitors(service: Service) -> impl Iterator<Item = &'static OwnMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().filter(move |monitor| match monitor {
@@ -100,18 +100,19 @@ pub fn own_monitors(service: Service) -> impl Iterator<Item = &'static OwnMonito
     })
 }
 
-/// Returns the properties that the program's own monitors of a service judge.
+/// Returns the properties that are judged by the monitors that the program has added for a service.
 pub fn own_properties(service: Service) -> impl Iterator<Item = Property> {
     own_monitors(service).map(|monitor| Property::Custom(monitor.name()))
 }
 
-/// Returns the program's own monitor that judges a property; `None` if there is none.
+/// Returns the added monitor that judges `property`. Returns `None` if the program has added none
+/// for it.
 pub(crate) fn own_monitor(property: Property) -> Option<OwnMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().find(|monitor| monitor.name() == property.name()).cloned()
 }
 
-/// A program's own monitor. It can judge every algorithm of its service.
+/// A monitor that a program has added. It can judge every algorithm of its service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OwnMonitor {
     /// Monitor of a lock.

@@ -1,4 +1,4 @@
-//! Parameters of a simulated run. They do not depend on the type of the protocol.
+//! Parameters of a simulated run. Their types do not depend on the type of the protocol.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use tenure_trace::Recorded;
 
 use crate::monitors::{OwnMonitor, own_monitors};
 
-/// Parameters of a simulated run. They do not depend on the type of the protocol.
+/// Parameters of a simulated run. Their types do not depend on the type of the protocol.
 pub struct RunParameters<'a> {
     /// Settings of the simulation.
     pub settings: Settings,
@@ -19,7 +19,7 @@ pub struct RunParameters<'a> {
     pub steering: &'a Steering,
     /// Destination of the trace. `None`: no trace is written.
     pub trace: Option<TraceOutput>,
-    /// Observers, and the flag that stops the run.
+    /// Observers of the run, and the flag that stops it.
     pub controls: Controls<'a>,
 }
 
@@ -41,7 +41,7 @@ impl Steering {
 
 /// Destination and content of a trace.
 pub struct TraceOutput {
-    /// Destination of the records.
+    /// Writer that receives the records of the trace.
     pub writer: Box<dyn Write + Send>,
     /// True if the trace includes the states of the processes.
     pub has_states: bool,
@@ -93,8 +93,8 @@ impl RunParameters<'_> {
     }
 }
 
-/// Creates the simulation of an algorithm. The program's own monitors judge it in addition to the
-/// built-in ones.
+/// Creates the simulation of an algorithm. Monitors that the program has added judge the run, in
+/// addition to the built-in monitors.
 pub(crate) fn simulation<P>(
     config: P::Config,
     settings: Settings,

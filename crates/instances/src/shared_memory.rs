@@ -10,7 +10,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter()
 }
 
-/// Returns the card of a lock for a group of `size` processes, or `None` for an unknown name.
+/// Returns the [`SharedMemoryCard`] of a lock for a group of `size` processes, or `None` for an
+/// unknown name.
 pub fn card(name: &str, size: u32) -> Option<SharedMemoryCard> {
     Some(match name {
         PetersonLock::NAME => PetersonLock::card(size),

@@ -61,7 +61,8 @@ fn spread_is_bounded_by_round_trip_uncertainty() {
     assert!(widest > 5 * UNIT, "the bound is not tight: {widest}");
 }
 
-/// The leader crashes at different moments, during its round or after the round.
+/// If the leader crashes during or after its synchronisation round, the next leader synchronises
+/// the remaining clocks.
 #[test]
 fn next_leader_synchronises_remaining_clocks() {
     let mut taken_over = 0;
@@ -110,8 +111,8 @@ fn acknowledged_writes_survive_primary_crash() {
     assert!(later > 0, "the second primary serves");
 }
 
-/// Returns a scenario in which a partition separates the primary for a while, and the primary
-/// continues.
+/// Returns a scenario in which a partition isolates the primary for a while. The primary continues
+/// to run.
 fn isolated(seed: u64) -> ReplicationScenario {
     let from = 64 * UNIT + seed * UNIT / 7;
     let isolation = Some((from, from + 25 * UNIT));
@@ -165,8 +166,8 @@ fn one_no_vote_aborts_the_transaction() {
     }
 }
 
-/// All votes have arrived after two units. A coordinator that crashes just before leaves all
-/// participants uncertain.
+/// All votes arrive within two units. If the coordinator crashes before then, all participants stay
+/// uncertain until it recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
     let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::among(4) };
@@ -189,8 +190,8 @@ fn participants_block_until_coordinator_recovers() {
     assert_eq!(run_transaction(&CommitScenario { protocol, ..crashed }).unwrap().blocked, []);
 }
 
-/// Skeen 1981: processes that run decide as long as they suspect only crashed processes. In a
-/// partition, the two sides suspect each other and decide differently.
+/// In three-phase commit (Skeen 1981), live processes decide alike if they suspect only crashed
+/// processes. In a partition, the two sides suspect each other and decide differently.
 #[test]
 fn three_phase_commit_survives_crash_but_splits_on_partition() {
     let three = CommitScenario {

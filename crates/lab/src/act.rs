@@ -45,7 +45,7 @@ struct SuspicionRequest {
     peer: u32,
 }
 
-/// Maximum delay that the page may give to a message, in units.
+/// Maximum delay that the page may give to a message, in units of simulated time.
 const MAX_DELAY: f64 = 1e6;
 
 impl ActRequest {

@@ -9,7 +9,8 @@ use crate::deadline::Deadline;
 use crate::layout::NodeLayout;
 use crate::run_state::RunState;
 
-/// Transition from one moment of a run to the next.
+/// Transition that leads from one moment of a run to the next one. A moment is the state of the run
+/// after some number of transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Next step of the simulator.
@@ -29,7 +30,7 @@ pub enum Advance {
     Act(Action),
 }
 
-/// A moment that the run has reached at the end of a path.
+/// A moment that the run has reached, with the transition that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReachedMoment {
     /// Transition that led to this moment.
@@ -66,7 +67,7 @@ pub trait RunSource: Send + Sync + 'static {
 pub struct LabRun {
     /// Arguments of `tenure simulate`, or a description of the origin of the run.
     pub words: String,
-    /// Card of the algorithm.
+    /// Card of the algorithm: its assumptions, costs and promises.
     pub card: Card,
     /// Number of processes.
     pub size: u32,
@@ -82,7 +83,7 @@ pub struct LabRun {
     pub engine: Box<dyn Engine>,
 }
 
-/// Executes one run again and again, each time up to a moment of the caller's choice.
+/// Executes one run again and again, each time up to a moment that the caller chooses.
 pub trait Engine: Send + Sync {
     /// Replays `path` from the beginning of the run, and then continues as `advance` says. Appends
     /// each new moment to `reached` immediately, so that the moment is known even if a handler

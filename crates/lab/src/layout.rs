@@ -58,9 +58,9 @@ impl NodeLayout {
         NodeLayout { form, links, quorums: Vec::new(), at: Vec::new(), weights: Vec::new() }
     }
 
-    /// Returns the layout of a group: for a topology on the card, a ring, a star around `centre`,
-    /// or `tree`; for algorithms with quorums, the layout of `quorums`. All other groups are drawn
-    /// by [`NodeLayout::circle`].
+    /// Returns the layout of a group. If the [`Card`] names a topology, the layout is a ring, a
+    /// star around `centre`, or `tree`. If the algorithm uses quorums, it is the layout of
+    /// `quorums`. Otherwise it is that of [`NodeLayout::circle`].
     pub fn of(
         card: &Card,
         size: u32,
@@ -86,8 +86,8 @@ impl NodeLayout {
         }
     }
 
-    /// Arranges a network with its edges: a regular shape as it is usually drawn, any other graph
-    /// by the distances of its processes.
+    /// Arranges the processes of a network, with its edges. A regular shape is drawn in its usual
+    /// form. Any other graph is drawn by the distances between its processes.
     pub fn of_graph(graph: &Graph) -> NodeLayout {
         let edges = || graph.edges().map(|(one, other, _)| (one, other));
         let laid = match arrangement(graph) {

@@ -21,7 +21,7 @@ pub(crate) const MAX_STEPS: u64 = 10_000;
 /// Maximum group size, so that the picture stays readable.
 const MAX_PROCESSES: u32 = 64;
 
-/// One moment in the tree of a session.
+/// One moment in the tree of a session: the state of the run after a path of transitions.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
@@ -29,8 +29,8 @@ pub(crate) struct Moment {
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
-    /// True if, at this moment or before, a property was violated that the card promises or that
-    /// the user wrote.
+    /// True if a property has been violated at this moment or before. Only properties that the
+    /// algorithm promises on its [`Card`](tenure_core::Card), or that the user wrote, count.
     pub(crate) violated: bool,
     /// Panic message of the handler that ended the run at this moment. `None` if no handler
     /// panicked.
@@ -228,7 +228,7 @@ impl LabSession {
         all.get(from..to).unwrap_or_default()
     }
 
-    /// Returns true if the card promises this property, or the user wrote it.
+    /// Returns true if the algorithm of the run promises this property, or the user wrote it.
     pub(crate) fn is_promised(&self, property: Property) -> bool {
         // The user wrote the custom properties.
         matches!(property, Property::Custom(_))

@@ -34,8 +34,8 @@ impl SessionTable {
         self.all.get(&number).cloned()
     }
 
-    /// Returns the number of the session that clients see if they name none. Returns `None` if it
-    /// was dropped.
+    /// Returns the number of the session that clients see if they name none. Returns `None` if that
+    /// session was dropped.
     pub(crate) fn first(&self) -> Option<u64> {
         self.first.filter(|number| self.all.contains_key(number))
     }

@@ -21,7 +21,7 @@ const MAX_DRAWN_RECORDS: u64 = 200;
 /// Maximum number of entries that the drawing of a log shows.
 const MAX_LOG_ENTRIES: u64 = 24;
 
-/// Converts ticks to units of time.
+/// Converts a simulated time from ticks to units.
 fn units(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_UNIT as f64
 }
@@ -275,8 +275,8 @@ fn processes(
     state.processes.iter().enumerate().map(process).collect()
 }
 
-/// Returns true if a field `token` at any depth of the state is true, a number, a list or an
-/// object.
+/// Returns true if the state of a process shows that the process has a token: a field `token`, at
+/// any depth, is true, a number, a list or an object.
 fn has_token(state: &Value) -> bool {
     match state {
         Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {

@@ -60,7 +60,8 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
     fail(text.as_ptr(), text.len());
 }
 
-/// Makes room for a request of `length` bytes in the buffer, and returns the address of the buffer.
+/// Makes room for a request of `length` bytes in the request buffer. Returns the address of that
+/// buffer.
 #[unsafe(no_mangle)]
 extern "C" fn buffer(length: usize) -> *mut u8 {
     REQUEST.with_borrow_mut(|request| {
@@ -70,7 +71,7 @@ extern "C" fn buffer(length: usize) -> *mut u8 {
     })
 }
 
-/// Handles the request in the first `length` bytes of the buffer. Returns the length of the
+/// Handles the request in the first `length` bytes of the request buffer. Returns the length of the
 /// response in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn call(length: usize) -> usize {

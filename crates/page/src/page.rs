@@ -27,7 +27,7 @@ pub struct Request {
     body: Value,
 }
 
-/// Spelling of a [`Method`], as in HTTP.
+/// A [`Method`] in the spelling of requests, which is that of HTTP.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 enum RequestMethod {

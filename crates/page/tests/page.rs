@@ -116,7 +116,7 @@ fn invalid_requests_are_rejected_with_the_reason() {
     assert_eq!(unreadable["status"], 400);
 }
 
-/// The time limit of a request to the lab uses the clock of the host.
+/// A request to the lab ends when its time limit has passed on the clock of the host.
 #[test]
 fn clock_of_the_host_limits_a_request() {
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -17,17 +17,17 @@ pub enum ProveError {
     /// The solver program cannot be run.
     #[error("{}: {reason}", program.display())]
     Solver {
-        /// Path of the program.
+        /// Path of the solver program.
         program: PathBuf,
         /// Error of the operating system.
         reason: String,
     },
-    /// The program is neither z3 nor cvc5.
+    /// The solver program is neither z3 nor cvc5.
     #[error("{} is neither z3 nor cvc5: it says {version:?}", program.display())]
     UnknownSolver {
-        /// Path of the program.
+        /// Path of the solver program.
         program: PathBuf,
-        /// First line that the program prints about its version.
+        /// First line that the solver program prints about its version.
         version: String,
     },
     /// Communication with the solver failed.

@@ -109,7 +109,8 @@ fn majority_agrees_with_its_model() {
     });
 }
 
-/// Code and model agree in states with a crashed process: it is not inside, and its vote is lost.
+/// Code and model agree in states with a crashed process. It is not inside the critical section,
+/// and its vote is lost.
 #[test]
 fn majority_agrees_with_its_model_after_a_crash() {
     let comparison =

@@ -1,5 +1,5 @@
-//! The margins of leases: the durations in the code satisfy the inequality of the proof, and one
-//! unit more is refuted.
+//! The margins of leases. The durations in the code satisfy the inequality of the proof, and a
+//! client's duration that is one unit longer is refuted.
 
 mod support;
 

@@ -45,8 +45,8 @@ fn every_induction_is_confirmed_by_cvc5() {
     }
 }
 
-/// Returns the proof report of each variant of an entry, with its name. True means that the variant
-/// must be refuted.
+/// Returns, for each variant of an entry: true if the variant must be refuted, the variant's name,
+/// and its proof report.
 fn variants(entry: &ModelEntry, solver: &Solver) -> Vec<(bool, &'static str, ProofReport)> {
     let report = |variant: &tenure_prove::ModelVariant| {
         let model = entry.with_variant(variant.name).expect("the variant is listed");
@@ -85,7 +85,8 @@ fn property_alone_is_not_inductive() {
     }
 }
 
-/// An action that is never possible would be preserved vacuously.
+/// A model is refuted if one of its actions is never possible. Otherwise the obligation that this
+/// action preserves the invariant would hold vacuously.
 #[test]
 fn impossible_actions_are_refuted() {
     let Some(solver) = z3() else { return };

@@ -41,7 +41,7 @@ fn assert_documented(solver: &Solver, is_selected: impl Fn(&Model) -> bool) {
     }
 }
 
-/// Returns the redundant conjuncts of a model as the documentation lists them.
+/// Returns the redundant conjuncts of a model, in the form in which the documentation lists them.
 fn redundant(model: &Model, solver: &Solver) -> String {
     let needs = assess_conjuncts(model, solver).expect("the solver runs");
     assert_eq!(needs.len() + 1, model.invariant.len(), "{}", model.name);
@@ -53,7 +53,8 @@ fn redundant(model: &Model, solver: &Solver) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Number of conjuncts up to which every run of the tests examines a model.
+/// Largest number of conjuncts of a model that every run of the tests examines. Larger models are
+/// examined only in some runs.
 const FEW_CONJUNCTS: usize = 9;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Cost of saves. Compares, on one disk, how often per second a driver saves that changes its state
-//! in every step, a store saves without a driver, and plain files are flushed.
+//! Cost of saves on one disk. Compares three rates per second: steps of a driver whose state
+//! changes in every step, saves of a store without a driver, and flushes of plain files.
 //!
 //! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. An
 //! argument behind `--` that contains a `/` replaces the directory for temporary files. That
@@ -31,7 +31,7 @@ const INITIAL_ENTRIES: u64 = 10_000;
 /// Function that measures a rate per second, of steps or of flushes, in a directory.
 type Measure<'a> = &'a dyn Fn(&Path) -> f64;
 
-/// Public in the crate because `benches/peers/raft` calls it too.
+/// Runs the benchmark. It is visible in the crate because `benches/peers/raft` calls it.
 pub(crate) fn main() {
     let named = std::env::args().skip(1).find(|word| word.contains('/'));
     let place = named.map_or_else(std::env::temp_dir, PathBuf::from);
@@ -143,8 +143,8 @@ impl Protocol for Log {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Returns the number of steps per second whose state a driver saves and whose event it emits. The
-/// user keeps `waiting` requests pending.
+/// Returns the number of steps that a driver completes per second: it saves the state and emits the
+/// event of each step. The user keeps `waiting` requests pending.
 fn driver<P>(config: P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,

@@ -1,4 +1,4 @@
-//! Overhead of the mesh over plain TCP, with the same ping-pong through both, interleaved.
+//! Overhead of the mesh compared with plain TCP. The same messages are exchanged over both in turn.
 //!
 //! `cargo bench -p tenure-runtime --bench ping` prints the median round trip of each.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]

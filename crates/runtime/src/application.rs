@@ -22,8 +22,8 @@ pub trait Application<P: Protocol>: Send + 'static {
     /// Handles an event of the protocol and returns a further command, if one is needed.
     fn on_event(&mut self, event: P::Event) -> Option<P::Command>;
 
-    /// Previews events before they are saved. After the save, the driver passes each of them to
-    /// [`on_event`](Application::on_event) as well.
+    /// Handles events before the step that emitted them is saved. After the save, the driver passes
+    /// the same events to [`on_event`](Application::on_event).
     ///
     /// An application that loses a right by such an event should give the right up now: a lease
     /// expires even if the disk is slow.

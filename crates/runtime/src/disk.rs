@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{
 
 use crate::store::{SaveError, Store};
 
-/// A write operation.
+/// Write operation on the store of a node.
 pub(crate) enum Job {
     /// Replaces the whole state.
     Whole(Vec<u8>),

@@ -1,8 +1,9 @@
-//! The step loop of a node: one task owns a driver, which alone steps the node.
+//! The step loop of a node. One task owns the driver, and no other task steps the node.
 //!
-//! Every message, command and timer becomes one input of the node. The driver sends the messages of
-//! a step only after the stable state is on disk. While the disk works, the loop continues with
-//! further inputs. The next save covers all of them, and then their effects are released together.
+//! Every message, command and timer becomes one input of the node. Messages that depend on the
+//! stable state are sent only after the state is on disk. While the disk works, the loop continues
+//! with further inputs. The next save covers all of them, and then their effects are released
+//! together.
 //!
 //! The loop never polls. It sleeps until a message, a request, the disk or the next timer wakes it.
 //! Scripted runs use another loop (`scripted`) with the same driver.
@@ -53,7 +54,7 @@ const MAX_PENDING_STEPS: usize = 4096;
 /// Time limit for the delivery of sent messages in a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time limit for the handover of leadership in a shutdown. Longer in unit tests.
+/// Time limit for the handover of leadership in a shutdown. Unit tests use a longer limit.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
 
 /// Upper bound on the round-trip time that a leader assumes when it hands over leadership and waits
@@ -103,7 +104,7 @@ where
 pub(crate) type Prepared<P, L> =
     (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Application<P>>::Request>, bool);
 
-/// Boots a process without driving it.
+/// Boots a process and returns its driver, which handles no input until the caller runs it.
 pub(crate) fn prepare<P, L>(parts: Parts<P, L>) -> Result<Prepared<P, L>, StartError>
 where
     P: Recorded,
@@ -335,8 +336,8 @@ where
         })
     }
 
-    /// Returns an input that is already pending. `None` if there is none or the loop accepts none
-    /// now.
+    /// Returns an input that has already arrived. Returns `None` if no input has arrived, or if the
+    /// loop accepts no inputs at present.
     fn try_next_wake(
         &mut self,
         inbox: &mut Inbox,
@@ -370,7 +371,7 @@ where
 
     /// Fires the timers that are due, in three groups.
     ///
-    /// Timers that end a claim or pace heartbeats fire first. Then the loop handles messages and
+    /// Timers that end a lease or pace heartbeats fire first. Then the loop handles messages and
     /// requests that have already arrived. Timers that measure the silence of a peer fire last.
     /// They wait until the links have had time to read their sockets. They wait longer if the
     /// system did not schedule this process, because a heartbeat may have arrived meanwhile.
@@ -464,7 +465,7 @@ where
         self.executor.mesh.close_invalid(from, session);
     }
 
-    /// Handles a new session of a peer. It proves that the peer's earlier session has ended.
+    /// Handles a new session of a peer, which proves that the peer's earlier session has ended.
     fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
         self.executor.peer_liveness.peer_up(peer, session);
@@ -477,8 +478,8 @@ where
         self.on_suspicion(peer, Verdict::Trust)
     }
 
-    /// Handles the goodbye of a peer. It proves that the session of the peer has ended, as a crash
-    /// would.
+    /// Handles the goodbye of a peer, which proves that the session of the peer has ended. A crash
+    /// would have the same effect.
     fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
@@ -518,8 +519,8 @@ where
         self.executor.execute(self.node.step(input), step_record)
     }
 
-    /// Starts a save of all unsaved steps, unless a save is in progress. Also starts a rewrite of
-    /// the whole state if the changes have become too long.
+    /// Starts a save of all unsaved steps, unless a save is in progress. If the changes have become
+    /// too long, a rewrite of the whole state is started in addition.
     fn save(&mut self) -> Result<(), Failure> {
         if let Some(saving) = self.node.begin_save() {
             self.executor.write_change(&saving, self.node.replacement())?;

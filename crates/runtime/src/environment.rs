@@ -6,7 +6,8 @@ use std::time::Instant;
 use tenure_core::{Environment, LocalTime};
 use tenure_trace::Choice;
 
-/// Entropy of the operating system, and a monotonic clock that starts with the process.
+/// Environment of a process in a real node. Random choices use entropy of the operating system, and
+/// the monotonic clock starts when the environment is created.
 #[derive(Debug)]
 pub struct SystemEnvironment {
     started: Instant,

@@ -32,8 +32,8 @@ use crate::validator::Validator;
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
 /// Duration after which a save counts as stuck. From then on, even messages that need no save wait
-/// for it. So peers miss the heartbeats of a stuck leader and elect another one. Shorter in unit
-/// tests.
+/// for it. So peers miss the heartbeats of a leader with a stuck disk, and elect another one. Unit
+/// tests use a shorter duration.
 pub(crate) const STUCK_DISK_TIMEOUT: Duration =
     Duration::from_secs(if cfg!(test) { 3 } else { 10 });
 
@@ -70,8 +70,8 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
     suspected: Option<Suspected<P>>,
-    /// Peers that the process suspected after its last step. Those that it suspects after the next
-    /// step are compared with them.
+    /// Peers that the process suspected after its last step. After the next step, this set shows
+    /// which suspicions have changed.
     suspicions: ProcessSet,
     pub(crate) peer_liveness: PeerLiveness,
 }
@@ -160,10 +160,11 @@ where
         self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_DISK_TIMEOUT)
     }
 
-    /// Starts to write the change that `saving` contains.
+    /// Starts the save of the change in `saving`.
     ///
-    /// If the change is large and `whole` is less than twice as long, the function writes `whole`
-    /// instead. A snapshot then directly becomes the state file, and is not written twice.
+    /// If the change is large and the encoding of `whole` is less than twice as long as the change,
+    /// the function saves `whole` instead. A snapshot is then written directly to the state file,
+    /// and need not be written a second time later.
     pub(crate) fn write_change(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -238,8 +239,9 @@ where
         state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
     }
 
-    /// Records that `peer` is suspected or trusted by the external failure detector. The process's
-    /// own detector is assumed to have the same opinion from now on.
+    /// Records that the transport reports that `peer` must be suspected or trusted. The failure
+    /// detector of the process itself is assumed to adopt this verdict, so that the change is
+    /// recorded once.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
@@ -344,8 +346,8 @@ fn encode(stable: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(stable).expect("a stable state is serializable")
 }
 
-/// Encodes a state. Returns `None` if the encoding has `bytes` bytes or more. `bytes` must not be
-/// 0.
+/// Encodes a state, unless the encoding has `bytes` bytes or more; then returns `None`. `bytes`
+/// must be at least 1.
 fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
     let mut buffer = vec![0; bytes - 1];
     let length = postcard::to_slice(stable, &mut buffer).ok()?.len();

@@ -34,7 +34,8 @@ pub enum StartError {
     },
 }
 
-/// Reason why a running node stopped. Effects of steps that were not saved were never released.
+/// Reason why a running node stopped. The node has sent no message and emitted no event that
+/// depends on an unsaved state.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// The state could not be saved, so effects that depend on it were not released.

@@ -22,7 +22,7 @@ const MAX_STEPS: usize = 4096;
 pub enum ValidationMode {
     /// Enabled, as in a node: invalid messages are dropped, and an invalid state stops the process.
     On,
-    /// Disabled. Control experiment that shows what validation prevents.
+    /// Disabled. A control experiment uses this mode to show that validation prevents panics.
     Off,
 }
 
@@ -74,8 +74,8 @@ pub fn agreement<P: Agreement + Algorithm>(
 /// recovery. Skips bytes that cannot be decoded and messages that `validation` rejects. Checks that
 /// every saved state and sent message survives a round trip through its encoding.
 ///
-/// `command` returns the next command of the user. Its argument is `None` after a boot, and the
-/// event after an event.
+/// `command` returns the next command of the user. It is called with `None` after each boot, and
+/// with each event that the process emits.
 ///
 /// # Panics
 ///
@@ -106,12 +106,12 @@ pub fn process<P: Protocol>(
     }
 }
 
-/// Function that returns the next command of the user. Its argument is `None` after a boot, and the
-/// event after an event.
+/// Function that returns the next command of the user. It is called with `None` after each boot,
+/// and with each event that the process emits.
 type Commands<'a, P> =
     dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
 
-/// Input, environment and saved state of the process under test.
+/// A process under test: its input, its armed timers, its pending commands and its saved state.
 struct Runner<'a, P: Protocol> {
     group: Group,
     /// Validator of messages and states; `None` accepts everything.

@@ -1,9 +1,10 @@
 //! Fault injection between a node and its transport.
 
-/// Injects faults for tests: drops and duplicates messages at random before they reach the
-/// transport.
+/// Source of random faults for tests. It decides for each message of a node whether the message is
+/// dropped or duplicated before it reaches the transport.
 ///
-/// A seed makes the choices repeatable. The network may still reorder the events of a run.
+/// A seed makes these decisions repeatable. The order of events in a run still depends on the
+/// network.
 #[derive(Debug)]
 pub struct FaultInjection {
     lose: f64,
@@ -11,7 +12,7 @@ pub struct FaultInjection {
     random: fastrand::Rng,
 }
 
-/// Action that the node performs for one message that it would send.
+/// Decision of the fault injection about one message of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendAction {
     Send,
@@ -20,13 +21,13 @@ pub(crate) enum SendAction {
 }
 
 impl FaultInjection {
-    /// Injects no faults.
+    /// Creates an injection without faults.
     pub fn none() -> Self {
         FaultInjection::new(0.0, 0.0, 0)
     }
 
-    /// Drops each message with probability `lose`. Sends a message that is not dropped twice with
-    /// probability `duplicate`.
+    /// Creates an injection that drops each message with probability `lose`. Of the other messages,
+    /// it duplicates each with probability `duplicate`. `seed` determines the random decisions.
     pub fn new(lose: f64, duplicate: f64, seed: u64) -> Self {
         FaultInjection { lose, duplicate, random: fastrand::Rng::with_seed(seed) }
     }

@@ -31,7 +31,8 @@ pub struct Lock {
 pub struct Guard {
     pub(crate) fence: Fence,
     pub(crate) name: Option<LockName>,
-    /// Number of this entry among all entries of the lock on this node, from 1.
+    /// Number of the entry that this guard belongs to, among the entries of this node to the lock;
+    /// 1 is the first.
     pub(crate) entry: u64,
     /// Receiver of the reason for which the lock is lost. The channel is closed without a reason if
     /// the node stops.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 /// peers that were never connected, have said goodbye, or are suspected.
 pub type LivePeers = Vec<Option<u64>>;
 
-/// Tracks connections and suspicions, and publishes the [`LivePeers`].
+/// Sessions and suspicions of the peers, from which the [`LivePeers`] are computed and published.
 #[derive(Debug)]
 pub(crate) struct PeerLiveness {
     /// For each process, by index: the session of its newest connection; 0 before the first

@@ -17,7 +17,7 @@ pub struct Recorder {
     /// Source of the next files of the trace. `None` if the trace has a single file.
     segments: Option<Segments>,
     clocks: bool,
-    /// State of the process that was recorded last. `None` if the trace does not include states.
+    /// Last recorded state of the process. `None` if the trace does not include states.
     states: Option<States>,
     /// Channel that receives a copy of each record.
     watcher: Option<Sender<Record>>,
@@ -87,8 +87,8 @@ impl TraceWriter {
         self.recorder.is_enabled()
     }
 
-    /// Calls `describe` only if recording is enabled, because a description can be long. Returns
-    /// `None` otherwise.
+    /// Returns the result of `describe` if recording is enabled. Otherwise, returns `None` without
+    /// a call of `describe`, because a description can be long.
     pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
         self.is_enabled().then(describe)
     }

@@ -11,7 +11,7 @@ pub(crate) struct StepRecord {
     pub(crate) sender_clock: Option<VectorClock>,
     /// Record of the cause of the step. `None` if the cause was a timer.
     pub(crate) cause: Option<Kind>,
-    /// Name of the timer that caused the step. `None` if the cause was another one.
+    /// Name of the timer that caused the step. `None` if no timer caused it.
     pub(crate) timer_name: Option<String>,
     /// Suspicions that the process's own failure detector changed in this step.
     pub(crate) suspicions: Vec<(ProcessId, Verdict)>,

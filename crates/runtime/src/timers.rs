@@ -28,14 +28,17 @@ struct Armed<T> {
     deferred: Duration,
 }
 
-/// Divisor of a timer's length. The quotient is the shortest first deferral, which gives the links
-/// time to read pending data. At the default election timeout of 250 ms, the deferral is 8 ms.
+/// Divisor that determines the first deferral of a timer, which is at least its length divided by
+/// this number. In this time, links can read data that has arrived. At the default election timeout
+/// of 250 ms, the deferral is 8 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// Divisor of a timer's length. A timer that is late by the quotient or more is deferred again.
+/// Divisor that determines when a timer is deferred again: if it is late by at least its length
+/// divided by this number.
 const LATENESS_DIVISOR: u32 = 16;
 
-/// Divisor of a timer's length. The quotient is the upper bound on the sum of all its deferrals.
+/// Divisor that limits the deferrals of a timer. Their sum is at most its length divided by this
+/// number.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> Timers<T> {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// Timer of tokio that is reset instead of recreated. If the driver created a timer for each wait,
-/// a deadline before all others would wake the network thread, only to shorten its wait.
+/// Timer of tokio that is reset for each wait instead of recreated. A new timer with a deadline
+/// before all others would wake the network thread, only to shorten the wait of that thread.
 #[derive(Debug)]
 pub(crate) struct WakeTimer(Pin<Box<Sleep>>);
 

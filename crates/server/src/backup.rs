@@ -24,14 +24,14 @@ use crate::log::snapshot;
 use crate::log::state::ClientUrls;
 use crate::member::{SCHEMA, store_owner};
 
-/// Length of a page, which clients of etcd expect.
+/// Length of a page of the file, in bytes. Clients of etcd expect this length.
 const PAGE_BYTES: usize = 512;
 
-/// Length of the hash behind the pages.
+/// Length of the hash that follows the pages, in bytes.
 const HASH_BYTES: usize = 32;
 
-/// Highest revision after a restore. Clients read revisions as signed 64-bit numbers, so half of
-/// their range stays free.
+/// Highest revision at which a restored store may begin. Clients read revisions as signed 64-bit
+/// numbers, so half of the positive numbers are left for later revisions.
 const MAX_REVISION: u64 = 1 << 62;
 
 /// Store as of one revision, read from a backup file.
@@ -62,27 +62,27 @@ pub struct Summary {
 /// Failure to read or restore a backup.
 #[derive(Debug, Error)]
 pub enum BackupError {
-    /// The file cannot be read.
+    /// The backup file cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
-        /// Path of the file.
+        /// Path of the backup file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is incomplete or corrupt.
+    /// The backup file is incomplete or corrupt.
     #[error("{path} is damaged or incomplete: the hash does not match its contents")]
     Damaged {
-        /// Path of the file.
+        /// Path of the backup file.
         path: PathBuf,
     },
-    /// The file is intact, but not a store that this version can read.
+    /// The backup file is intact, but contains no store that this version can read.
     #[error(
         "{path} contains no store that this version can read: use etcdutl to restore a snapshot of \
          etcd into etcd"
     )]
     WrongFormat {
-        /// Path of the file.
+        /// Path of the backup file.
         path: PathBuf,
     },
     /// The revision of the backup plus `bump` would exceed the highest allowed revision, so that
@@ -211,9 +211,9 @@ impl Backup {
     }
 }
 
-/// Creates the data directory of a member whose log begins with a snapshot of the state `state`. If
-/// this fails, the directory does not exist. A member with an incomplete directory would start with
-/// an empty store.
+/// Creates the data directory of a member whose log begins with a snapshot. `state` is the encoded
+/// snapshot. If this fails, the directory does not exist. A member with an incomplete directory
+/// would start with an empty store.
 pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
     let Some(name) = path.file_name() else { return write_data(path, owner, state) };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));

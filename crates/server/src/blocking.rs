@@ -13,7 +13,7 @@ use crate::rpc::error::RpcError;
 /// millisecond.
 pub(crate) const MAX_INLINE_KEYS: usize = 1_000;
 
-/// Longest time for which a request waits for a permit.
+/// Longest time for which a request waits for a permit to start a computation.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Limit of the number of computations of one kind that run at the same time.

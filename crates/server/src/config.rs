@@ -41,7 +41,8 @@ pub struct Config {
     /// Lowest level of log events: `debug`, `info`, `warn` or `error`. The server ignores it: the
     /// program that writes the log reads it.
     pub log_level: Option<String>,
-    /// Format of the log: `text` or `json`. The server ignores it as well.
+    /// Format of the log: `text` or `json`. The server ignores it: the program that writes the log
+    /// reads it.
     pub log_format: Option<String>,
     /// Addresses at which this member dials other members, instead of their peer URLs:
     /// `NAME=HOST:PORT`, separated by commas. Tests put proxies there. Configuration files cannot
@@ -50,7 +51,8 @@ pub struct Config {
     pub dial_peers: Option<String>,
     /// Name of the cluster. Members of another cluster are rejected.
     pub initial_cluster_token: String,
-    /// Whether the cluster is new, or this member replaces a removed member of an existing cluster.
+    /// State of the cluster at the first start of this member: new, or an existing cluster in which
+    /// this member replaces a removed one.
     pub initial_cluster_state: ClusterState,
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
@@ -60,8 +62,8 @@ pub struct Config {
     /// Number of log entries after which the member makes a snapshot and removes the entries from
     /// the log. If the number is 0, only the size of the entries decides: 64 MiB.
     pub snapshot_count: u64,
-    /// Number of entries before a snapshot that the log keeps, so that members that lag a little
-    /// need no snapshot.
+    /// Number of entries that the log keeps although its snapshot includes them, so that members
+    /// that lag a little need no snapshot.
     pub snapshot_catchup_entries: u64,
     /// PEM file with the certificate chain for `https`.
     pub cert_file: Option<PathBuf>,
@@ -176,9 +178,9 @@ pub enum ConfigError {
     /// The list of members does not contain this member.
     #[error("--initial-cluster has no member '{name}': expected --name to be one of {members}")]
     UnknownMember {
-        /// Name of this member.
+        /// Name of this member, which the list does not contain.
         name: String,
-        /// Names in the list.
+        /// Names of the members that the list contains.
         members: String,
     },
     /// A listener would serve other machines without the required protection.
@@ -202,7 +204,7 @@ pub enum ConfigError {
     Certificate {
         /// Option with the file.
         option: &'static str,
-        /// Path of the file.
+        /// Path of the unusable file.
         path: String,
         /// Reason why the certificate is unusable.
         reason: String,
@@ -223,15 +225,15 @@ pub enum ConfigError {
     Invalid {
         /// Option, with its dashes.
         option: &'static str,
-        /// Value as given.
+        /// Value that the user gave for the option.
         value: String,
-        /// Values that are allowed.
+        /// Values that the option allows.
         expected: &'static str,
     },
     /// A configuration file or key file is invalid.
     #[error("{path}: {reason}")]
     File {
-        /// Path of the file.
+        /// Path of the unusable file.
         path: String,
         /// Reason why the file is invalid, with the line if it is known.
         reason: String,
@@ -373,7 +375,7 @@ impl Config {
         })
     }
 
-    /// Checks options that do not depend on others.
+    /// Checks the options whose allowed values do not depend on other options.
     fn check(&self) -> Result<(), ConfigError> {
         let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
         if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
@@ -539,7 +541,7 @@ impl Config {
     }
 }
 
-/// Returns the ID that results from these words: a hash of 64 bits, which is never 0.
+/// Returns an ID that is computed from `words`: a hash of 64 bits that is never 0.
 fn hash_id(words: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for word in words {

@@ -17,7 +17,7 @@ use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
 use crate::net::peers::PeerKeys;
 use crate::net::tls::Tls;
 
-/// Listener, with its TLS configuration. If the latter is `None`, the listener serves without TLS.
+/// Listener with its TLS configuration. `None`: the listener serves without TLS.
 type BoundListener = (TcpListener, Option<Arc<Tls>>);
 
 async fn bind_all(

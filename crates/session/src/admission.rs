@@ -21,13 +21,13 @@ pub enum Access {
     Exclusive,
     /// Other shared claims may hold the lock at the same time: a reader.
     Shared,
-    /// Other claims with permits may hold the lock at the same time: a counting semaphore.
+    /// Other claims that take permits may hold the lock at the same time: a counting semaphore.
     Permits {
         /// Number of permits that the claim takes, from 1 to `capacity`. Other values are treated
         /// as the nearest of these.
         weight: u32,
         /// Number of permits that holders may have in total, at least 1. Claims should agree on it.
-        /// Otherwise the lowest capacity of a claim and all earlier claims applies to the claim.
+        /// Otherwise the lowest capacity among a claim and all earlier claims limits that claim.
         capacity: u32,
     },
 }
@@ -59,10 +59,10 @@ impl Access {
         )
     }
 
-    /// Considers a claim with this access that waits for exactly one other claim, which has the
-    /// access `holder`. Returns true if the waiting claim holds the lock as soon as the other claim
-    /// has released it. If false, the waiter must read the queue again after the release: a writer
-    /// may wait for more readers, and claims in between may take permits.
+    /// Returns true if a claim with this access holds the lock as soon as the only claim for which
+    /// it waits has released the lock. That other claim has the access `holder`. If the result is
+    /// false, the waiting client must read the queue again after the release: a writer may wait for
+    /// more readers, and claims in between may take permits.
     pub const fn takes_over_from(self, holder: Access) -> bool {
         matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
     }
@@ -75,14 +75,14 @@ pub struct Holders {
     count: u64,
     /// Access of the first holder. The accesses of all other holders can share the lock with it.
     first: Access,
-    /// Number of permits that the holders take in total.
+    /// Number of permits that all holders take together.
     taken: u64,
-    /// Lowest capacity of a holder with permits.
+    /// Lowest capacity among the holders that take permits.
     capacity: u32,
 }
 
 impl Holders {
-    /// No holders: the lock is free.
+    /// Summary of an empty set of holders: the lock is free.
     pub const NONE: Holders =
         Holders { count: 0, first: Access::Exclusive, taken: 0, capacity: u32::MAX };
 

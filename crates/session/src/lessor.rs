@@ -45,16 +45,16 @@ impl LeaseParts {
 pub enum Renewal {
     /// The renewal can be confirmed. The timer of the lease restarts.
     Accepted {
-        /// Length of the first part of the lease, until the timer fires.
+        /// Length of the first part of the lease: the time until its timer fires.
         part: u64,
     },
-    /// The renewal can be confirmed once an entry has recorded the full TTL; the caller proposes
-    /// it.
+    /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
+    /// propose this entry.
     NeedsCheckpoint {
-        /// The TTL to record.
+        /// TTL that the entry records as the remaining time.
         ttl: u64,
     },
-    /// The end of the lease is pending. The renewal waits for the outcome.
+    /// An entry that ends the lease is pending. The renewal waits until the log has decided on it.
     Pending,
     /// The lease does not exist.
     NotFound,
@@ -73,7 +73,7 @@ pub enum LeaseProposal {
     /// End the lease, or propose its end again. The lease cannot be renewed until the log has
     /// decided on its end.
     Expire,
-    /// Nothing: the lease does not exist.
+    /// Nothing to propose, because the lease does not exist.
     None,
 }
 
@@ -137,8 +137,9 @@ impl<L: Ord + Copy> Lessor<L> {
         self.leases.remove(&lease);
     }
 
-    /// Handles the result of an entry to end a lease that had no effect, because the lease had been
-    /// renewed. The full TTL is left. Returns the length of the first part, whose timer starts now.
+    /// Handles the rejection of the end of a lease. The entry that should end the lease had no
+    /// effect, because the lease had been renewed, and the full TTL is left. Returns the length of
+    /// the first part, whose timer starts now.
     ///
     /// `seen` is the argument of the call of [`Lessor::on_timer`] that proposed this entry. Returns
     /// `None`, and changes nothing, in two cases. A later entry to end the lease was proposed,
@@ -219,7 +220,7 @@ mod tests {
         );
     }
 
-    /// While the entry that ends the lease may still be committed, no renewal is confirmed.
+    /// No renewal is confirmed while an entry that ends the lease may still be committed.
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
         let mut lessor = Lessor::new(LeaseParts::TENTHS);
@@ -234,8 +235,8 @@ mod tests {
         assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
-    /// The lease runs out, an entry renews it, and it runs out again. The first entry that ends the
-    /// lease is applied only then.
+    /// If a renewed lease runs out again, two entries that end the lease may be pending. A renewal
+    /// then waits until the log has decided on both.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
         let mut lessor = Lessor::new(LeaseParts::TENTHS);
@@ -284,8 +285,9 @@ mod tests {
         assert_eq!(lessor.checkpoint_for_handover('b', 0), None, "its end is pending");
     }
 
-    /// Explores all histories of a lease that is not renewed. In each part of the lease, the leader
-    /// stays, is killed, or hands over leadership.
+    /// Each change of leader delays the end of a lease by at most one part. The test explores all
+    /// histories of a lease that is not renewed. In each part of the lease, the leader stays, is
+    /// killed, or hands over leadership.
     #[test]
     fn leader_change_delays_expiry_by_at_most_one_part() {
         #[derive(Clone, Copy, PartialEq)]

@@ -15,9 +15,9 @@ use crate::times::SessionTimes;
 /// one for the pending renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
-    /// The first timer.
+    /// First deadline timer.
     Left,
-    /// The second timer.
+    /// Second deadline timer.
     Right,
 }
 
@@ -31,10 +31,11 @@ pub enum Timer {
     Renewal,
 }
 
-/// Action for the caller, to be performed in order.
+/// Action that a session requests from its caller. The caller performs the actions of a list in
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Request the lease or its renewal.
+    /// Send a request that grants or renews the lease.
     Renew {
         /// Number of the request. The response contains the same number.
         round: u64,
@@ -72,7 +73,7 @@ pub struct Session {
     /// Deadline timer of the last request. `None` once the response has arrived or the deadline has
     /// passed.
     pending: Option<Side>,
-    /// Deadline timer of the renewal that confirms the session; `None` if the session is not alive.
+    /// Deadline timer of the last confirmed renewal; `None` if the session is not alive.
     confirmed: Option<Side>,
     ended: Option<LossReason>,
 }
@@ -121,9 +122,9 @@ impl Session {
         ]
     }
 
-    /// Handles a response that grants or renews the lease, to the request with the number `round`.
-    /// A response to an earlier request than the last one is ignored, because it does not tell how
-    /// long the lease lasts.
+    /// Handles a response that grants or renews the lease. `round` is the number of the request
+    /// that it answers. A response to any but the last request is ignored, because it does not tell
+    /// how long the lease lasts.
     pub fn on_response(&mut self, round: u64) -> Vec<Action> {
         let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
         match self.confirmed.replace(side) {

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-/// Running timers, each with a name and the time when it is due.
+/// Running timers, each with a name and the time at which it is due.
 #[derive(Clone, Debug)]
 pub struct Timers<K, T> {
     due: BTreeSet<(T, K)>,
@@ -31,18 +31,18 @@ impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
         }
     }
 
-    /// Returns the time when a timer is due; `None` if it does not run.
+    /// Returns the time at which a timer is due; `None` if it does not run.
     pub fn due_at(&self, timer: K) -> Option<T> {
         self.at.get(&timer).copied()
     }
 
-    /// Returns the time when the first timer is due; `None` if no timer runs.
+    /// Returns the time at which the first timer is due; `None` if no timer runs.
     pub fn next_due(&self) -> Option<T> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Removes the timer that is due first, and returns it with the time when it was due. Returns
-    /// `None` if no timer is due at `now`.
+    /// Removes the timer that is due first, and returns it with the time at which it was due.
+    /// Returns `None` if no timer is due at `now`.
     pub fn pop_due(&mut self, now: T) -> Option<(K, T)> {
         let (at, timer) = *self.due.first()?;
         if at > now {

@@ -149,8 +149,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// Handles a reconnection to any server: returns the read or the watch again that was in
-    /// progress.
+    /// Handles a reconnection to any server. Returns the read or the watch that was in progress,
+    /// for the caller to repeat it.
     pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
@@ -223,7 +223,8 @@ mod tests {
         assert_eq!(waiter.on_deleted(&"a/2", 9), None);
     }
 
-    /// An old view may lack the waiter's own key.
+    /// A waiter ignores a view that is older than the deletion of its predecessor, even if that
+    /// view lacks the waiter's own key.
     #[test]
     fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {

@@ -54,7 +54,8 @@ pub fn run_parallel<T: Send>(
     })
 }
 
-/// Numbers of the jobs that remain, and results that wait until `take` receives earlier ones.
+/// Queue that the worker threads and the collecting thread share. It hands out the numbers of the
+/// jobs, and keeps each result until the results of all earlier jobs have been collected.
 struct WorkQueue<T> {
     next: AtomicUsize,
     closed: AtomicBool,
@@ -64,9 +65,8 @@ struct WorkQueue<T> {
 }
 
 struct State<T> {
-    /// Results that wait until the collector has received all earlier ones. The result of job `i`
-    /// is at the index `i % window`. The collector receives the result of the job with the number
-    /// `taken` next.
+    /// Results that are not collected yet. The result of job `i` is at the index `i % window`. The
+    /// results are collected in the order of the jobs, and that of job `taken` is next.
     ready: Vec<Option<T>>,
     taken: usize,
 }
@@ -126,8 +126,8 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// On drop, closes the queue if a worker panics or if the flag is true because the collector
-/// returned early. Wakes all threads in any case.
+/// Guard of a thread that uses the queue. When it is dropped, it wakes all threads. It closes the
+/// queue if its thread panics, or if the flag is true, which the collecting thread sets.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

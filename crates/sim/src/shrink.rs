@@ -9,7 +9,7 @@ use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
 use crate::settings::workload::{Entries, Initiators, Pattern};
 
-/// A small run that fails like a larger one.
+/// Result of [`shrink`]: a run that fails like the original run and is usually smaller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShrunkRun {
     /// Settings of the run, including its seed.
@@ -20,7 +20,7 @@ pub struct ShrunkRun {
     pub runs: usize,
 }
 
-/// Upper bound on the seeds that are tried with each smaller setting.
+/// Largest seed that the search tries, unless the seed of the given settings is larger.
 const SEEDS: u64 = 32;
 
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
@@ -79,8 +79,8 @@ fn small_seed(
     best
 }
 
-/// Returns all settings that are slightly smaller, in one respect each. The most promising are
-/// first.
+/// Returns variants of the settings, each of which makes the run smaller in one respect. The most
+/// promising variants are first.
 fn smaller(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     for size in [settings.size / 2, settings.size.saturating_sub(1)] {
@@ -94,8 +94,8 @@ fn smaller(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// Returns the settings reduced to `size` processes. Returns `None` if each link has its own
-/// latency, or if a network carries the messages.
+/// Returns a copy of the settings for the first `size` processes. Returns `None` if the settings
+/// contain a latency for each link, a network, or a property that names certain processes.
 fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     if matches!(settings.network.latency, Latency::Links(_)) || settings.network.carrier.is_some() {
         return None;

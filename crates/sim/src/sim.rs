@@ -37,7 +37,7 @@ pub struct Simulation<P: Protocol> {
     options: Vec<String>,
     states: bool,
     clock_hooks: Option<ClockHooks<P>>,
-    /// Bounds on the cost of a run; `None` if the cost is not judged.
+    /// Bounds that the cost of a run must meet. `None` if the cost is not checked.
     cost_bound: Option<CostBound>,
 }
 
@@ -53,8 +53,8 @@ pub enum RunError {
 }
 
 impl<P: Recorded> Simulation<P> {
-    /// Creates a simulation of any protocol, without a card. Its assumptions are not checked, and
-    /// its cost is not judged.
+    /// Creates a simulation of any protocol, which needs no [`Card`]. Neither the assumptions of
+    /// the protocol nor its cost are checked.
     pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
         let offered = |command: office::Command| P::Command::from_office(command).is_some();
         let locks = offered(mutex::Command::Enter.into());
@@ -81,14 +81,15 @@ impl<P: Recorded> Simulation<P> {
         }
     }
 
-    /// Sets the name for reports and traces.
+    /// Sets the name of the algorithm in reports and traces.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the service, for protocols whose type covers all agreement services.
+    /// Sets the service that the protocol offers. This is necessary if its command type is that of
+    /// all agreement services, which does not tell which of them the protocol offers.
     #[must_use]
     pub fn with_service(self, service: Service) -> Self {
         Simulation { service, ..self }
@@ -116,15 +117,16 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Schedules `command` of the user of `process` for the time `at`, in ticks, whether or not the
-    /// user may issue it then. The command is dropped if the process is down.
+    /// Schedules a command that the user of `process` issues at the time `at`, in ticks. It is not
+    /// checked that the user may issue the command then. The command is dropped if the process is
+    /// down at that time.
     #[must_use]
     pub fn with_command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
         self.script.push((at, process, command));
         self
     }
 
-    /// Adds a monitor that judges `property` in every run. Each run starts with a copy of
+    /// Adds a monitor that checks `property` in every run. Each run starts with a copy of
     /// `monitor`.
     #[must_use]
     pub fn with_monitor<M>(mut self, property: &'static str, monitor: M) -> Self
@@ -135,7 +137,7 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Returns a copy of the simulation with other instrumentation.
+    /// Returns a copy of the simulation that uses `instrumentation` instead of its present one.
     #[must_use]
     pub fn with_instrumentation(&self, instrumentation: Instrumentation) -> Self {
         let settings = Settings { instrumentation, ..self.settings.clone() };
@@ -192,7 +194,8 @@ impl<P: Recorded> Simulation<P> {
         Ok(report)
     }
 
-    /// Creates the world of a recorded run, in which no event has happened yet.
+    /// Creates the [`World`] of a run before its first event. The trace of the run is written to
+    /// `to`.
     pub(crate) fn recorded_world(
         &self,
         to: impl Write + Send + 'static,
@@ -237,8 +240,9 @@ impl<P: Recorded> Simulation<P> {
         Ok((report, processes, recorder))
     }
 
-    /// Judges the cost of a run without interventions and adds the finding to `report`. Does
-    /// nothing if the cost is not judged.
+    /// Compares the cost of a run with its bounds and adds the result to the findings of `report`.
+    /// Does nothing if the cost has no bounds, if metrics are off, or if the simulation has
+    /// scheduled commands.
     pub(crate) fn judge_cost(&self, report: &mut Report) {
         // Scripted commands have costs of their own.
         let counted = self.script.is_empty() && self.settings.instrumentation.metrics;
@@ -321,12 +325,13 @@ impl<P: Algorithm> Simulation<P>
 where
     P: Recorded,
 {
-    /// Creates a simulation of an algorithm with a card. The card completes the settings.
+    /// Creates a simulation of an algorithm with a [`Card`]. The card supplies the settings that
+    /// are not set explicitly.
     ///
     /// # Errors
     ///
     /// [`SettingsError`] if the settings are invalid, or if the environment does not meet an
-    /// assumption on the card.
+    /// assumption of the algorithm.
     pub fn for_algorithm(
         configs: impl Into<Configs<P::Config>>,
         settings: Settings,

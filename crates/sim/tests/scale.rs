@@ -104,7 +104,8 @@ fn large_ring_matches_theory() {
     assert_eq!(report.failures().next(), None);
 }
 
-/// The first requests send a message for each pair of processes.
+/// A caller can stop a run while the users issue their first requests. In large groups, these
+/// requests send very many messages.
 #[test]
 fn stop_flag_interrupts_initial_requests() {
     let settings = Settings { workload: Workload::entries(1), ..Settings::new(1_000) };

@@ -40,7 +40,7 @@ impl Alarms {
         self.0.iter().copied()
     }
 
-    /// Returns true if an alarm is active that makes the store reject additions.
+    /// Returns true if an active alarm makes the store reject commands that add keys or leases.
     pub(crate) fn is_full(&self) -> bool {
         self.0.iter().any(|(_, alarm)| *alarm == Alarm::NoSpace)
     }

@@ -64,7 +64,7 @@ impl From<&str> for Bytes {
     }
 }
 
-/// Formats the bytes as text; bytes that are not printable ASCII are escaped.
+/// Formats the bytes as text. Bytes that are not printable ASCII are escaped.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.escape_ascii())

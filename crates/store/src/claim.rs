@@ -80,7 +80,7 @@ pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     Bytes::from([name, segment.as_bytes()].concat())
 }
 
-/// Parts of the key of a claim.
+/// Parts of the name of a key that represents a claim.
 pub(crate) struct ClaimKey<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) lease: LeaseId,

@@ -30,7 +30,7 @@ pub enum Command {
         /// Id of the lease, chosen before the command was proposed: the store must be
         /// deterministic.
         lease: LeaseId,
-        /// Time to live, in seconds. It is raised to the minimum if necessary.
+        /// Time to live, in seconds. The store raises it to the minimum TTL if it is lower.
         ttl: u64,
     },
     /// Ends a lease and deletes its keys, because its owner requests that.
@@ -190,13 +190,13 @@ pub enum Target {
     Lease(i64),
 }
 
-/// Adds a claim to the queue of a lock or an election.
+/// Command that adds a claim to the queue of a lock or an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Enqueue {
     /// Name of the lock or election.
     pub name: Bytes,
-    /// Lease that the claim belongs to. The command also renews it.
+    /// Lease that the claim belongs to. The command renews this lease.
     pub lease: LeaseId,
     /// Mode of the claim.
     pub mode: LockMode,

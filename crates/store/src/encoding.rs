@@ -13,7 +13,7 @@ const MAGIC: &[u8; 8] = b"tnstore\x04";
 /// First bytes of a snapshot in the previous version, which contains no alarms.
 const WITHOUT_ALARMS: &[u8; 8] = b"tnstore\x03";
 
-/// Error for bytes that are not a snapshot, or a snapshot of an unknown version.
+/// Error: the bytes are not a snapshot, or its version is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedSnapshot;
 
@@ -32,7 +32,7 @@ impl Snapshot {
     }
 }
 
-/// Decodes a store, which must fill all bytes.
+/// Decodes a store. Returns an error if bytes remain after the store.
 fn decode_whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
     let (store, rest) = postcard::take_from_bytes(body).map_err(|_| DamagedSnapshot)?;
     if rest.is_empty() { Ok(store) } else { Err(DamagedSnapshot) }

@@ -5,7 +5,7 @@ use core::fmt;
 /// Defines the errors. Each line has the gRPC status code of an error and its message.
 macro_rules! errors {
     ($($(#[$doc:meta])* $Name:ident: $Code:ident, $message:literal;)+) => {
-        /// Error of a command or a read, which then has changed nothing.
+        /// Error of a command or a read. A command or a read that fails changes nothing.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Error {
@@ -25,7 +25,7 @@ macro_rules! errors {
                 }
             }
 
-            /// Returns the status code of gRPC.
+            /// Returns the gRPC status code of the error.
             pub const fn code(self) -> Code {
                 match self {
                     $(Error::$Name => Code::$Code,)+
@@ -38,11 +38,11 @@ macro_rules! errors {
 errors! {
     /// The key in the request is empty.
     EmptyKey: InvalidArgument, "etcdserver: key is not provided";
-    /// The command contains a value, although it says that the key keeps its present value.
+    /// The command contains a value, but requests that the key keep its present value.
     ValueProvided: InvalidArgument, "etcdserver: value is provided";
-    /// The command contains a lease, although it says that the key keeps its present lease.
+    /// The command contains a lease, but requests that the key keep its present lease.
     LeaseProvided: InvalidArgument, "etcdserver: lease is provided";
-    /// The command says that a key keeps its value or its lease, but the key does not exist.
+    /// The command requests that a key keep its value or its lease, but the key does not exist.
     KeyNotFound: InvalidArgument, "etcdserver: key not found";
     /// A transaction writes the same key twice.
     DuplicateKey: InvalidArgument, "etcdserver: duplicate key given in txn request";
@@ -50,13 +50,13 @@ errors! {
     TooManyOperations: InvalidArgument, "etcdserver: too many operations in txn request";
     /// The requested revision was compacted, so it can no longer be read.
     Compacted: OutOfRange, "etcdserver: mvcc: required revision has been compacted";
-    /// The revision does not exist yet.
+    /// The requested revision does not exist yet.
     FutureRevision: OutOfRange, "etcdserver: mvcc: required revision is a future revision";
-    /// The lease does not exist.
+    /// The request names a lease that does not exist.
     LeaseNotFound: NotFound, "etcdserver: requested lease not found";
-    /// A lease with this id exists.
+    /// The request creates a lease with an ID that another lease has.
     LeaseExists: FailedPrecondition, "etcdserver: lease already exists";
-    /// The TTL of the lease is too large.
+    /// The requested TTL of the lease is too large.
     TtlTooLarge: OutOfRange, "etcdserver: too large lease TTL";
     /// The store has reached its quota, and the command would make it larger.
     NoSpace: ResourceExhausted, "etcdserver: mvcc: database space exceeded";
@@ -64,17 +64,17 @@ errors! {
     AccessDisabled: FailedPrecondition, "etcdserver: authentication is not enabled";
     /// The name of a user is empty, or the client has not authenticated.
     UserEmpty: InvalidArgument, "etcdserver: user name is empty";
-    /// A user with this name exists.
+    /// The request creates a user, but a user with this name exists.
     UserExists: FailedPrecondition, "etcdserver: user name already exists";
-    /// The user does not exist.
+    /// The request names a user that does not exist.
     UserNotFound: FailedPrecondition, "etcdserver: user name not found";
-    /// The name of a role is empty.
+    /// The request contains an empty name of a role.
     RoleEmpty: InvalidArgument, "etcdserver: role name is empty";
-    /// A role with this name exists.
+    /// The request creates a role, but a role with this name exists.
     RoleExists: FailedPrecondition, "etcdserver: role name already exists";
-    /// The role does not exist.
+    /// The request names a role that does not exist.
     RoleNotFound: FailedPrecondition, "etcdserver: role name not found";
-    /// The user does not have the role.
+    /// The request revokes a role that the user does not have.
     RoleNotGranted: FailedPrecondition, "etcdserver: role is not granted to the user";
     /// The role does not have the permission that should be revoked.
     PermissionNotGranted: FailedPrecondition, "etcdserver: permission is not granted to the role";
@@ -95,13 +95,13 @@ pub enum Code {
     InvalidArgument,
     /// The user, role, lease or key of the request does not exist.
     NotFound,
-    /// The state does not allow the request.
+    /// The state of the store does not allow the request.
     FailedPrecondition,
-    /// The principal lacks the permission.
+    /// The principal lacks the permission for the request.
     PermissionDenied,
-    /// A number is out of range.
+    /// A number in the request is out of range.
     OutOfRange,
-    /// A limit is reached.
+    /// The request would exceed a limit of the store.
     ResourceExhausted,
 }
 

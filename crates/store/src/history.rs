@@ -11,7 +11,8 @@ use crate::kv::Event;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Limits {
-    /// Maximum number of events in the history. The last revision is kept even if it has more.
+    /// Maximum number of events in the history. The last revision is kept even if it has more
+    /// events.
     pub max_events: usize,
     /// Maximum size of the history in bytes, including previous values of keys and an overhead per
     /// event. The last revision is kept even if it is larger.
@@ -89,7 +90,7 @@ impl History {
         self
     }
 
-    /// Adds the events of the next revision. Discards old events if a limit is exceeded.
+    /// Adds the events of the next revision, and discards old events if a limit is exceeded.
     pub(crate) fn push(&mut self, revision: u64, events: &[Event], limits: &Limits) {
         self.events.extend(events.iter().cloned());
         let last: usize = events.iter().map(event_size).sum();
@@ -119,7 +120,7 @@ impl History {
         }
     }
 
-    /// Checks that the state of a revision can be read. `now` is the current revision.
+    /// Returns an error if the state of a revision cannot be read. `now` is the current revision.
     pub(crate) fn check_revision(&self, revision: u64, now: u64) -> Result<(), Error> {
         match revision {
             0 => Ok(()),
@@ -135,9 +136,9 @@ impl History {
         self.events.range(begin..)
     }
 
-    /// Returns the events from the revision `from` on that `filter` selects, and the revision at
-    /// which the next call continues. Once the result has at least `max_events` events, no further
-    /// revision is added. `now` is the current revision.
+    /// Returns the events of the revision `from` and later that `filter` selects, and the revision
+    /// at which the next call continues. Once the result has at least `max_events` events, no
+    /// further revision is added. `now` is the current revision.
     pub(crate) fn replay(
         &self,
         from: u64,

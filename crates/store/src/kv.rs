@@ -34,8 +34,8 @@ impl KeyValue {
         KeyValue { value: Bytes::default(), ..self.clone() }
     }
 
-    /// Returns the state of the key after its deletion in `revision`, which the event of the
-    /// deletion contains.
+    /// Returns the state of the key after its deletion in `revision`. The event of the deletion
+    /// contains this state.
     pub(crate) fn tombstone(&self, revision: u64) -> Self {
         KeyValue { key: self.key.clone(), mod_revision: revision, ..KeyValue::default() }
     }
@@ -47,7 +47,7 @@ impl KeyValue {
 pub struct Event {
     /// Kind of the change: a write or a deletion.
     pub kind: EventKind,
-    /// Key after the change. After a deletion it has only the name and the revision.
+    /// Key after the change. A deleted key has only its name and its revision.
     pub kv: Arc<KeyValue>,
     /// Key before the change. `None` if the key did not exist.
     pub prev: Option<Arc<KeyValue>>,

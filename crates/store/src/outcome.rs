@@ -30,7 +30,7 @@ pub struct Outcome {
     pub leases: Vec<LeaseChange>,
 }
 
-/// Change of a lease. The leader, which counts the time of leases, must handle it.
+/// Change of a lease. The leader counts the time of leases, so it must handle each change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseChange {
     /// The lease was granted, or its remaining time was recorded.
@@ -57,7 +57,7 @@ pub enum LeaseChange {
     },
 }
 
-/// Result of a command for its client.
+/// Result of a command, for the client that sent it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CommandResult {
     /// A key was written.
@@ -104,7 +104,7 @@ pub enum CommandResult {
 /// Result of a write.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PutResult {
-    /// Revision of the write.
+    /// Revision in which the key was written.
     pub revision: u64,
     /// Key and value before the write. `None` if the key did not exist or the client did not
     /// request it.

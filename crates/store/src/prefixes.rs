@@ -8,9 +8,9 @@ use crate::bytes::Bytes;
 
 /// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
-/// Each lookup in the map finds another entry: one of the result, or one between two of them in the
-/// order of the map. The number of lookups does not depend on the length of `key`: a key may be as
-/// long as a request, so a lookup for each prefix would be too expensive.
+/// Each lookup in the map finds another entry, which belongs to the result or lies between two
+/// entries of the result. The number of lookups does not depend on the length of `key`: a key may
+/// be as long as a request, so a lookup for each prefix would be too expensive.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],

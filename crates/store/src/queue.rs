@@ -1,8 +1,8 @@
 //! The queues of locks and elections: holders and waiters.
 //!
 //! The queue of a name consists of all keys below it (`name/…`), in the order of their creation.
-//! Clients of etcd read it that way. So keys that are not claims have a place in the queue, too,
-//! and so do claims on nested names. A queue is kept only for names with a claim.
+//! Clients of etcd read it that way. Therefore the queue of a name includes keys that are not
+//! claims, and claims on nested names. A queue is kept only for names with a claim.
 //!
 //! The holders are the head of the queue: the first entry, and the following ones that can share
 //! with it. No entry overtakes another. New keys come last, so a holder stays a holder.
@@ -29,16 +29,17 @@ pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
 pub struct Queue {
     /// Entries, ordered by the creation revisions of their keys, and then by the keys.
     entries: BTreeMap<(u64, Bytes), QueueEntry>,
-    /// Number of entries that are claims on the name of the queue.
+    /// Number of entries that are claims on the name of this queue. Entries for other keys do not
+    /// count.
     claims: usize,
-    /// Entries that hold the lock.
+    /// Summary of the entries that hold the lock.
     holders: Holders,
     /// Creation revision and key of the last entry that holds the lock. `None` if there is no
     /// holder.
     last_holder: Option<(u64, Bytes)>,
 }
 
-/// Entry of a queue. Its mode is part of its key, so it never changes.
+/// Entry of a queue. The mode of the entry is part of its key, so the mode never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct QueueEntry {
     /// Lease of the claim. 0 if the entry is not a claim on the name of the queue.
@@ -70,7 +71,7 @@ impl Queues {
     }
 
     /// Applies an event to the queues that contain its key. `below` returns the keys of a given
-    /// span as of the time after the event.
+    /// span, in their state after the event.
     pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
@@ -99,7 +100,8 @@ impl Queues {
         }
     }
 
-    /// Grants the locks of changed queues to the next claims, as far as possible.
+    /// Grants the locks of the changed queues to waiting claims, in the order of each queue.
+    /// Removes the changed queues that have no claim.
     pub(crate) fn grant_waiting(&mut self, changes: &mut QueueUpdate) {
         let mut changed_names = core::mem::take(&mut changes.changed_names);
         changed_names.sort_unstable();
@@ -115,8 +117,8 @@ impl Queues {
 }
 
 impl Queue {
-    /// Returns the claims in the order of the queue, whose name is `name`. Each claim comes with
-    /// true if it holds the lock.
+    /// Returns the claims in the queue, in order. Each claim comes with true if it holds the lock.
+    /// `name` is the name of the queue.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
         let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
@@ -196,7 +198,7 @@ impl Queue {
         }
     }
 
-    /// Updates the holders after one of them, with the mode `mode`, has left. If the holders have
+    /// Updates the holders after one of them has left, whose mode was `mode`. If the holders have
     /// permits, the capacity depends on all remaining holders, so the holders are collected again.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {

@@ -48,7 +48,7 @@ pub enum SortOrder {
     Descend,
 }
 
-/// Attribute by which a result is sorted.
+/// Attribute of keys by which a result is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortTarget {

@@ -13,9 +13,9 @@ use crate::span::Span;
 use crate::store::Store;
 use crate::validation::check_has_key;
 
-/// A read whose keys are collected. They are not sorted yet, and events after the requested
-/// revision are not undone yet. That is done after the lock on the store is released, so that
-/// writes can continue.
+/// A read that has collected its keys. [`PendingRead::finish`] undoes the events after the
+/// requested revision, and sorts the keys. The caller calls it after it releases the lock on the
+/// store, so that writes can continue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PendingRead {
     range: Range,
@@ -80,7 +80,7 @@ impl Store {
         self.keys.get(key)
     }
 
-    /// Returns the keys of a span, in order.
+    /// Returns the keys of a span and their values, in order.
     pub(crate) fn span<'a>(
         keys: &'a BTreeMap<Bytes, Arc<KeyValue>>,
         span: &Span,
@@ -116,8 +116,8 @@ impl Store {
     }
 
     /// Serves `range` from a queue, if it reads the oldest or the newest keys of that queue. Every
-    /// waiter sends such a request, so it must not scan the whole queue. Returns `None` for any
-    /// other read.
+    /// waiter sends such a request, so this method does not scan the whole queue. Returns `None`
+    /// for any other read.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;

@@ -13,26 +13,28 @@ use crate::command::{Command, Enqueue, Operation, Put, Txn};
 use crate::kv::KeyValue;
 use crate::store::Store;
 
-/// Bytes that count for a key, in addition to its name and its value.
+/// Number of bytes that the quota counts for a key, in addition to its name and its value.
 const KEY_BYTES: usize = 320;
 
-/// Bytes that count for the attachment of a key to a lease.
+/// Number of bytes that the quota counts for the attachment of a key to a lease.
 const ATTACHMENT_BYTES: usize = 256;
 
-/// Bytes that count for a lease, in addition to its keys.
+/// Number of bytes that the quota counts for a lease, in addition to its keys.
 const LEASE_BYTES: usize = 192;
 
-/// Bytes that count for the queue of a lock or an election, in addition to its claims.
+/// Number of bytes that the quota counts for the queue of a lock or an election, in addition to its
+/// claims.
 const QUEUE_BYTES: usize = 640;
 
-/// Returns the bytes that count for a key, with its name, its value and its attachment to a lease.
+/// Returns the number of bytes that the quota counts for a key, with its name, its value and its
+/// attachment to a lease.
 pub(crate) fn key_size(kv: &KeyValue) -> usize {
     KEY_BYTES + kv.size() + if kv.lease == 0 { 0 } else { ATTACHMENT_BYTES }
 }
 
 impl Store {
-    /// Returns the bytes that count for all keys, leases and queues in the store. The quota limits
-    /// them.
+    /// Returns the number of bytes that the quota counts for all keys, leases and queues in the
+    /// store.
     pub fn size(&self) -> usize {
         self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.len() * QUEUE_BYTES
     }

@@ -41,7 +41,8 @@ pub struct Store {
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
-    /// Bytes that count for `keys` in [`Store::size`]. The number is derived from them.
+    /// Number of bytes that the quota counts for `keys`, as part of [`Store::size`]. It can be
+    /// derived from `keys`.
     pub(crate) key_bytes: usize,
     pub(crate) history: History,
     pub(crate) leases: Leases,
@@ -49,7 +50,7 @@ pub struct Store {
     /// are often copied.
     pub(crate) access: Arc<AccessControl>,
     pub(crate) alarms: Alarms,
-    /// Queues of locks and elections. They are derived from the keys.
+    /// Queues of locks and elections. They can be derived from the keys.
     pub(crate) queues: Queues,
 }
 
@@ -112,13 +113,13 @@ impl Store {
         outcome
     }
 
-    /// Rejects a command that could make the store larger while an alarm is active that forbids
+    /// Returns an error if the command could make the store larger and an active alarm forbids
     /// additions.
     fn check_quota(&self, command: &Command) -> Result<(), Error> {
         if self.is_full() && command.added_bytes() > 0 { Err(Error::NoSpace) } else { Ok(()) }
     }
 
-    /// Returns true while an alarm is active that makes the store reject additions.
+    /// Returns true if an active alarm makes the store reject commands that add keys or leases.
     pub fn is_full(&self) -> bool {
         self.alarms.is_full()
     }
@@ -183,7 +184,7 @@ impl Store {
         self.leases.0.get(&lease)
     }
 
-    /// Returns all leases, by id.
+    /// Returns all leases with their ids, in the order of the ids.
     pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
         self.leases.0.iter().map(|(lease, value)| (*lease, value))
     }
@@ -193,7 +194,7 @@ impl Store {
         self.queues.get(name)
     }
 
-    /// Returns all queues, by name.
+    /// Returns all queues with their names, in the order of the names.
     pub fn queues(&self) -> impl Iterator<Item = (&Bytes, &Queue)> {
         self.queues.iter()
     }
@@ -206,9 +207,9 @@ impl Store {
     }
 
     /// Returns the events of the history from the revision `from` on that match the watch. If
-    /// `from` is 0, there are none yet: the watch continues at the next revision. The result has
-    /// all matching events of a revision or none. Once it has at least `max_events` events, no
-    /// further revision is added.
+    /// `from` is 0, the result has no events, and the watch continues at the next revision. The
+    /// result has all matching events of a revision or none. Once it has at least `max_events`
+    /// events, no further revision is added.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ impl<'a> RevisionBuilder<'a> {
         RevisionBuilder { store, events, lease_changes, queue_changes: QueueUpdate::default() }
     }
 
-    /// Returns the revision that the store has after the changes so far.
+    /// Returns the revision of the store after the changes that the builder contains so far.
     pub(crate) fn now(&self) -> u64 {
         self.store.revision + u64::from(!self.events.is_empty())
     }
@@ -195,7 +195,7 @@ fn check_puts(
     Ok(())
 }
 
-/// Checks that the revisions of all reads that a transaction runs can be read.
+/// Checks that every read that a transaction runs requests a revision that can still be read.
 pub(crate) fn check_ranges(
     store: &Store,
     txn: &Txn,
@@ -219,7 +219,7 @@ pub(crate) fn check_lease_exists(store: &Store, put: &Put) -> Result<(), Error> 
     if has { Ok(()) } else { Err(Error::LeaseNotFound) }
 }
 
-/// Checks that the key exists, if the write keeps its value or its lease.
+/// Checks that the key exists, if the write keeps the value or the lease of the key.
 pub(crate) fn check_kept_key_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let keeps = put.ignore_value || put.ignore_lease;
     let there = !keeps || store.keys.contains_key(&put.key);

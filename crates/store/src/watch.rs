@@ -35,7 +35,7 @@ pub struct Replay {
     pub next_revision: u64,
 }
 
-/// Error of a watch that starts at a compacted revision.
+/// Error: a watch starts at a compacted revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistoryCompacted {
     /// Oldest revision that can be watched: the `compact_revision` of the response.
@@ -62,7 +62,7 @@ pub struct Watchers<W> {
     single_keys: BTreeMap<Bytes, BTreeSet<W>>,
     /// Watchers of all keys with a prefix, by the prefix.
     prefixes: BTreeMap<Bytes, BTreeSet<W>>,
-    /// Watchers of other spans. There are few of them.
+    /// Watchers of other spans than a single key or a prefix. There are few such watchers.
     ranges: BTreeMap<Span, BTreeSet<W>>,
 }
 

@@ -42,8 +42,8 @@ pub fn plain_json(json: &str) -> String {
     seen
 }
 
-/// Returns true if a character is visible and looks like itself. Control characters, bidirectional
-/// marks and characters of zero width are not.
+/// Returns true if a character is visible as itself. Returns false for control characters,
+/// bidirectional marks and characters of zero width.
 pub(crate) fn is_plain(letter: char) -> bool {
     matches!(letter, ' '..='~') || letter.escape_debug().len() == 1
 }

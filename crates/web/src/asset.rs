@@ -13,22 +13,22 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Creates an HTML page.
+    /// Creates an asset that is an HTML page.
     pub const fn html(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/html; charset=utf-8", body }
     }
 
-    /// Creates a style sheet.
+    /// Creates an asset that is a style sheet.
     pub const fn css(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/css; charset=utf-8", body }
     }
 
-    /// Creates a script or a JavaScript module.
+    /// Creates an asset that is a script or a JavaScript module.
     pub const fn script(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/javascript; charset=utf-8", body }
     }
 
-    /// Creates an SVG image.
+    /// Creates an asset that is an SVG image.
     pub const fn svg(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "image/svg+xml", body }
     }

@@ -29,8 +29,8 @@ const MAX_CONNECTIONS: usize = 32;
 /// that is kept alive must also send its next request within this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time within which the peer must acknowledge sent data, or the connection is closed. Only on
-/// systems that support this limit.
+/// Time within which the peer must acknowledge sent data, or the connection is closed. The limit
+/// applies only on systems that support it.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -33,7 +33,7 @@ pub enum WebError {
     /// The file that contains the token cannot be used.
     #[error("invalid token file {path}: {source}")]
     TokenFile {
-        /// Path of the file.
+        /// Path of the file that contains the token.
         path: String,
         /// Error of the operating system, or the reason why the content of the file is invalid.
         source: std::io::Error,

@@ -45,7 +45,7 @@ async fn start_on(address: &str) -> Running {
     start(Server::bind(address.parse().unwrap(), 0).await.expect("a local address")).await
 }
 
-/// True if this machine has an IPv6 loopback.
+/// Returns true if this machine has an IPv6 loopback address.
 fn has_ipv6_loopback() -> bool {
     std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }

@@ -1,4 +1,4 @@
-//! The leadership of this copy of the service, as request handlers see it.
+//! The leadership of this copy of the service, for its request handlers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use tenure_client::{Client, ClientError, Leadership};
 
-/// Pause before the next attempt after a failure of the service.
+/// Pause after a failed request to the lock service, before the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The current leadership of this copy; empty while another copy leads. Clones share it.
+/// The current leadership of this copy; empty while another copy leads. All clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LeadershipHandle {
     current: Arc<Mutex<Option<Arc<Leadership>>>>,
@@ -18,15 +18,15 @@ pub(crate) struct LeadershipHandle {
 impl LeadershipHandle {
     /// Returns the fencing token if this copy leads.
     ///
-    /// The deadline is compared with the clock in each call. A process that was paused therefore
-    /// knows that it leads no more, even before any task of the runtime has noticed.
+    /// Each call compares the deadline with the clock. A process that was paused therefore knows
+    /// that it no longer leads, even before any task of the runtime has noticed.
     pub(crate) fn fence(&self) -> Option<u64> {
         let current = self.current();
         let leadership = current.as_ref()?;
         (leadership.deadline()? > Instant::now()).then(|| leadership.fence())
     }
 
-    /// Campaigns, leads until the leadership is lost, and starts again.
+    /// Runs for ever: campaigns, leads until the leadership is lost, and campaigns again.
     pub(crate) async fn campaign(self, client: Client, address: SocketAddr, ttl: Duration) {
         loop {
             if let Err(error) = self.lead(&client, address, ttl).await {

@@ -1,8 +1,8 @@
-//! An HTTP service that runs on several machines, and of which one copy leads.
+//! An HTTP service that runs as several copies on several machines. One of the copies leads.
 //!
-//! All copies campaign. `POST /jobs` is accepted by the leader alone. The others respond with 503,
-//! so that a load balancer or the client tries the next one. `GET /leader` returns 200 at the
-//! leader and 503 elsewhere: a readiness probe.
+//! All copies campaign. Only the leader accepts `POST /jobs`. The others respond with 503, so that
+//! a load balancer or the client tries the next one. `GET /leader` is a readiness probe: it returns
+//! 200 at the leader and 503 elsewhere.
 //!
 //! `cargo run -p leader-service -- 127.0.0.1:8080 http://127.0.0.1:2379`
 #![allow(clippy::print_stdout, reason = "an example prints its address")]
@@ -40,14 +40,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(axum::serve(listener, application).await?)
 }
 
-/// Returns the fencing token at the leader.
+/// Returns the fencing token if this copy leads, and otherwise the status 503.
 async fn leader(State(leadership): State<LeadershipHandle>) -> Result<String, StatusCode> {
     let fence = leadership.fence().ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
     Ok(format!("{fence}\n"))
 }
 
-/// Starts a job at the leader. A real job gives the token to the database that it writes to,
-/// because the leadership may end at any time after this check.
+/// Starts a job if this copy leads. A real job gives the fencing token to the database that it
+/// writes to, because the leadership may end at any time after this check.
 async fn start_job(
     State(leadership): State<LeadershipHandle>,
     job: String,

@@ -1,4 +1,4 @@
-//! Two copies of the service, as processes, with a lock service in this process.
+//! Tests of two copies of the service, as processes, with a lock service in this process.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,13 +9,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
-/// Upper limit for any wait.
+/// Time limit of each wait in the tests.
 const LONG: Duration = Duration::from_secs(120);
 
-/// TTL of a copy's session, in seconds: long enough for a busy machine to renew it in time.
+/// Time to live of a copy's session, in seconds. It is long enough for a copy on a busy machine to
+/// renew the session in time.
 const TTL: &str = "6";
 
-/// A lock service. It runs until this is dropped.
+/// A lock service that runs until this value is dropped.
 struct Service {
     endpoint: String,
     _runtime: tokio::runtime::Runtime,
@@ -39,7 +40,7 @@ impl Service {
     }
 }
 
-/// A copy of the service, killed on drop.
+/// A copy of the service as a process, which is killed when this value is dropped.
 struct Copy {
     process: Child,
     address: String,
@@ -61,7 +62,7 @@ impl Copy {
         Copy { process, address }
     }
 
-    /// Returns the status and the body of a response.
+    /// Sends an HTTP request to this copy. Returns the status and the body of the response.
     fn send(&self, request: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
@@ -74,7 +75,7 @@ impl Copy {
         (status, body.to_owned())
     }
 
-    /// Returns the fencing token if this copy leads.
+    /// Asks this copy whether it leads. Returns its fencing token if it does.
     fn fence(&self) -> Option<u64> {
         let (status, body) = self.send("GET /leader", "");
         assert!(status == 200 || status == 503, "{status}: {body}");

@@ -1,8 +1,8 @@
-//! One process keeps the door and the only key.
+//! A lock whose first process is a doorkeeper with a single key.
 //!
 //! A process that wants to enter knocks at the first process. The first process gives out the key
-//! in the order of the knocks and waits until it is returned. Only the process with the key is
-//! inside.
+//! in the order of the knocks, and waits each time until the key is returned. Only the process with
+//! the key is inside.
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,17 @@ use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{Effects, Fence, Group, Never, ProcessId, Protocol, Variant, labelled};
 use tenure::serde::{Deserialize, Serialize};
 
-/// A process that visits. The first process is also the doorkeeper.
+/// A process that uses the lock. The first process serves as the doorkeeper in addition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doorkeeper {
     me: ProcessId,
     variants: Variants<Mistake>,
-    /// Processes that have knocked, in order. Only the doorkeeper has such a queue.
+    /// Processes that have knocked, in the order of their knocks. Only the doorkeeper uses this
+    /// queue.
     waiting: VecDeque<ProcessId>,
     is_key_out: bool,
-    /// Number of times that the doorkeeper has given out the key. It is the fencing token of the
-    /// entry.
+    /// Number of times that the doorkeeper has given out the key, which is the fencing token of the
+    /// latest entry.
     grants: u64,
 }
 
@@ -28,11 +29,11 @@ pub(crate) struct Doorkeeper {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(crate = "tenure::serde")]
 pub(crate) enum Message {
-    /// Asks the doorkeeper for the key.
+    /// A process asks the doorkeeper for the key.
     Knock,
-    /// Gives the key to a visitor, with the fencing token of the entry.
+    /// The doorkeeper gives the key to a process, with the fencing token of its entry.
     Key(u64),
-    /// Returns the key to the doorkeeper.
+    /// A process returns the key to the doorkeeper.
     Back,
 }
 
@@ -107,11 +108,11 @@ impl Protocol for Doorkeeper {
     }
 }
 
-/// Process that keeps the key.
+/// The process that is the doorkeeper.
 const DOORKEEPER: ProcessId = ProcessId(0);
 
 impl Doorkeeper {
-    /// Sends a message. A message to the process itself is handled directly.
+    /// Sends a message. If the receiver is this process itself, handles the message directly.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me { self.on_message(to, message, fx) } else { fx.send(to, message) }
     }

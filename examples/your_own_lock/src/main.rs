@@ -1,6 +1,8 @@
-//! A lock of your own. The algorithm is in `doorkeeper.rs`, and a property of your own in
-//! `request_before_entry.rs`. This file makes both available to all tools: simulate, check, draw,
-//! step through, and run by real processes, with the options and the output of built-in algorithms.
+//! A lock of your own: a program that adds it to all tools of Tenure.
+//!
+//! The algorithm is in `doorkeeper.rs`, and a property of your own in `request_before_entry.rs`.
+//! With this file you can simulate, check, draw and step through the algorithm, and run it by real
+//! processes, with the options and the output of built-in algorithms.
 //!
 //! `cargo run -p your-own-lock -- check doorkeeper --variant second-key` shows that a second key
 //! lets two processes enter; `--help` lists all commands.
@@ -27,7 +29,7 @@ impl Algorithm for Doorkeeper {
         }
     }
 
-    /// Predicts the number of messages per entry. `simulate` compares its measurements with it.
+    /// Predicts the number of messages per entry, to which `simulate` compares the measured number.
     /// Entries of the doorkeeper itself need no messages.
     fn predicted_messages(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let all_alike =

@@ -1,4 +1,4 @@
-//! All tools of Tenure work for a lock that a user defines.
+//! Tests that all tools of Tenure work for a lock that a user defines.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 #[path = "../../../crates/web/tests/support/mod.rs"]
 mod support;
 
-/// Runs the program in a directory. Returns its output and its exit status.
+/// Runs the program with this command line in a folder. Returns its output and its exit status.
 fn run(folder: &Path, line: &str) -> (String, Option<i32>) {
     let program = Command::new(env!("CARGO_BIN_EXE_your-own-lock"))
         .args(line.split_whitespace())
@@ -75,7 +75,7 @@ fn all_tools_judge_its_own_property() {
     check("trace replay found.ndjson", 1, &["request-before-entry violated again"]);
 }
 
-/// The README of the crate contains the complete program. A doctest compiles it.
+/// The program in the README of the crate `tenure` is complete and short. A doctest compiles it.
 #[test]
 fn readme_program_has_at_most_thirty_lines() {
     let page = include_str!("../../../crates/cli/README.md");
@@ -115,7 +115,7 @@ fn lab_steps_through_it() {
     assert!(ended.body.contains("\"entries\":2"), "{}", ended.body);
 }
 
-/// Printed command lines begin with the name of this program, not with `tenure`.
+/// Command lines in the output begin with the name of this program, not with `tenure`.
 #[test]
 fn output_names_this_program_only() {
     let folder = folder();
@@ -136,7 +136,8 @@ fn output_names_this_program_only() {
     }
 }
 
-/// The output shows predictions beside measurements, and the entries of the coordinator separately.
+/// The output of `simulate` contains both predicted and measured numbers of messages. The output of
+/// `run` states the messages per entry of processes other than the coordinator.
 #[test]
 fn card_and_prediction_are_compared_with_measurements() {
     let folder = folder();

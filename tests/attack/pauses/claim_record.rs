@@ -1,4 +1,4 @@
-//! Claims to locks, as their holders recorded them, and the clock of these records.
+//! Records in which holders state when they claimed a lock, and the clock of these records.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -6,27 +6,29 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Time during which a process claimed to hold a lock. The holders in a group may have claims of at
-/// most `capacity` in total: an exclusive lock has weight and capacity 1, and a writer the whole
-/// capacity of its lock.
+/// Time during which a process claimed to hold a lock.
+///
+/// The locks of a group exclude each other: at any time, the sum of the weights of their claims
+/// must not exceed `capacity`. An exclusive lock has weight and capacity 1. A writer has the whole
+/// capacity as its weight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClaimRecord {
     pub(super) group: String,
-    /// Key of the claim at the service.
+    /// Key of the claim in the store of the service.
     pub(super) key: String,
     /// Fencing token of the claim.
     pub(super) fence: u64,
     pub(super) weight: u64,
     pub(super) capacity: u64,
-    /// Time at which the process received the lock, on the clock of [`now`].
+    /// Time at which the process acquired the lock, on the clock of [`now`].
     pub(super) granted: u64,
     /// Time until which the process claimed to hold the lock, on the clock of [`now`]: its last
     /// deadline, or the time of the release if that was earlier.
     pub(super) until: u64,
 }
 
-/// Largest time between two reads of the shared clock, before and after a read of the clock of
-/// `Instant`, in nanoseconds.
+/// Upper bound on the duration of a reading of both clocks, in nanoseconds. The shared clock is
+/// read before and after the clock of `Instant`.
 const MAX_READ_DIFFERENCE: u64 = 100_000;
 
 /// Returns the time on the clock that all processes of this machine share, in nanoseconds.
@@ -35,8 +37,8 @@ pub(super) fn now() -> u64 {
     u64::try_from(time.as_nanos()).expect("less than 500 years")
 }
 
-/// Converts a time to the clock of [`now`]. The result is at most 0.1 ms too early, and not too
-/// late. Call [`now`] or this function before the first deadline is known.
+/// Converts a time to the clock of [`now`]. The result is at most 0.1 ms too early, and never too
+/// late. The first call of [`now`] or this function must precede the first deadline.
 pub(super) fn nanoseconds(time: Instant) -> u64 {
     static ORIGIN: OnceLock<(u64, Instant)> = OnceLock::new();
     // The process may be suspended between the two reads.

@@ -1,4 +1,4 @@
-//! Locks of every kind that `tenure-client` has, behind one type.
+//! One type for the locks of every kind that `tenure-client` has.
 
 use std::time::{Duration, Instant};
 
@@ -7,20 +7,20 @@ use tenure_client::{
     CampaignOptions, ClientError, Guard, Leadership, LockAccess, LockRequest, MultiGuard, Session,
 };
 
-/// Kinds of locks. A holder process requests all of them concurrently.
+/// Kinds of locks. A holder process requests locks of all kinds at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Exclusive lock: waiting, without waiting, and with a time limit.
+    /// Exclusive lock. Requests for it wait, do not wait, or wait for a limited time.
     Plain,
-    /// Exclusive and shared access to one queue.
+    /// Lock that is requested for exclusive or for shared access.
     Shared,
-    /// At most two holders in one queue.
+    /// Lock that at most two clients hold at the same time.
     Slots,
     ReadWrite,
     Semaphore,
-    /// Two locks at once.
+    /// Two exclusive locks that a client acquires together.
     Several,
-    /// One of the two locks of [`Kind::Several`].
+    /// One of the two exclusive locks of [`Kind::Several`].
     OneOfSeveral,
     Election,
 }
@@ -38,7 +38,7 @@ impl Kind {
     ];
 }
 
-/// Queues of all kinds, which the observer follows.
+/// Names of the queues of all locks. The observer records their changes.
 pub(super) const QUEUES: [&str; 9] = [
     "plain",
     "shared",
@@ -51,31 +51,31 @@ pub(super) const QUEUES: [&str; 9] = [
     "election",
 ];
 
-/// Names of the groups of locks whose exclusive holders write to a resource.
+/// Names of the groups of locks that guard a resource. Holders with exclusive access write to it.
 pub(super) const RESOURCES: [&str; 6] =
     ["plain", "shared", "read-write", "several-a", "several-b", "election"];
 
-/// Capacity of a lock that has readers or shared holders.
+/// Capacity of a lock that has readers or shared holders: the greatest number of them.
 const READERS: u64 = 1_000;
 
-/// Number of permits of the semaphore.
+/// Number of permits of the tested semaphore.
 const PERMITS: u32 = 3;
 
-/// Number of holders of the lock with slots.
+/// Greatest number of holders of the lock of [`Kind::Slots`].
 const SLOTS: u32 = 2;
 
-/// Longest wait of a request with a time limit.
+/// Time limit of a request that waits for a limited time.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// A lock that a holder has acquired.
+/// A lock that a holder process has acquired.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// Claims that belong to the lock.
+    /// Claims that belong to the lock: two for [`Kind::Several`], and one for other kinds.
     pub(super) parts: Vec<Part>,
     owner: Owner,
 }
 
-/// A claim of a lock.
+/// A claim that belongs to a lock.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) group: &'static str,
@@ -123,7 +123,7 @@ impl Held {
         }
     }
 
-    /// Gives up the lock. If `waits` is true, also waits for the confirmation.
+    /// Releases the lock. If `waits` is true, waits until the service has confirmed the release.
     pub(super) async fn release(self, waits: bool) {
         // Without a confirmation the session repeats the request, or the lease expires.
         let _ = match self.owner {
@@ -144,7 +144,7 @@ impl Part {
         Part { group, key, fence: guard.fence(), weight, capacity }
     }
 
-    /// Returns true if no other claim of the group is allowed beside this one.
+    /// Returns true if this claim excludes all other claims of its group.
     pub(super) fn is_exclusive(&self) -> bool {
         self.weight == self.capacity
     }
@@ -222,8 +222,8 @@ async fn exclusive(
     }
 }
 
-/// Campaigns with a random priority. Some candidates have no priority, so that they never move in
-/// the queue.
+/// Campaigns for a leadership with a random priority. Some candidates have none, so that their
+/// place in the queue never changes.
 async fn campaign(session: &Session, rng: &mut Rng) -> Result<Leadership, ClientError> {
     if rng.bool() {
         return session.campaign("election", "no preference").await;

@@ -1,5 +1,5 @@
 //! A holder process. It acquires locks of every kind, writes to the resources that they guard, and
-//! records its claims. Other processes suspend it.
+//! records its claims. The test suspends it at random times.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,22 +20,22 @@ use super::claim_record::{ClaimRecord, nanoseconds, now};
 use super::held::{Held, Kind, Part, acquire};
 use super::observer::connected;
 
-/// Environment variable that makes this test program run as a holder. Its value is the
-/// configuration, as JSON.
+/// Environment variable that makes this test program run as a holder process. Its value is the
+/// configuration of the holder, as JSON.
 const CONFIG_VARIABLE: &str = "TENURE_TEST_HOLDER";
 
-/// Interval at which a holder reads its deadline.
+/// Interval at which a holder reads the deadline of its lock.
 const CHECK_INTERVAL: Duration = Duration::from_millis(3);
 
-/// Part of the TTL for which a disobedient holder claims a lock after its deadline, in percent.
-/// Together with the reserve for clock drift, it claims the lock for 1.2 TTL.
+/// Time for which a holder that ignores its deadlines claims a lock after its deadline, in percent
+/// of the time to live. In all, it claims the lock for 1.2 times the time to live.
 const EXCESS_PERCENT: u64 = 22;
 
-/// Configuration of a holder.
+/// Configuration of a holder process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct HolderConfig {
     pub(super) endpoints: Vec<String>,
-    /// Directory of the resources and of the file that ends the run.
+    /// Directory of the resources, and of the file whose existence ends the run.
     pub(super) folder: PathBuf,
     pub(super) number: u64,
     pub(super) seed: u64,
@@ -60,13 +60,13 @@ pub(super) fn end_file(folder: &Path) -> PathBuf {
     folder.join("end")
 }
 
-/// Returns the paths of two files with the tokens of writes to a resource: of the writes that the
-/// guard accepted, and of all writes.
+/// Returns the paths of two files with the fencing tokens of writes to a resource. The first has
+/// those of the writes that the guard accepted, and the second has those of all writes.
 pub(super) fn write_logs(folder: &Path, resource: &str) -> [PathBuf; 2] {
     ["accepted", "all"].map(|kind| folder.join(format!("{resource}.{kind}")))
 }
 
-/// A holder process, killed on drop.
+/// A holder process, which is killed when this value is dropped.
 pub(super) struct Holder {
     pub(super) child: Child,
     config: HolderConfig,
@@ -84,7 +84,7 @@ impl Holder {
         Holder { child, config }
     }
 
-    /// Returns the recorded claims.
+    /// Returns the claims that the holder has recorded.
     pub(super) fn claims(&self) -> Vec<ClaimRecord> {
         let text = std::fs::read_to_string(self.config.records()).unwrap_or_default();
         // The last line may be incomplete while the process runs.
@@ -129,7 +129,7 @@ async fn hold_all_kinds(config: HolderConfig) {
     }
 }
 
-/// Task that acquires and releases locks of one kind.
+/// A task of a holder that acquires and releases locks of one kind.
 struct Work {
     client: Client,
     config: Arc<HolderConfig>,
@@ -174,7 +174,7 @@ impl Work {
         }
     }
 
-    /// Holds a lock for a random time, writes to its resources, and records the claims.
+    /// Holds a lock for a random time, writes to its resources, and records its claims.
     async fn hold(&mut self, held: Held) {
         let granted = now();
         let release_at = granted + self.rng.u64(30..500) * 1_000_000;
@@ -218,7 +218,7 @@ impl Work {
     }
 }
 
-/// Acquires a lock, in a new session if the previous one has ended.
+/// Acquires the next lock. If the previous session has ended, starts a new one.
 async fn next(
     client: &Client,
     session: &mut Option<Session>,
@@ -235,8 +235,8 @@ async fn next(
     acquire(&alive, kind, rng).await
 }
 
-/// Thread that writes to a resource under a lock. It does not look at the deadline, so it writes
-/// late after a suspension.
+/// Thread that writes to a resource while a lock is held. It does not read the deadline, so that it
+/// writes too late after a suspension.
 struct Writer {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -272,7 +272,7 @@ impl Writer {
     }
 }
 
-/// Appends a token to a file in one step.
+/// Appends a fencing token to a file in a single write.
 fn write(path: &Path, fence: u64) {
     let file = File::options().create(true).append(true).open(path);
     let written = file.and_then(|mut file| file.write_all(format!("{fence}\n").as_bytes()));

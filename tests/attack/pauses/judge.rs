@@ -1,5 +1,5 @@
-//! Judges the claims of a run: by each other, by the log of the service, and by the writes that the
-//! guarded resource accepted.
+//! Judges the claims of a run by three kinds of evidence: other claims, the log of the service, and
+//! the writes that the guarded resources accepted.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,21 @@ use tenure_client::QueueChange;
 
 use super::claim_record::ClaimRecord;
 
-/// Time at which the observer received a change of a queue, and the change. The service had
-/// committed the change before this time.
+/// A change of a queue, with the time at which the observer received it. The service committed the
+/// change before this time.
 pub(super) type Observed = (u64, QueueChange);
 
-/// Evidence of a run.
+/// Evidence of a run, by which its claims are judged.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) claims: Vec<ClaimRecord>,
     pub(super) log: Vec<Observed>,
-    /// Tokens of the writes that the guard of each resource accepted, in their order.
+    /// For each resource, the fencing tokens of the writes that its guard accepted, in the order of
+    /// the writes.
     pub(super) accepted: Vec<Vec<u64>>,
 }
 
-/// Returns the first violation of each rule.
+/// Checks all rules. Returns a description of the first violation of each rule that is violated.
 pub(super) fn violations(evidence: &Evidence) -> Vec<String> {
     let log = [claims_after_the_log(evidence), overlapping_claims(&evidence.claims)];
     let order = [claims_against_the_order(&evidence.claims), late_write(&evidence.accepted)];
@@ -37,8 +38,8 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// Returns a violation of the rule that no process claims a lock after the service has removed its
-/// claim. From that revision on, another client may hold the lock.
+/// Returns a violation of this rule, if there is one: no process claims a lock after the service
+/// has removed its claim. From then on, another client may hold the lock.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();
@@ -65,7 +66,8 @@ fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// Returns a violation of the rule that the claims of a group never exceed its capacity.
+/// Returns a violation of this rule, if there is one: the claims of a group never exceed its
+/// capacity.
 fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
     claims.iter().find_map(|claim| {
         let holds = |other: &&ClaimRecord| {
@@ -84,8 +86,8 @@ fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
     })
 }
 
-/// Returns a violation of the rule that exclusive claims of a group are granted in the order of
-/// their fencing tokens.
+/// Returns a violation of this rule, if there is one: the exclusive claims of a group are granted
+/// in the order of their fencing tokens.
 fn claims_against_the_order(claims: &[ClaimRecord]) -> Option<String> {
     let mut last: BTreeMap<&str, &ClaimRecord> = BTreeMap::new();
     let mut in_time: Vec<&ClaimRecord> = claims

@@ -1,5 +1,7 @@
-//! Random suspensions of lock holders, of members and of both, with clocks that run at different
-//! rates, over all kinds of locks. No process claims a lock while the service has granted it to
+//! Suspends lock holders, members, and both at random times, with clocks that run at different
+//! rates.
+//!
+//! The tests use all kinds of locks. No process claims a lock while the service has granted it to
 //! another one, and the guard of a resource rejects every late write.
 
 mod claim_record;
@@ -26,33 +28,34 @@ use self::observer::Observer;
 use self::service::{Service, clock_library, signal};
 use crate::{attack, seeds};
 
-/// Number of suspensions for one seed.
+/// Number of suspensions in the run of one seed.
 const PAUSES: usize = 30;
 
-/// Number of holder processes. The last two are never suspended: they receive the locks of the
+/// Number of holder processes. The last two are never suspended, and receive the locks of the
 /// others.
 const HOLDERS: u64 = 7;
 
 /// Number of members of the service.
 const MEMBERS: usize = 3;
 
-/// Largest rate of one clock, measured by another one, if both are correct to 1 %.
+/// Greatest rate of one clock relative to another, if both are correct to 1 %.
 const MAX_RATE: f64 = 1.01 / 0.99;
 
-/// Time within which a holder must end, and within which each lock must be held once.
+/// Time within which a holder process must end. Also the time within which each lock must have been
+/// held once.
 const END_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Conditions of a run.
+/// Conditions under which the processes of a run work.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {
     pauses: usize,
     /// Time to live of the leases, in seconds.
     ttl: u64,
-    /// Range of the rates of the members' clocks. The clocks of the holders have rate 1.
+    /// Least and greatest rate of the members' clocks. The clocks of the holders have rate 1.
     rates: (f64, f64),
     /// False if the holders ignore their deadlines.
     obeys: bool,
-    /// True if members are suspended, too.
+    /// True if members are suspended in addition to holders.
     pauses_members: bool,
 }
 
@@ -66,17 +69,18 @@ const ALLOWED: Conditions = Conditions {
     pauses_members: true,
 };
 
-/// Evidence of a run, and its figures.
+/// Evidence of a run, and the figures that the test prints.
 #[derive(Debug, Default)]
 struct Outcome {
     evidence: Evidence,
     pauses: usize,
     rates: Vec<f64>,
-    /// Number of writes that arrived after a write with a higher token.
+    /// Number of writes that arrived after a write with a higher fencing token.
     late: usize,
 }
 
-/// Runs members and holders, suspends them, and returns the evidence.
+/// Runs members and holders under these conditions, suspends them at random times, and returns the
+/// evidence.
 fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
     let mut rng = Rng::with_seed(seed);
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -126,8 +130,8 @@ fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
     Ok(Outcome { evidence, pauses, rates, late })
 }
 
-/// Suspends processes from three threads, each with processes of its own. Returns the number of
-/// suspensions.
+/// Suspends processes from three threads, each of which has its own processes. Returns the number
+/// of suspensions.
 fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &mut Rng) -> usize {
     let done = AtomicUsize::new(0);
     let (pairs, last) = holders.split_at(4);
@@ -161,12 +165,13 @@ fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &
     done.into_inner().min(conditions.pauses)
 }
 
-/// Counts one more suspension. Returns true if fewer than `count` had begun before.
+/// Adds 1 to the number of suspensions. Returns true if it was less than `count` before.
 fn take(done: &AtomicUsize, count: usize) -> bool {
     done.fetch_add(1, Ordering::Relaxed) < count
 }
 
-/// Suspends the chosen processes together for at most two TTL, and then lets them run for a while.
+/// Suspends the chosen processes at the same time, for at most twice the time to live. Then lets
+/// them run for a while.
 fn pause(chosen: &[&Child], ttl: u64, rng: &mut Rng) {
     chosen.iter().for_each(|child| signal(child, Signal::STOP));
     sleep(Duration::from_millis(rng.u64(50..ttl * 2_000)));
@@ -174,7 +179,7 @@ fn pause(chosen: &[&Child], ttl: u64, rng: &mut Rng) {
     sleep(Duration::from_millis(rng.u64(200..800)));
 }
 
-/// Waits for the end of a process. Returns an error after [`END_TIMEOUT`].
+/// Waits until a process has ended. Returns an error after [`END_TIMEOUT`].
 fn ended(child: &mut Child) -> Result<ExitStatus, String> {
     let started = Instant::now();
     while started.elapsed() < END_TIMEOUT {
@@ -186,7 +191,7 @@ fn ended(child: &mut Child) -> Result<ExitStatus, String> {
     Err("a holder does not end".to_owned())
 }
 
-/// Returns the tokens in a file of writes.
+/// Returns the fencing tokens in a file to which holders append them.
 fn tokens(path: &Path) -> Vec<u64> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().map(|line| line.parse().expect("a token")).collect()
@@ -223,8 +228,8 @@ fn no_claim_outlives_the_grant_under_random_pauses() {
     attack("pauses", seeds(0..1), judge);
 }
 
-/// Repeats runs until the judge finds a claim that overlaps with another client's lock. Returns
-/// false if no run has one.
+/// Repeats runs until a claim is found that overlaps with another client's lock. Returns false if
+/// no run has such a claim.
 fn finds_late_claim(conditions: Conditions) -> bool {
     let _slot = crate::waiting::cluster_slot();
     (0..6).any(|seed| {
@@ -237,14 +242,15 @@ fn finds_late_claim(conditions: Conditions) -> bool {
     })
 }
 
-/// Control: the holders claim their locks for 1.2 TTL after each renewal.
+/// Control experiment: if holders ignore their deadlines, the test finds claims that overlap.
 #[test]
 fn holders_that_ignore_deadlines_are_found() {
     let holders = Conditions { pauses: 12, ttl: 2, obeys: false, pauses_members: false, ..ALLOWED };
     assert!(finds_late_claim(Conditions { rates: (1.0, 1.0), ..holders }));
 }
 
-/// Control: the clocks of the members are 40 % faster than those of the holders.
+/// Control experiment: if the clocks of members are 40 % faster than those of holders, the test
+/// finds claims that overlap.
 #[test]
 fn clocks_beyond_the_bound_are_found() {
     if clock_library().is_none() {

@@ -1,4 +1,4 @@
-//! Records the changes of all queues, as the service reports them.
+//! Records the changes of all queues, in the order in which the service reports them.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use super::claim_record::now;
 use super::held::QUEUES;
 use super::judge::Observed;
 
-/// Time within which the service must accept a connection, elect a leader, or report the ends of
-/// all claims.
+/// Time limit for each of three waits: until the service accepts a connection, until it elects a
+/// leader, and until it has reported the ends of all claims.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
-/// Connects to a service. Its members may start later than the time limit of one attempt.
+/// Connects to a service. Repeats attempts, because the members may start late.
 pub(super) async fn connected(endpoints: &[String]) -> Client {
     let started = Instant::now();
     loop {
@@ -25,7 +25,7 @@ pub(super) async fn connected(endpoints: &[String]) -> Client {
     }
 }
 
-/// Observer of all queues. It is never suspended.
+/// Observer of all queues. This process is never suspended.
 pub(super) struct Observer {
     log: Arc<Mutex<Vec<Observed>>>,
     // Runtime of the tasks that observe, which end when it is dropped.
@@ -33,7 +33,7 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    /// Starts to observe, as soon as the service has a leader.
+    /// Starts to observe once the service has a leader.
     pub(super) fn start(endpoints: &[String]) -> Observer {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
@@ -58,7 +58,7 @@ impl Observer {
         Observer { log, _runtime: runtime }
     }
 
-    /// Waits until the log contains the ends of at least these claims, and returns it.
+    /// Waits until the log contains the end of each of these claims. Returns the log.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Observer {
     }
 }
 
-/// Returns the number of claims whose end is not in the log.
+/// Returns the number of these claims whose end is not in the log.
 fn missing(log: &[Observed], fences: &[u64]) -> usize {
     let mut queued = std::collections::BTreeMap::new();
     let mut ended = std::collections::BTreeSet::new();

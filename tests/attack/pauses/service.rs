@@ -1,4 +1,4 @@
-//! The members of a service, with clocks that run at different rates.
+//! The members of a lock service, whose clocks run at different rates.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,14 @@ use tenure_runtime::ports::Ports;
 /// Environment variable with the path of the library `libfaketime`.
 const LIBRARY_VARIABLE: &str = "TENURE_TEST_FAKETIME";
 
-/// Directory in which distributions install the library, below a directory for the architecture.
+/// Path of the library `libfaketime`, relative to the directory in which distributions install the
+/// libraries of one architecture.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
-/// Time within which a member must shut down.
+/// Time within which a member must shut down, before it is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Members of a service. All of them end when this is dropped.
+/// Members of a service. They end when this value is dropped.
 pub(super) struct Service {
     pub(super) members: Vec<Child>,
     pub(super) endpoints: Vec<String>,
@@ -34,8 +35,8 @@ pub(super) fn clock_library() -> Option<PathBuf> {
 }
 
 impl Service {
-    /// Starts a member for each rate. A clock with rate 1.01 is 1 % faster than the clock of this
-    /// machine. Without a library all rates are 1.
+    /// Starts one member per rate, whose clock has this rate. A clock with rate 1.01 is 1 % faster
+    /// than the clock of this machine. If `library` is `None`, all clocks have rate 1.
     pub(super) fn start(folder: &Path, library: Option<&Path>, rates: &[f64]) -> Service {
         let count = u32::try_from(rates.len()).expect("few members");
         let ports = Ports::reserve(2 * count).expect("ports");
@@ -82,7 +83,7 @@ impl Drop for Service {
     }
 }
 
-/// Sends a signal to a child that has not been waited for.
+/// Sends a signal to a child process that has not been waited for.
 pub(super) fn signal(child: &Child, signal: Signal) {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("an identifier");
     // The process may have ended.

@@ -1,19 +1,19 @@
-//! Compares the output that a page shows with the actual output of its commands. An elision `…`
-//! matches any text.
+//! Comparison of the output that a page shows with the actual output of its commands. The mark `…`
+//! in the page matches any text.
 
-/// Mark for omitted output. As a line it matches any number of lines; within a line it matches any
-/// text.
+/// Mark for omitted output. A line that consists of the mark matches any number of lines. A mark
+/// within a line matches any text.
 const ELISION: &str = "…";
 
-/// A step of the alignment of the expected output with the actual one. The numbers are indices of
-/// lines.
+/// A step of the alignment of two texts, the expected and the actual output. The numbers are
+/// indices of lines in these texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alignment {
-    /// The expected line with this index matches.
+    /// The expected line with this index matches an actual line.
     Kept(usize),
-    /// The expected line with this index is missing.
+    /// No actual line matches the expected line with this index.
     Missing(usize),
-    /// The actual line with this index was not expected.
+    /// No expected line matches the actual line with this index.
     Extra(usize),
     /// The actual line with the second index replaces the expected line with the first one.
     Replaced(usize, usize),
@@ -46,7 +46,8 @@ pub(super) fn differences<'a>(written: &'a [String], found: &'a [String]) -> Vec
     lines(written, found).into_iter().flat_map(differing).collect()
 }
 
-/// Returns the actual output. Text that the expected output omits is omitted again.
+/// Returns the actual output. If the expected output omits text by `…`, the result omits this text
+/// in the same way.
 pub(super) fn updated(written: &[String], found: &[String]) -> Vec<String> {
     let line = |step: Alignment| match step {
         Alignment::Kept(at) => Some(written[at].clone()),
@@ -83,7 +84,7 @@ fn updated_line(written: &str, found: &str) -> String {
     steps.iter().map(word).collect()
 }
 
-/// Splits a line into words, and the spaces between them.
+/// Splits a line into its words and the spaces between the words.
 fn words(line: &str) -> Vec<&str> {
     line.split_inclusive(char::is_whitespace)
         .flat_map(|word| {
@@ -122,8 +123,8 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Returns the alignment of the expected lines or words with the actual ones that has the fewest
-/// differences. Among several, it prefers one in which a line replaces a similar line.
+/// Aligns the expected lines or words with the actual ones, with as few differences as possible.
+/// Among several such alignments, prefers one in which a line replaces a similar line.
 fn align<W, F>(
     written: &[W],
     found: &[F],

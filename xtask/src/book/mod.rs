@@ -34,7 +34,7 @@ const BOOK: &str = "docs/book/src/";
 struct Options {
     is_check: bool,
     tenure: Option<PathBuf>,
-    /// Directory with the built programs. If `None`, `cargo run` builds them.
+    /// Directory with programs that were built before. If `None`, `cargo run` builds the programs.
     built: Option<PathBuf>,
     /// Parts of paths that select the pages to run; empty for all pages.
     pages: Vec<String>,
@@ -102,8 +102,8 @@ fn run(root: &Path, options: &Options) -> Result<usize, String> {
     Ok(findings.len() + found?)
 }
 
-/// Runs the commands of a file, and returns the number of commands whose output differs from the
-/// expected one.
+/// Runs the commands of a file, and returns the number of mismatches: unexpected exit statuses and,
+/// with `--check`, unexpected outputs.
 fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Result<usize, String> {
     let mut page = Page::new(&file.path, &file.text)?;
     if page.commands.is_empty() {
@@ -123,8 +123,8 @@ fn run_page(root: &Path, file: &File, tenure: &Path, options: &Options) -> Resul
     Ok(mismatches.len())
 }
 
-/// Returns true if the commands in the file at `path` are run. This applies to the book, the README
-/// and the documents in `docs`.
+/// Returns true if `cargo xtask book` runs the commands in the file at `path`: in a page of the
+/// book, in the README, and in a document in `docs`.
 fn has_commands(path: &str) -> bool {
     let document = |path: &str| path.ends_with(".md") && !path.contains('/');
     path == "README.md"

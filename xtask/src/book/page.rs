@@ -1,10 +1,10 @@
-//! Pages, and the commands that they contain.
+//! Pages of the book and other documents, with the commands that they contain.
 
 use std::ops::Range;
 
 use super::compare::updated;
 
-/// A document with its commands.
+/// A document, and the commands in it that a reader can type.
 #[derive(Debug)]
 pub(super) struct Page {
     /// Path relative to the root of the repository.
@@ -64,7 +64,8 @@ impl Page {
     }
 
     /// Replaces the expected output of each command by the element of `outputs` with the same
-    /// index. Text that was omitted stays omitted.
+    /// index. If the expected output omits text by `…`, the new output omits this text in the same
+    /// way.
     pub(super) fn update(&mut self, outputs: &[Vec<String>]) {
         // In reverse order, because a replacement moves the lines below it.
         for (command, output) in self.commands.iter().zip(outputs).rev() {

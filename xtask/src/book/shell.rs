@@ -11,8 +11,8 @@ use tempfile::TempDir;
 /// A shell in a temporary directory. The directory is removed when this value is dropped.
 pub(super) struct Shell<'a> {
     root: &'a Path,
-    /// Directory with the programs that `cargo run` would build. If `None`, `cargo run` builds
-    /// them.
+    /// Directory with built programs, which replace `cargo run` in commands. If `None`, `cargo run`
+    /// builds the programs.
     built: Option<&'a Path>,
     /// Directory that contains only the command `tenure`.
     tools: TempDir,
@@ -27,8 +27,8 @@ pub(super) struct CommandOutput {
 }
 
 impl<'a> Shell<'a> {
-    /// Creates a shell in which the command `tenure` runs this program. If `built` is given, `cargo
-    /// run` uses the programs there.
+    /// Creates a shell in which the word `tenure` runs the program at this path. If `built` is
+    /// given, a command with `cargo run` uses the programs in that directory.
     pub(super) fn new(
         root: &'a Path,
         tenure: &Path,
@@ -66,7 +66,8 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Replaces `cargo run` in a command by the path of the program, which has been built before.
+/// Replaces `cargo run` in a command by the path of the program in `built`, which has been built
+/// before.
 fn without_build<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
     let Some(line) = command.strip_prefix("cargo run ") else { return Cow::Borrowed(command) };
     let (options, words) = line.split_once("-- ").unwrap_or((line, ""));

@@ -122,7 +122,7 @@ mod tests {
     use super::check;
     use crate::tidy::Tree;
 
-    /// Returns the findings for a sample book that consists of this summary, this page and one
+    /// Returns the findings for a sample book, which consists of this summary, this page and one
     /// picture.
     fn found(summary: &str, page: &str) -> Vec<String> {
         let sample = [

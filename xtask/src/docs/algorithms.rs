@@ -32,7 +32,8 @@ list of [known results](checklist.md).
 
 ";
 
-/// Commands whose results the page shows: comparisons of all services, then their tables of faults.
+/// Commands that measure algorithms for the page. The first three compare the algorithms of a
+/// service. The others compare their behavior under faults.
 const MEASURED: [&str; 6] = [
     "compare mutex -n 5 --entries 3",
     "compare election -n 8",
@@ -263,7 +264,8 @@ fn formula(card: &Value) -> String {
     text(&card["messages"]["formula"]).into()
 }
 
-/// Returns the facts that the processes must know about their group, as text.
+/// Describes the facts that each process must know about its group, such as the number of
+/// processes.
 fn knowledge(card: &Value) -> String {
     let size = if card["knows"]["size"] == true { "non-uniform" } else { "uniform" };
     let names = if card["knows"]["names"] == true { "" } else { ", anonymous" };
@@ -286,7 +288,7 @@ fn crashes(card: &Value) -> String {
     }
 }
 
-/// Returns the group sizes for which an algorithm is verified, as text.
+/// Returns the group sizes for which an algorithm has been verified, such as `n ≤ 3`.
 fn verified(cards: &Value, row: &Value) -> String {
     let entry = list(cards).iter().find(|card| card["name"] == row["name"]);
     let verified = entry.map_or(&Value::Null, |card| &card["verified"]);

@@ -24,7 +24,8 @@ struct Options {
     is_check: bool,
     /// Path of the program to use as `tenure`. If `None`, it is built.
     tenure: Option<PathBuf>,
-    /// Part of a path that selects the pages to generate; `None` for all pages.
+    /// Text that the path of a page must contain, so that the page is generated. `None` for all
+    /// pages.
     part: Option<String>,
 }
 

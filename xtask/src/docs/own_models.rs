@@ -1,5 +1,5 @@
-//! Section of `docs/algorithms.md` about algorithms with a checker of their own: locks in shared
-//! memory, and agreement among generals of whom some lie.
+//! Section of `docs/algorithms.md` about algorithms for which the checker has special models: locks
+//! in shared memory, and agreement among generals some of whom lie.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ const ABOUT_MISTAKES: &str = "Their mistakes, each with the command that shows i
 
 const LOCKS: [&str; 3] = ["peterson-lock", "bakery", "test-and-set"];
 
-/// Properties of the locks in the table.
+/// Properties that the table of locks shows, one per column.
 const PROPERTIES: [&str; 5] =
     ["mutual-exclusion", "deadlock-freedom", "starvation-freedom", "order", "bounded-bypass"];
 
@@ -70,7 +70,8 @@ fn generals(command: &Command) -> Result<String, String> {
     Ok(table(head, rows.into_iter()))
 }
 
-/// Generates the table of the variants of all these algorithms.
+/// Generates the table of the mistakes in these algorithms: variants with a changed rule, each with
+/// the command that shows its effect.
 fn mistakes(command: &Command) -> Result<String, String> {
     let mut rows = Vec::new();
     for name in LOCKS.into_iter().chain(["byzantine-generals"]) {

@@ -14,7 +14,7 @@ shows the mistakes.
 
 ";
 
-/// Numbers of machines in the table.
+/// Numbers of machines for which the table has a row.
 const SIZES: [u32; 4] = [3, 4, 5, 6];
 
 const NAMES: [&str; 3] = ["dijkstra-ring", "dijkstra-four-state", "dijkstra-three-state"];

@@ -39,7 +39,8 @@ struct Joined<'a> {
     read: &'a dyn Fn(&str) -> Result<String, String>,
     text: String,
     done: BTreeSet<String>,
-    /// Modules that are being added. A module that imports one of them is part of a cycle.
+    /// Modules whose imports are being added. If a module imports one of them, the imports form a
+    /// cycle.
     open: Vec<String>,
 }
 

@@ -14,7 +14,8 @@ use crate::tidy::links;
 /// Folder of the book's sources.
 pub(crate) const BOOK: &str = "docs/book/src";
 
-/// Returns the names of the book's files without `.md`, in the order of its summary.
+/// Returns the names of the book's files, without `.md`, in the order in which the summary of the
+/// book lists them.
 pub(crate) fn chapter_names(root: &Path) -> Result<Vec<String>, String> {
     let summary = read(&root.join(BOOK).join("SUMMARY.md"))?;
     let all = summary.lines().flat_map(links);

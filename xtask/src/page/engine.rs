@@ -21,7 +21,7 @@ pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
     module.ok_or_else(|| PageError::Failed("cargo did not build the module".to_owned()))
 }
 
-/// Source of the standard library for the WebAssembly target.
+/// Way in which the compiler gets the standard library for the WebAssembly target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StandardLibrary {
     /// The library is installed in binary form, as by rustup.

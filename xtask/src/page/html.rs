@@ -6,7 +6,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsaf
                       worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; \
                       connect-src 'none'; form-action 'none'; base-uri 'none'";
 
-/// Contents of the page.
+/// Parts that the page embeds into the HTML of the lab.
 pub(super) struct Parts {
     pub(super) styles: String,
     pub(super) script: String,
@@ -20,11 +20,12 @@ pub(super) struct Parts {
     pub(super) book: String,
 }
 
-/// Puts the contents into the HTML of the lab.
+/// Returns the HTML of the page: the HTML of the lab, with these parts in it.
 ///
 /// # Errors
 ///
-/// Returns the reason if the HTML lacks a part to replace, or a script would end early.
+/// Returns a description of the error if the HTML of the lab lacks a place for a part, or if a
+/// script would end early.
 pub(super) fn compose(lab: &str, parts: &Parts) -> Result<String, String> {
     let Parts { styles, script, worker, module, questions, book } = parts;
     for (name, text) in [("script", script), ("worker", worker)] {

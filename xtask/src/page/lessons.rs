@@ -64,16 +64,16 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns a text with one line for each paragraph, and an empty line between two paragraphs.
-/// `None` if the value is no text.
+/// Returns a text in which each paragraph is one line, and an empty line separates two paragraphs.
+/// `None` if the value is not a string.
 fn prose(value: &Value) -> Option<String> {
     let paragraph = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
     let parts = value.as_str()?.trim().split("\n\n").map(paragraph);
     Some(parts.collect::<Vec<_>>().join("\n\n"))
 }
 
-/// Appends the command lines of an experiment. Those with a template, and those that must fail
-/// (`broken`), are left out.
+/// Appends the command lines of an experiment. Omits lines that contain a placeholder in braces,
+/// and lines that must fail (`broken`).
 fn commands(value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -7,7 +7,7 @@ use super::html::escape;
 /// Target of a link.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// Address, not yet escaped.
+    /// Address of the target, without escapes for HTML.
     pub(crate) href: String,
     /// Further attributes of the link, as HTML that begins with a space.
     pub(crate) attributes: String,
@@ -35,9 +35,9 @@ impl<'a> Document<'a> {
 
     /// Returns the document as HTML.
     ///
-    /// `target` resolves the address of a link. If it returns `None`, only the text of the link
-    /// stays. `picture` returns the address of a picture. `after` returns HTML to append to a block
-    /// with these commands.
+    /// `target` returns the target of a link. If it returns `None`, only the text of the link
+    /// stays. `picture` returns the address of a picture. `after` receives the commands of a
+    /// console block, and returns HTML to insert after this block.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ fn opened(Target { href, attributes }: &Target) -> String {
     format!("<a href=\"{}\"{attributes}>", escape(href))
 }
 
-/// Returns the text of the heading at the beginning of `events`.
+/// Returns the text of the heading that begins with the first of `events`.
 fn heading_text(events: &[Event<'_>]) -> String {
     let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     let text = inside.filter_map(|event| match event {
@@ -135,8 +135,8 @@ fn console(text: &str) -> String {
     format!("<pre data-lines=\"{}\"><code>{}</code></pre>\n", escape(&lines), escape(text))
 }
 
-/// Returns the commands of `tenure` in a block, without the first word. Commands that use files or
-/// other programs are left out.
+/// Returns the commands of `tenure` in a console block, without the word `tenure`. Omits commands
+/// that use files or other programs.
 pub(crate) fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines();

@@ -26,7 +26,7 @@ pub(crate) use chapters::{BOOK, chapter_names};
 pub(crate) use html::escape;
 pub(crate) use markdown::Target;
 
-/// Maximum size of the compressed file, in bytes.
+/// Maximum size of the HTML file after compression, in bytes.
 const MAX_COMPRESSED: usize = 2_450_000;
 
 /// Reason why no page was written.

@@ -13,7 +13,7 @@ use wasmparser::{
     TypeRef,
 };
 
-/// Returns the module with similar functions side by side, and without custom sections, which
+/// Returns a module in which similar functions are neighbours. Omits the custom sections, which
 /// contain only names.
 pub(super) fn sort_functions(module: &[u8]) -> Result<Vec<u8>, String> {
     let mut order = Order::of(module).map_err(|error| format!("invalid module: {error}"))?;
@@ -29,9 +29,10 @@ pub(super) fn sort_functions(module: &[u8]) -> Result<Vec<u8>, String> {
 struct Order {
     /// Number of imported functions, which keep their indices.
     imported: u32,
-    /// For each of the other functions, in the new order: its position in the old order.
+    /// For each function that the module itself defines, in the new order: its position in the old
+    /// order.
     olds: Vec<usize>,
-    /// For each of the other functions, in the old order: its new index.
+    /// For each function that the module itself defines, in the old order: its new index.
     indices: Vec<u32>,
 }
 
@@ -60,7 +61,7 @@ impl Order {
     }
 }
 
-/// Returns the first byte of each instruction.
+/// Returns the first byte of each instruction in the body of a function.
 fn opcodes(body: &FunctionBody<'_>) -> Result<Vec<u8>, wasmparser::Error> {
     let bytes = body.as_bytes();
     let start = body.range().start;

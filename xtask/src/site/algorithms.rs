@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{fragment::encoded, template};
 use crate::page::escape;
 
-/// Size of the group in the live pictures.
+/// Number of processes in the live pictures.
 const SIZE: u32 = 5;
 
 /// The pages, each as its path and its content, and the names of their algorithms.
@@ -57,8 +57,8 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the name of the file of an algorithm. It differs from the name of the algorithm for
-/// compositions, which have a colon in their names.
+/// Returns the name of the file for an algorithm's page: the name of the algorithm with hyphens
+/// instead of colons. Only the names of compositions contain colons.
 fn file_name(name: &str) -> String {
     name.replace(':', "-")
 }

@@ -7,7 +7,8 @@ use crate::page::markdown::Document;
 use crate::page::{BOOK, Target, chapter_names, escape};
 use crate::tidy::{File, Tree, resolve};
 
-/// Folders of the documents, and their folders in the site.
+/// Folders of the repository with documents, each with the folder of the site that receives their
+/// pages.
 const FOLDERS: [(&str, &str); 2] = [("docs/book/src/", "book/"), ("docs/", "docs/")];
 
 /// Documents at the root of the repository that are part of the site.
@@ -43,8 +44,8 @@ pub(super) fn all(root: &Path, repository: Option<&str>) -> Result<Vec<(String, 
     Ok(pages)
 }
 
-/// Returns the path in the site of a file of the repository. `None` if the file is not part of the
-/// site.
+/// Returns the path in the site that corresponds to the path of a file in the repository. `None` if
+/// the site does not contain the file.
 fn site_path(path: &str) -> Option<String> {
     if ROOT_DOCUMENTS.contains(&path) {
         return Some(format!("docs/{}", path.to_lowercase()));
@@ -52,15 +53,16 @@ fn site_path(path: &str) -> Option<String> {
     FOLDERS.iter().find_map(|(from, to)| Some(format!("{to}{}", path.strip_prefix(from)?)))
 }
 
-/// Returns the path in the site of the page of a document. `None` if the file is no document of the
-/// site.
+/// Returns the path of the page that shows a document of the repository. `None` if the site does
+/// not contain such a page.
 fn page_of(path: &str) -> Option<String> {
     let name = site_path(path)?;
     (!path.ends_with("SUMMARY.md"))
         .then(|| name.strip_suffix(".md").map(|it| format!("{it}.html")))?
 }
 
-/// Returns the target of a link in the document `from`. `None` if only the text of the link stays.
+/// Returns the target of a link in the document `from`. `None` if the link must be replaced by its
+/// text.
 fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Option<Target> {
     let plain = |href: String| Some(Target { href, attributes: String::new() });
     if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {

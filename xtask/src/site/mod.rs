@@ -24,7 +24,7 @@ struct Options {
     tenure: Option<PathBuf>,
     /// Address at which a host shows the files of the repository, without a final `/`.
     repository: Option<String>,
-    /// True if the documentation of the library is left out.
+    /// True if the site omits the documentation of the library.
     is_without_api: bool,
 }
 

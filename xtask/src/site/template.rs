@@ -1,4 +1,4 @@
-//! Frame of the site's pages.
+//! HTML that surrounds the content of each page of the site.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub(super) fn styles(root: &Path) -> Result<String, String> {
     Ok([read(&palette)?, read(&lab)?, OWN.to_owned()].concat())
 }
 
-/// Styles of the site alone.
+/// Styles that only the pages of the site use.
 const OWN: &str = "\
 body>nav{display:flex;flex-wrap:wrap;gap:4px 18px;margin-bottom:14px}
 body>nav a:first-child{font-weight:bold}

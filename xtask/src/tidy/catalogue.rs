@@ -3,8 +3,9 @@
 use super::{Finding, Tree};
 
 const ALGORITHMS: &str = "crates/algorithms/src/";
-/// Folders in which every file is an algorithm. The folders of detectors, channels, compositions
-/// and reductions are not listed, because those wrap other algorithms.
+/// Folders of `crates/algorithms/src` in which every file is an algorithm. The folders of
+/// detectors, channels, compositions and reductions are not listed, because their files wrap other
+/// algorithms.
 const FOLDERS: &[&str] = &["mutex", "election"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -35,7 +36,8 @@ pub(super) fn listed<'a>(tree: &'a Tree, list: &str) -> impl Iterator<Item = (us
     })
 }
 
-/// Returns the directory and the module of the file of an algorithm; `None` for other files.
+/// Returns the folder and the module name of an algorithm, given the path of its file. `None` if
+/// the file is not that of an algorithm.
 fn algorithm(path: &str) -> Option<(&str, &str)> {
     let (folder, rest) = path.strip_prefix(ALGORITHMS)?.split_once('/')?;
     let name = rest.split_once('/').map_or(rest, |(folder, _)| folder);

@@ -4,8 +4,8 @@ use super::{Finding, Tree};
 
 const LOCKS: &str = "crates/algorithms/src/mutex/";
 
-/// Rows of the table. Each consists of the text of the row and the field of the card that states
-/// the same delay.
+/// Rows of the table that the check reads. Each consists of the text at the start of the row, and
+/// the text that precedes the same delay in the card.
 const ROWS: [(&str, &str); 2] = [
     ("//! | delay to enter, uncontended | ", "["),
     ("//! | delay from exit to the next entry | ", "],"),
@@ -38,7 +38,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the delay in a field of a card, as the table writes it.
+/// Returns the delay at the start of `field`, a field of a card, in the words of the table.
 fn words(field: &str) -> &str {
     let known =
         [("Hops::ONE", "1"), ("Hops::TWO", "2"), ("Hops::ring(", "1…N"), ("Hops::tree(", "1…D")];

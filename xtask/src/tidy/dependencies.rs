@@ -113,8 +113,8 @@ fn package_name(manifest: &Table) -> Option<&str> {
     manifest.get("package")?.get("name")?.as_str()
 }
 
-/// Crate that has its own copy of the workspace's lints, because it needs attributes of exports
-/// that these lints forbid.
+/// Crate that has its own copy of the workspace's lints. It exports symbols to WebAssembly, and the
+/// lints of the workspace forbid the attributes for this.
 const EXPORTS_SYMBOLS: &str = "tenure-page";
 
 fn lints(file: &File, manifest: &Table) -> Option<Finding> {
@@ -181,7 +181,8 @@ fn impurity(name: &str, package: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the dependencies with which a crate is built on any target, without dev-dependencies.
+/// Returns the dependencies with which a crate is built, on all targets together. Omits
+/// dev-dependencies.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
     const KINDS: &[&str] = &["dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(Value::as_table);
@@ -193,8 +194,8 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
         .flat_map(|table| table.iter().map(|(name, value)| (name.as_str(), value)))
 }
 
-/// Returns the number of the first line that begins with `key` or contains it in a table header; 1
-/// if there is no such line.
+/// Returns the number of the first line that begins with `key`, or whose table header contains
+/// `key`. If there is no such line, returns 1.
 fn line_of_key(file: &File, key: &str) -> usize {
     let begins = |line: &str| {
         let tail = line.trim_start().strip_prefix(key)?;

@@ -104,7 +104,7 @@ pub(crate) fn main(root: &Path) -> ExitCode {
     }
 }
 
-/// Returns the findings of a check in some sample files, as text.
+/// Returns the findings of a check in these sample files, as text.
 #[cfg(test)]
 fn findings(check: Check, sample: &[(&str, &str)]) -> Vec<String> {
     let mut findings = check(&Tree::sample(sample));

@@ -2,8 +2,8 @@
 
 use super::{File, Finding, Tree};
 
-/// Paths of developers' directories. Each text is split, so that the check does not find it in this
-/// file.
+/// Paths of developers' directories. Each is written in two parts, so that the check does not find
+/// it in this file.
 const FOLDERS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::{File, Finding, Tree};
 
-/// File with the upper bounds of the counts.
+/// File with the limits: the highest allowed number of each idiom in each area.
 const LIMITS: &str = "xtask/prose.toml";
 const HEADER: &str = "\
 # Highest allowed counts of each idiom in docs/style.md, per area. `cargo xtask tidy` compares.
@@ -21,7 +21,8 @@ const HEADER: &str = "\
 const SHORT_DOC_WORDS: usize = 2;
 const SHORT_DOC: &str = "short-doc";
 
-/// Idioms, each with a name and a pattern. `true` means that a question may use the idiom.
+/// Idioms to count, each with its name and its pattern. If the third value is true, a question may
+/// contain the idiom.
 const IDIOMS: &[(&str, &str, bool)] = &[
     ("whoever", r"(?i)\bwho(?:m|se)?ever\b", false),
     ("nobody", r"(?i)\bnobody\b", false),
@@ -41,7 +42,7 @@ const IDIOMS: &[(&str, &str, bool)] = &[
     ("goes-on", r"(?i)\b(?:goes|go|went) on\b", false),
 ];
 
-/// Number of occurrences, by area and idiom.
+/// Number of occurrences of each idiom, by area of the repository.
 type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -65,8 +66,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Writes new limits for the repository at `root`: each count that is lower than its limit becomes
-/// the limit.
+/// Lowers the limits for the repository at `root`: each count that is lower than its limit becomes
+/// the new limit.
 pub(crate) fn lower(root: &Path) -> ExitCode {
     let result = Tree::read(root).map_err(|error| error.to_string()).and_then(|tree| {
         let old = tree.file(LIMITS).map_or("", |file| file.text.as_str());
@@ -85,8 +86,8 @@ pub(crate) fn lower(root: &Path) -> ExitCode {
     }
 }
 
-/// Returns the new limits. Each is the lower one of a count and its old limit. If there are no
-/// limits, the counts become the limits.
+/// Returns the new limits. Each new limit is the count or the old limit, whichever is lower. If
+/// there are no old limits, the counts become the limits.
 fn lowered(mut counts: Counts, limits: &Counts) -> Counts {
     for (area, counts) in &mut counts {
         counts.retain(|idiom, count| {
@@ -128,7 +129,7 @@ fn count(tree: &Tree) -> Counts {
     counts
 }
 
-/// Returns true if `rest` ends its sentence with a question mark.
+/// Returns true if the sentence at the start of `rest` ends with a question mark.
 fn is_question(rest: &str) -> bool {
     rest.find(['.', '?', '!']).is_some_and(|at| rest[at..].starts_with('?'))
 }
@@ -193,7 +194,8 @@ impl Prose {
         prose
     }
 
-    /// Adds the doc comment in `block`, which has just ended, and empties `block`.
+    /// Counts and stores the doc comment in `block`, and empties `block`. Does nothing if `block`
+    /// is empty.
     fn end_of(&mut self, block: &mut Vec<&str>) {
         if block.is_empty() {
             return;
@@ -207,7 +209,7 @@ impl Prose {
     }
 }
 
-/// Returns the string literals in a line of code that have at least three words.
+/// Returns those string literals in a line of code that contain at least three words.
 fn messages(line: &str) -> impl Iterator<Item = String> {
     let word = |word: &&str| word.chars().filter(char::is_ascii_alphabetic).count() >= 2;
     let is_message = move |text: &&str| text.split_whitespace().filter(word).count() >= 3;

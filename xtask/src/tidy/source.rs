@@ -8,7 +8,7 @@
 pub(crate) struct Source {
     /// Text of the file, without comments and without the contents of literals.
     pub(crate) code: String,
-    /// The same text as `code`, without items under `#[cfg(test)]`.
+    /// The text in `code`, without the items under `#[cfg(test)]`.
     pub(crate) production: String,
 }
 
@@ -49,13 +49,13 @@ fn is_wordy(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Returns the line number of a byte offset, from 1.
+/// Returns the number of the line that contains a byte offset. Lines are counted from 1.
 pub(crate) fn line_of(code: &str, at: usize) -> usize {
     code[..at].matches('\n').count() + 1
 }
 
-/// Returns the offset of the bracket that closes the bracket at `at`; the length of the code if
-/// none does.
+/// Returns the offset of the bracket that closes the bracket at the offset `at`. If there is none,
+/// returns the length of the code.
 pub(crate) fn closing(code: &str, at: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, letter) in code[at..].char_indices() {
@@ -105,7 +105,7 @@ fn blank_literals(text: &str) -> String {
     code
 }
 
-/// Returns the length of the comment or literal that begins at `at`; 0 if none does.
+/// Returns the length of the comment or literal that begins at `at`, or 0 if neither begins there.
 fn hidden_length(letters: &[char], at: usize) -> usize {
     let rest = &letters[at..];
     match rest {
@@ -143,8 +143,8 @@ fn string(rest: &[char]) -> usize {
     at + 1
 }
 
-/// Returns the length of a literal with a prefix, such as `b"…"`, `r#"…"#` or `br"…"`, at the
-/// beginning of `rest`; 0 if there is none.
+/// Returns the length of the literal at the start of `rest`, if it has a prefix, as in `b"…"`,
+/// `r#"…"#` or `br"…"`. Otherwise 0.
 fn prefixed(rest: &[char]) -> usize {
     let letters = rest.iter().take(2).take_while(|c| matches!(c, 'b' | 'c' | 'r')).count();
     let raw = rest[..letters].contains(&'r');

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::source::Source;
 
-/// All files that git tracks, or that git would offer to add.
+/// All files of the repository that git tracks, and new files that git does not ignore.
 #[derive(Debug)]
 pub(crate) struct Tree {
     files: Vec<File>,
@@ -20,7 +20,7 @@ pub(crate) struct File {
     pub(crate) path: String,
     /// Content; empty if it is not text.
     pub(crate) text: String,
-    /// Parsed text; `None` if the file is not a Rust file.
+    /// Source of a Rust file, prepared for the checks. `None` for other files.
     pub(crate) source: Option<Source>,
 }
 
@@ -95,14 +95,14 @@ impl Tree {
     }
 }
 
-/// Returns true for the error of a path that git lists but that is no file: a deleted file, or a
-/// link to a directory.
+/// Returns true if an error shows that a path is no file. Git may list such a path: a deleted file,
+/// or a link to a directory.
 fn is_no_file(error: io::ErrorKind) -> bool {
     matches!(error, io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
 }
 
-/// Returns the files that git tracks or would offer to add, or `None` without git or outside a
-/// repository.
+/// Returns the files that git tracks, and new files that git does not ignore. `None` without git or
+/// outside a repository.
 fn known_to_git(root: &Path) -> Option<BTreeSet<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])

@@ -46,18 +46,21 @@ pub struct AtomicBroadcast {
     variants: Variants<Switch>,
     detector: Omega,
     relay: ReliableBroadcast,
-    /// `R_delivered` without `A_delivered`: items that were received and are not ordered yet.
+    /// Items that have arrived by reliable broadcast, but are not ordered yet (`R_delivered` minus
+    /// `A_delivered` in the paper).
     waiting: BTreeSet<Item>,
-    /// `A_delivered`: items that this process has delivered to its user.
+    /// Items that this process has delivered to its user (`A_delivered` in the paper).
     delivered: BTreeSet<Item>,
-    /// Consensus instances by number, from 1.
+    /// Consensus instances, by number from 1. Instance *k* decides which item is delivered in turn
+    /// *k*.
     turns: BTreeMap<u64, Paxos>,
     /// Decided items of instances after `next`, by the number of the instance. Each waits until all
     /// earlier instances are decided.
     ahead: BTreeMap<u64, Item>,
-    /// `k`: number of the next item to deliver, which is also the number of its consensus instance.
+    /// Number of the next item to deliver, and of the consensus instance that decides this item
+    /// (`k` in the paper).
     next: u64,
-    /// Number of the last instance to which this process proposed.
+    /// Highest number of an instance to which this process has proposed an item.
     proposed: u64,
 }
 
@@ -217,8 +220,8 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Returns the number that stands for an item in a consensus instance. Each item has its own
-    /// number.
+    /// Returns the number that represents `item` in the consensus instances. Different items have
+    /// different numbers.
     fn value(&self, item: Item) -> u64 {
         item.number.wrapping_mul(self.group.size().into()).wrapping_add(item.from.0.into())
     }
@@ -262,7 +265,8 @@ impl Algorithm for AtomicBroadcast {
         }
     }
 
-    /// Returns the highest ballot number of any consensus instance.
+    /// Returns the highest ballot number of any consensus instance. In Paxos, a ballot plays the
+    /// role of a term.
     fn highest_term(&self) -> u64 {
         self.turns.values().map(Paxos::highest_term).max().unwrap_or(0)
     }

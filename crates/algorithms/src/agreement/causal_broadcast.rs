@@ -41,8 +41,8 @@ use crate::variants::{Variants, switches};
 pub struct CausalBroadcast {
     group: Group,
     variants: Variants<Switch>,
-    /// `VT(p)`: number of items delivered from each process. The number of this process counts the
-    /// items that it has broadcast.
+    /// `VT(p)`: for each process, the number of its items that this process has delivered. For this
+    /// process itself, the number of items that it has broadcast.
     counts: VectorClock,
     /// Items that have arrived and cannot be delivered yet, with their timestamps.
     delayed: BTreeMap<Item, VectorClock>,
@@ -56,8 +56,8 @@ pub enum Message {
     Item {
         /// Number of the item at its sender.
         number: u64,
-        /// `VT(m)`: number of items of each process that happened before this item. The number of
-        /// the sender includes this item.
+        /// `VT(m)`: for each process, the number of its items that happened before this item. The
+        /// number of the sender includes this item.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
         timestamp: VectorClock,
     },

@@ -78,8 +78,8 @@ pub struct CentralDetection {
     held: BTreeMap<Resource, u64>,
     /// Resource for which this process waits.
     awaited: Option<Use>,
-    /// Number of rounds that this process has completed: it has released all its resources so
-    /// often.
+    /// Number of rounds that this process has completed. A round ends when the process has released
+    /// all its resources.
     completed: u64,
     /// Resources that this process manages.
     grants: Grants,
@@ -207,7 +207,7 @@ impl Protocol for CentralDetection {
     }
 }
 
-/// Role of a user: requests resources, one at a time.
+/// Role of a user: this process requests resources, one at a time.
 impl CentralDetection {
     fn manager(&self, resource: Resource) -> ProcessId {
         let index = resource.0.saturating_sub(1) % u64::from(self.group.size());
@@ -248,7 +248,8 @@ impl CentralDetection {
     }
 }
 
-/// Role of a manager: grants resources, and informs the coordinator of waiting processes.
+/// Role of a manager: this process grants resources, and informs the coordinator if a process waits
+/// for one.
 impl CentralDetection {
     fn on_request(&mut self, resource: Resource, claim: Claim, fx: &mut impl Effects<Self>) {
         let had_waiting = self.has_waiting(resource);

@@ -48,9 +48,11 @@ pub struct ChandraToueg {
     group: Group,
     variants: Variants<Switch>,
     detector: Omega,
-    /// `estimate_p` and `ts_p`; `None` until the user has proposed.
+    /// Value that this process supports, with its stamp (`estimate_p` and `ts_p` in the paper).
+    /// `None` until the user has proposed a value.
     estimate: Option<Estimate>,
-    /// `r_p`: number of the current round, from 1; 0 until the user has proposed.
+    /// Number of the current round, from 1 (`r_p` in the paper). 0 until the user has proposed a
+    /// value.
     round: u64,
     duty: Duty,
     /// Messages for a later round, or for a later phase of the current round. The key consists of
@@ -341,7 +343,8 @@ impl Algorithm for ChandraToueg {
         }
     }
 
-    /// Returns the number of the current round, which has no upper bound.
+    /// Returns the number of the current round, which plays the role of a term. It has no upper
+    /// bound.
     fn highest_term(&self) -> u64 {
         self.round
     }

@@ -44,7 +44,8 @@ pub struct ChandyLamport {
     tokens: u64,
     /// Number of snapshots started by this process.
     begun: u64,
-    /// Recorded snapshots for which some incoming channel is still open.
+    /// Snapshots for which this process has recorded its state, and for which it still awaits the
+    /// marker of a peer.
     recordings: BTreeMap<Snapshot, Recording>,
     /// Snapshots that this process started and for which reports are missing, by number.
     collections: BTreeMap<u64, Collection>,
@@ -65,7 +66,7 @@ struct Recording {
     open: ProcessSet,
 }
 
-/// Sums of the reports of one snapshot, at its initiator.
+/// Sums over the reports that the initiator of one snapshot has received so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collection {
     held: u64,
@@ -77,7 +78,7 @@ struct Collection {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Transfers tokens. This is the computation of which snapshots are taken.
+    /// Transfers tokens. These transfers are the computation that snapshots record.
     Tokens {
         /// Number of tokens.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -184,7 +185,7 @@ impl Protocol for ChandyLamport {
     }
 }
 
-/// Transfer of tokens: the computation of which snapshots are taken.
+/// Transfer of tokens: the computation that snapshots record.
 impl ChandyLamport {
     /// Returns the number of tokens that this process holds.
     pub fn tokens(&self) -> u64 {

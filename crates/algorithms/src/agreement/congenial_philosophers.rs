@@ -39,7 +39,8 @@ pub struct CongenialPhilosophers {
     variants: Variants<Switch>,
     clock: LamportClock,
     phase: Phase,
-    /// Last request of each peer that awaits a reply from this process, in ascending order.
+    /// Requests to which this process has not replied yet, in ascending order. Of each peer, the
+    /// list contains at most the last request.
     deferred: Vec<Timestamp>,
 }
 
@@ -72,9 +73,9 @@ pub enum Message {
         /// Number of the forum.
         forum: u64,
     },
-    /// Permits the receiver to enter.
+    /// Permits the receiver to attend its forum.
     Reply {
-        /// Clock of the request that this reply answers.
+        /// Clock in the timestamp of the request that this reply answers.
         to: u64,
     },
 }
@@ -182,7 +183,7 @@ impl CongenialPhilosophers {
         }
     }
 
-    /// Returns true if this process is inside another forum, or waits for another forum with a
+    /// Returns true if this process attends another forum, or waits for another forum with a
     /// request that precedes `request`.
     fn defers(&self, request: Timestamp, forum: u64) -> bool {
         let conflicts = |ours: u64| ours != forum || self.variants.has(Switch::OneAtATime);

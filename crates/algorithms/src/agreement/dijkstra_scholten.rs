@@ -55,11 +55,11 @@ pub struct DijkstraScholten {
 /// Participation of a process in one computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Engagement {
-    /// Process whose message engaged this one. This process answers it last. `None` at the
+    /// Process whose message engaged this process, which answers that message last. `None` at the
     /// initiator.
     parent: Option<ProcessId>,
-    /// Pieces of work at this process, each as the number of generations of work that may follow
-    /// it. The first piece is in progress.
+    /// Pieces of work at this process, of which the first is in progress. Each number states how
+    /// many generations of work may follow the piece.
     work: VecDeque<u32>,
     /// The deficit: number of messages that this process has sent and that no signal has answered.
     unanswered: u32,

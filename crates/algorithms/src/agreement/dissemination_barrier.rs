@@ -204,7 +204,7 @@ impl Algorithm for DisseminationBarrier {
     }
 }
 
-/// Returns ⌈log₂ N⌉.
+/// Returns the number of steps of a round: ⌈log₂ N⌉ for N = `size`.
 const fn steps(size: u32) -> u32 {
     size.next_power_of_two().trailing_zeros()
 }

@@ -47,7 +47,7 @@ pub struct DrinkingPhilosophers {
     /// The dining philosopher in the layer below, whose forks decide conflicts.
     dining: DiningPhilosophers,
     phase: Phase,
-    /// `bot(b)`: neighbours whose shared bottle this process holds.
+    /// `bot(b)`: neighbours with whom this process shares a bottle that it holds.
     bottles: ProcessSet,
     /// `reqb(b)`: neighbours with whom this process shares a request token that it holds. If it
     /// also holds the bottle, the neighbour has requested the bottle.
@@ -59,13 +59,13 @@ pub struct DrinkingPhilosophers {
 enum Phase {
     Tranquil,
     Thirsty {
-        /// `need(b)`: neighbours whose shared bottles the session needs.
+        /// `need(b)`: neighbours with whom this process shares a bottle that the session needs.
         needed: ProcessSet,
-        /// Neighbours from which a bottle was requested and has not arrived.
+        /// Neighbours from whom this process has requested a bottle that has not arrived yet.
         requested: ProcessSet,
     },
     Drinking {
-        /// Neighbours whose shared bottles the session uses.
+        /// Neighbours with whom this process shares a bottle that the session uses.
         needed: ProcessSet,
     },
 }
@@ -78,7 +78,7 @@ pub enum Message {
     Dining(dining_philosophers::Message),
     /// The request token: "I need our bottle."
     Want,
-    /// The bottle of the two processes.
+    /// The bottle that the sender and the receiver share.
     Bottle,
 }
 
@@ -187,7 +187,8 @@ impl DrinkingPhilosophers {
     }
 
     /// Executes the rules of the paper that are enabled: yields and requests bottles, begins the
-    /// session if all needed bottles are here, and leaves the table if it is not thirsty.
+    /// session if all needed bottles are here, and leaves the table of the dining philosophers if
+    /// this process is not thirsty.
     fn act(&mut self, fx: &mut impl Effects<Self>) {
         let yielded: ProcessSet = self.tokens.iter().filter(|peer| self.yields_to(*peer)).collect();
         for peer in &yielded {

@@ -159,8 +159,8 @@ impl Echo {
         self.finish(initiator, fx);
     }
 
-    /// Records that a neighbour has answered. `size` is the size of its subtree if the neighbour is
-    /// a child.
+    /// Records that a neighbour has answered. If the neighbour is a child of this process, `size`
+    /// is the number of processes in the child's subtree; otherwise it is 0.
     fn on_answer(
         &mut self,
         from: ProcessId,
@@ -175,8 +175,9 @@ impl Echo {
         }
     }
 
-    /// Ends the part of this process in a wave, when all neighbours have answered. Echoes to the
-    /// parent; the initiator reports the end to its user.
+    /// Ends the participation of this process in the wave of `initiator` if all neighbours have
+    /// answered. Sends an echo to the parent; the initiator reports the end of the wave to its
+    /// user.
     fn finish(&mut self, initiator: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(participation) = self.waves.get(&initiator) else { return };
         let Participation { parent, ref awaited, size } = *participation;

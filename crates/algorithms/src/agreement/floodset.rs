@@ -38,7 +38,7 @@ use crate::parameters::{Configured, Parameters};
 use crate::rounds::{self, InRounds, Rounds};
 use crate::variants::{Variants, switches};
 
-/// One process, as a protocol.
+/// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
 pub type FloodSet = InRounds<Process>;
 
 /// State of one process.
@@ -65,7 +65,7 @@ enum Phase {
     },
     /// The process has decided.
     Decided {
-        /// *decision*: the decided value.
+        /// The decided value (*decision* in the paper).
         value: u64,
     },
 }
@@ -87,7 +87,7 @@ labelled!(Message, Agreement, Values => "values");
 /// Configuration of one process.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// *f*: number of crashes to tolerate; `None` for any number.
+    /// Number of crashes that the algorithm tolerates (*f* in the paper). `None` for any number.
     pub crashes: Option<u32>,
     /// Duration of a round.
     pub round: Delay,
@@ -106,7 +106,7 @@ impl Config {
         self.crashes.unwrap_or(size.saturating_sub(2))
     }
 
-    /// Returns the number of rounds.
+    /// Returns *f* + 1, the number of rounds in a group of `size` processes.
     fn rounds(&self, size: u32) -> u32 {
         let less = u32::from(self.variants.has(Switch::OneRoundLess));
         (self.crashes(size) + 1 - less).max(1)

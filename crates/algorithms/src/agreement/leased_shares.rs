@@ -183,8 +183,8 @@ impl Configured for Config {
     }
 }
 
-/// Identifier of a claim: its session, the requested share, and the number of claims that were made
-/// before it in the session.
+/// Identifier of a claim: its session, the share that it requests, and the number of earlier claims
+/// in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareTicket {
@@ -209,7 +209,8 @@ impl ClaimTicket for ShareTicket {
     }
 }
 
-/// Keys for which a claim waits, each identified by its lease.
+/// Keys that must be deleted before a claim is granted. Each key is represented by the lease to
+/// which it is attached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShareBlockers(Vec<u64>);

@@ -38,7 +38,7 @@ pub struct MinimumSpanningTree {
     fragment: GallagerHumbletSpira,
 }
 
-/// A message of the algorithm for the tree.
+/// A message of [`GallagerHumbletSpira`], the algorithm that builds the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]

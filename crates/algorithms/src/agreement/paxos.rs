@@ -69,15 +69,16 @@ enum Proposing {
 pub struct Memory {
     /// Value proposed by the local user.
     proposal: Option<u64>,
-    /// `maxBal`: the highest ballot seen. This process refuses older ballots.
+    /// Highest ballot that this process has seen (`maxBal` in the paper). The process refuses older
+    /// ballots.
     promised: Option<Term>,
-    /// `maxVBal`, `maxVal`: the proposal that this process accepted last.
+    /// Proposal that this process accepted last (`maxVBal` and `maxVal` in the paper).
     accepted: Option<Accepted>,
     /// The decided value, if known.
     decided: Option<u64>,
 }
 
-/// A proposal that was accepted.
+/// A proposal that a process has accepted, or is asked to accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Accepted {
@@ -109,12 +110,12 @@ pub enum Message {
         /// Proposal to accept: its ballot and its value.
         proposal: Accepted,
     },
-    /// Phase 2b: the proposal was accepted.
+    /// Phase 2b: the sender has accepted the proposal.
     Accepted {
         /// Ballot of the proposal.
         ballot: Term,
     },
-    /// The ballot is older than one that the sender promised.
+    /// Refuses a ballot that is older than one that the sender has promised.
     Refused {
         /// Ballot that the sender refuses.
         ballot: Term,
@@ -391,7 +392,7 @@ impl Algorithm for Paxos {
         }
     }
 
-    /// Returns the number of the highest known ballot.
+    /// Returns the number of the highest known ballot. A ballot plays the role of a term.
     fn highest_term(&self) -> u64 {
         self.memory.promised.map_or(0, |promised| promised.number)
     }

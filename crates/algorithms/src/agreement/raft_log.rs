@@ -70,11 +70,11 @@ pub use snapshot::Snapshot;
 pub struct RaftLog {
     group: Group,
     config: SharedConfig<Config>,
-    /// `currentTerm`: the latest term this process has seen.
+    /// Latest term that this process has seen (`currentTerm` in the paper).
     term: u64,
-    /// `votedFor`: the candidate that received this process's vote in the current term.
+    /// Candidate that received this process's vote in the current term (`votedFor` in the paper).
     voted_for: Option<ProcessId>,
-    /// `log[]`: the entries of this process.
+    /// Log entries of this process (`log[]` in the paper).
     log: Log,
     /// Snapshot that replaces the first entries of the log; `None` if no entry was compacted.
     snapshot: Option<Arc<Snapshot>>,
@@ -82,7 +82,8 @@ pub struct RaftLog {
     incoming: Option<IncomingSnapshot>,
     /// Latest membership in the log, committed or not.
     membership: Membership,
-    /// `commitIndex` and `lastApplied`: every entry up to this index was reported to the user.
+    /// Index up to which all entries are committed and were reported to the user (`commitIndex` and
+    /// `lastApplied` in the paper).
     commit: u64,
     role: Role,
 }
@@ -101,7 +102,8 @@ enum Role {
     Candidate {
         /// Processes that granted their vote, including this one.
         votes: ProcessSet,
-        /// Saved term and vote, if this process requests votes before it has saved its own vote.
+        /// Term and vote as last saved. `None` unless this candidate requests votes before it has
+        /// saved its own vote.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
@@ -140,9 +142,9 @@ pub enum Timer {
     Election,
     /// The next heartbeat is due.
     Heartbeat,
-    /// Send the entries that were proposed since the last send, and the commit index.
+    /// The leader sends the entries that were proposed since the last firing, and the commit index.
     Send,
-    /// Persist entries that this process has sent before it persisted them. At a candidate, persist
+    /// The process persists the entries that it sent before persisting them. A candidate persists
     /// its vote.
     Store,
 }

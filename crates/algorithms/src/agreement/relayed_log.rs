@@ -54,7 +54,7 @@ pub struct RelayedLog {
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// Requests executed at an index that the local log has not reached, as (index, ticket, kind).
+    /// User requests executed at an index that the local log lacks, as (index, ticket, kind).
     completed: BTreeSet<(u64, u64, Kind)>,
     /// Requests of other processes that this leader has submitted to its log, by local ticket.
     submitted: BTreeMap<u64, Submitted>,
@@ -202,7 +202,7 @@ impl Protocol for RelayedLog {
         }
     }
 
-    /// Ends the wait for answers of a suspected process. The log itself ignores the failure
+    /// Ends the wait for answers of `peer` if it is suspected. The log itself ignores the failure
     /// detector and relies on its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
@@ -288,7 +288,7 @@ impl RelayedLog {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends all waits for leaders of older terms, and all reads that wait for a former leader.
+    /// Ends the waits for leaders of older terms, and the waits for reads at a former leader.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {

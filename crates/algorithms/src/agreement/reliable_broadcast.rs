@@ -45,7 +45,7 @@ pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<Switch>,
     known: BTreeMap<Item, Known>,
-    /// Items that this process has delivered and not forwarded yet. Non-empty only with the mistake
+    /// Items that this process has delivered but not forwarded yet. Empty except in the variant
     /// `deliver-first`.
     unforwarded: BTreeSet<Item>,
 }
@@ -71,10 +71,10 @@ pub enum Message {
 
 labelled!(Message, Agreement, Item => "item");
 
-/// Timers, used only by the mistake `deliver-first`.
+/// Timers of this algorithm. Only the variant `deliver-first` sets one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Forward the delivered items.
+    /// The process forwards the items that it has delivered.
     SendOn,
 }
 

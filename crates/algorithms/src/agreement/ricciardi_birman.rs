@@ -59,11 +59,11 @@ pub struct RicciardiBirman {
     leaving: ProcessSet,
 }
 
-/// Part of this process in the decision on the next view.
+/// Role of this process in the decision on the next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Following,
-    /// The process collects promises, and keeps the reported proposal with the highest ballot.
+    /// The process collects promises, and keeps the reported proposal that has the highest ballot.
     Interrogating {
         by: ProcessSet,
         last: Option<Proposal>,
@@ -179,7 +179,7 @@ impl RicciardiBirman {
         self.start_change_if_due(fx);
     }
 
-    /// Handles a message that concerns the view after the current one.
+    /// Handles a message about the decision on the next view, the one after the current view.
     fn vote(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let view = self.view.clone();
         match message {

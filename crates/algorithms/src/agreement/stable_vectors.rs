@@ -60,7 +60,7 @@ pub struct StableVectors {
 pub struct Entry {
     /// Original name of the process.
     pub original: Rank,
-    /// Number of changes to the other fields.
+    /// Number of changes to the other fields of this entry so far.
     pub version: u64,
     /// New name that the process suggests for itself; `None` before its first suggestion.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -183,8 +183,8 @@ impl StableVectors {
         self.broadcast_vector(fx);
     }
 
-    /// Suggests a name for this process, or decides on the suggested name, as long as the vector is
-    /// stable.
+    /// While the vector is stable, suggests a name for this process or decides on the suggested
+    /// name.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()

@@ -41,7 +41,7 @@ pub struct Berkeley {
     config: SharedConfig<Config>,
     leadership: Leadership,
     suspected: ProcessSet,
-    /// Correction of the local clock, in ticks.
+    /// Corrected time minus the time of the local clock, in ticks.
     correction: i64,
     /// Last round whose adjustment this process applied, as (term, number).
     adjusted: Option<(Term, u64)>,

@@ -1,4 +1,5 @@
-//! An application over an election: one protocol that offers both.
+//! Composition of an application and a leader election into one protocol, which accepts the
+//! commands of both.
 
 use alloc::vec::Vec;
 
@@ -11,10 +12,10 @@ use tenure_core::{
 /// An application under an elected leader, which is informed of each election. It assumes that no
 /// two leaders ever have the same term.
 pub trait Application: Protocol {
-    /// Handles the election of a leader, which may be this process.
+    /// Handles the election of the leader of `term`, which may be this process.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
 
-    /// Handles the end of a term: its leader is no longer trusted.
+    /// Handles the end of the term `term`: the detector no longer trusts its leader.
     fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
 }
 
@@ -122,8 +123,8 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         }
     }
 
-    /// Informs the application before the election, so that a new leader knows which processes are
-    /// suspected.
+    /// Passes the verdict to the application first and then to the election. So when the election
+    /// reports a new leader, the application knows which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);

@@ -99,7 +99,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         writes: Vec<u64>,
     },
-    /// Appends one write.
+    /// Appends one write to the list of a backup.
     Update {
         /// Term of the primary.
         term: Term,

@@ -203,8 +203,8 @@ impl SpanningTree {
         self.finish(fx);
     }
 
-    /// Records that the wave has reached a neighbour. `size` is the size of its subtree if it is a
-    /// child.
+    /// Records that the wave has reached a neighbour. If the neighbour is a child of this process,
+    /// `size` is the number of processes in the child's subtree; otherwise it is 0.
     fn on_neighbour(
         &mut self,
         from: ProcessId,
@@ -221,8 +221,8 @@ impl SpanningTree {
         }
     }
 
-    /// Ends the part of this process in a wave, when messages of all neighbours have arrived.
-    /// Echoes to the parent; the root reports that the tree is complete.
+    /// Ends the participation of this process in the wave if messages of all neighbours have
+    /// arrived. Sends an echo to the parent; the root reports that the tree is complete.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         let Some(position) = &self.position else { return };
         if !self.echoes || !position.awaited.is_empty() {

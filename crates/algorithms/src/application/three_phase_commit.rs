@@ -55,7 +55,7 @@ pub struct ThreePhaseCommit {
     survey: Option<Survey>,
 }
 
-/// Local state of a transaction.
+/// State of one transaction at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
     /// This process coordinates the transaction. The awaited processes have not voted.

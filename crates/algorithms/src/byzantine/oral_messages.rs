@@ -69,10 +69,11 @@ switches! {
 }
 
 impl OralMessages {
-    /// Name on the command line.
+    /// Name of the algorithm on the command line.
     pub const NAME: &'static str = "byzantine-generals";
 
-    /// Returns the card for a group of `size` generals of whom at most `liars` lie.
+    /// Returns the [`GeneralsCard`] of this algorithm for a group of `size` generals of whom at
+    /// most `liars` lie.
     pub fn card(size: u32, liars: u32) -> GeneralsCard {
         GeneralsCard {
             name: Self::NAME,
@@ -131,12 +132,12 @@ fn messages(size: u32, liars: u32) -> u64 {
     (1..=liars + 1).map(|length| (1..=length).map(factor).product::<u64>()).sum()
 }
 
-/// Returns the path with one more general.
+/// Returns `path` with the general `next` appended.
 fn extend(path: &[ProcessId], next: ProcessId) -> Vec<ProcessId> {
     path.iter().copied().chain([next]).collect()
 }
 
-/// Returns the order that more than half of the values contain. Returns RETREAT if there is a tie.
+/// Returns the order that more than half of `values` state. Returns RETREAT if there is a tie.
 fn majority(values: &[Plan]) -> Plan {
     let attacks = values.iter().filter(|value| **value == Plan::Attack).count();
     if 2 * attacks > values.len() { Plan::Attack } else { Plan::Retreat }

@@ -5,7 +5,7 @@ use tenure_core::{Algorithm, Protocol};
 use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
-/// A lock or an election that the sum of all algorithms of its service contains.
+/// A lock or an election that belongs to the sum type of its service.
 ///
 /// All locks together are one type, and so are all elections: the configuration selects the
 /// algorithm. Code that is generic over protocols is then compiled once for this type, instead of
@@ -14,15 +14,17 @@ pub trait Member: Algorithm {
     /// The sum type of all algorithms of this service.
     type All: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
 
-    /// Returns the configuration of the sum that selects this algorithm.
+    /// Returns the configuration of [`Member::All`] that selects this algorithm and contains
+    /// `config`.
     fn config_of_all(config: Self::Config) -> ConfigOfAll<Self>;
 }
 
-/// Configuration of the sum to which an algorithm belongs.
+/// Configuration of [`Member::All`], the sum type to which the algorithm `P` belongs.
 pub type ConfigOfAll<P> = <<P as Member>::All as Protocol>::Config;
 
 impl<C> fifo::Config<C> {
-    /// Replaces the configuration of the protocol inside the channel by the result of `inner`.
+    /// Applies `inner` to the configuration of the protocol inside the channel. Returns the
+    /// configuration of the channel with the result.
     pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
         fifo::Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
     }

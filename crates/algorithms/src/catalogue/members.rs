@@ -6,7 +6,7 @@ macro_rules! members {
     ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
 
-        /// Calls the macro `each` of the caller with the module names of this list. Tests use it to
+        /// Calls `each`, a macro of the caller, with the module names of this list. Tests use it to
         /// cover every algorithm.
         #[macro_export]
         macro_rules! $each {

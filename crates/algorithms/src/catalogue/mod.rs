@@ -49,7 +49,7 @@ pub const ELECTIONS: &[&str] = elections::NAMES;
 /// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// Code that runs with the type of a protocol, once a name has selected the protocol.
+/// Code that runs with the type of a protocol, which is known only when a name has selected it.
 pub trait Visitor: Sized {
     /// Result of the visit.
     type Output;
@@ -60,7 +60,8 @@ pub trait Visitor: Sized {
     /// Runs if the name selects an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs if the name selects an agreement algorithm, whose card names the service.
+    /// Runs if the name selects an agreement algorithm. The [`Card`] of the algorithm names its
+    /// service.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
@@ -246,7 +247,7 @@ fn election_for_lock(
     Ok(mutex_from_election::Config { election, variants: parameters.variants()? })
 }
 
-/// Returns the card of the algorithm with this name.
+/// Returns the [`Card`] of the algorithm with this name: its assumptions, costs and promises.
 ///
 /// # Errors
 ///
@@ -316,10 +317,10 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
     }
 }
 
-/// The variant that selects another algorithm.
+/// Name of the variant that selects another algorithm, which tolerates crashes.
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
-/// Algorithms that the variant `fault-tolerant` selects.
+/// Pairs of names: an algorithm, and the algorithm that its variant `fault-tolerant` selects.
 const REPAIRED: &[(&str, &str)] = &[
     ("token-ring", "repaired-ring"),
     ("ricart-agrawala", "tolerant-ricart-agrawala"),

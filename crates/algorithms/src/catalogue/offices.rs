@@ -61,8 +61,9 @@ pub fn visit_named<V: NamedVisitor>(
 /// the leader if it is `coordinated:ELECTION`.
 ///
 /// The variants are those of the mutex. For `coordinated:ELECTION` they include those of the
-/// election. An election beside a mutex can only be `fault-tolerant`. The bully runs with the
-/// variant `greet`, and Raft with `pre-vote`, since real networks partition and heal.
+/// election. An election at the side of an independent mutex accepts only the variant
+/// `fault-tolerant`. The bully always runs with the variant `greet`, and Raft with `pre-vote`,
+/// since real networks partition and heal.
 ///
 /// # Errors
 ///
@@ -116,7 +117,7 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
 }
 
 /// Like [`visit_office`], with an election that is not in the catalogue. A mutex with the prefix
-/// `coordinated:` follows it.
+/// `coordinated:` follows the leader of that election.
 ///
 /// # Errors
 ///
@@ -141,9 +142,9 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
-/// Returns the parameters for the election of an office, with the variants `own`. Real networks
-/// partition and heal. Therefore a bully greets peers that are trusted again, and a Raft candidate
-/// uses pre-vote.
+/// Returns the parameters for the election of an office. The variants are `own`, and those that
+/// every office needs because real networks partition and heal: a bully greets peers that are
+/// trusted again, and a Raft candidate uses pre-vote.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::Switch::Greet.declaration()),
@@ -155,7 +156,7 @@ fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) 
     Parameters { variants, ..parameters.clone() }
 }
 
-/// Returns the card of the office of a mutex and an election.
+/// Returns the [`Card`] of the office that combines a mutex and an election.
 ///
 /// # Errors
 ///

@@ -77,7 +77,8 @@ pub fn tree_or_edges(text: &str) -> Result<(Shape, Option<Arc<Tree>>), Catalogue
     Ok((Shape::Star, Some(Arc::new(tree))))
 }
 
-/// Returns the network with edges such as `1-2,2-3:7`.
+/// Returns the graph whose edges `text` lists, such as `1-2,2-3:7`. A number after a colon is the
+/// weight of the edge.
 ///
 /// # Errors
 ///

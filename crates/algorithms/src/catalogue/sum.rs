@@ -30,7 +30,7 @@ macro_rules! sum {
                 $($Member($Member)),+
             }
 
-            /// Configuration, which selects the protocol.
+            /// Configuration of [`Any`], which selects one of the protocols in the list.
             #[derive(Clone, Debug)]
             pub enum Config {
                 $($Member(<$Member as Protocol>::Config)),+
@@ -43,7 +43,7 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Message)),+
             }
 
-            /// Timers of the members.
+            /// Timers of the protocols in the list.
             #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
             pub enum Timer {
                 $($Member(<$Member as Protocol>::Timer)),+
@@ -58,7 +58,8 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Stable)),+
             }
 
-            /// Converts an event of a member to an event of the service, if it is one.
+            /// Converts an event of a protocol in the list to an event of the service. Returns
+            /// `None` for an event that the service does not have.
             fn event<P: Protocol<Event: TryInto<Event>>>(event: P::Event) -> Option<Event> {
                 event.try_into().ok()
             }

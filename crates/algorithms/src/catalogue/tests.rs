@@ -112,7 +112,8 @@ fn rejects_variants_without_effect() {
     }
 }
 
-/// Each name, also that of a composition, accepts the variants of its card and no others.
+/// Each name in the catalogue, including the names of compositions, accepts exactly the variants on
+/// its card.
 #[test]
 fn names_accept_exactly_the_variants_of_their_cards() {
     let plain = Parameters::plain(5);
@@ -138,8 +139,11 @@ fn names_accept_exactly_the_variants_of_their_cards() {
     }
 }
 
-/// Compositions are left out: they send messages between all pairs of processes, whatever the links
-/// of their election.
+/// The [`Card`] of an algorithm contains a graph exactly if it states that messages follow the
+/// edges of a graph.
+///
+/// The test leaves out compositions: they send messages between all pairs of processes, even if
+/// their election follows the edges of a graph.
 #[test]
 fn only_cards_with_graph_topology_have_a_graph() {
     let plain = Parameters::plain(5);

@@ -42,7 +42,7 @@ pub struct Fifo<P: Protocol> {
 /// State of all links of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Endpoint<P: Protocol> {
-    /// Number of boots of this process, from 1.
+    /// Session of this process: the number of times that it has booted.
     session: u64,
     /// For each process, by index: state of the link to it.
     links: Vec<Link<P::Message>>,
@@ -57,7 +57,7 @@ struct Link<M> {
     peer_session: u64,
     /// Number of messages to the peer that the peer has acknowledged.
     acknowledged: u64,
-    /// Unacknowledged messages, in order. The messages within the window are in flight.
+    /// Messages without an acknowledgement, oldest first. Those within the window are in flight.
     outgoing: VecDeque<M>,
     /// Number of messages from the peer that this process has accepted.
     received: u64,
@@ -109,7 +109,7 @@ impl<M: Labelled> Labelled for Message<M> {
 /// Timers of the channel and of the inner protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// Send the unacknowledged messages to this peer again.
+    /// The messages that this peer has not acknowledged are sent again.
     Resend(ProcessId),
     /// A timer of the inner protocol.
     Inner(T),
@@ -217,8 +217,8 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// Returns the change `inner` of the inner state with the session, or the whole inner state if
-    /// only the session has changed. `None` if nothing has changed.
+    /// Returns the session together with `inner`, the change of the inner state, or with the whole
+    /// inner state if only the session differs from `last`. `None` if nothing has changed.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
@@ -375,8 +375,8 @@ impl<M> Default for Link<M> {
 }
 
 impl<P: Algorithm> Algorithm for Fifo<P> {
-    /// Returns the card of the inner protocol, over a channel that may lose, duplicate and reorder
-    /// messages.
+    /// Returns the [`Card`] of the inner protocol over a channel that may lose, duplicate and
+    /// reorder messages.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         card.name = format!("fifo:{}", card.name);

@@ -8,7 +8,8 @@ use crate::parameters::RESEND;
 
 pub use fifo::Fifo;
 
-/// Returns the retransmission timeout as an entry for the card of an algorithm.
+/// Returns the retransmission timeout in the form in which an algorithm's
+/// [`Card`](tenure_core::Card) lists it.
 fn resend_timeout(resend: Delay) -> Timeout {
     Timeout::new(
         RESEND,

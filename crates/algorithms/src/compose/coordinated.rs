@@ -59,7 +59,7 @@ use crate::mutex::{Claim, EntryDurations, RenewalRequests, Side, Ticket};
 pub struct Coordinated<E: Election> {
     group: Group,
     election: E,
-    /// Highest term that this process knows or has reported in. It ignores messages of older terms.
+    /// Highest term that this process knows. The process ignores messages of older terms.
     term: Option<Term>,
     /// True if the leader of `term` is trusted.
     is_leader_trusted: bool,
@@ -86,12 +86,12 @@ enum Phase {
 pub enum Timer<T> {
     /// A timer of the election.
     Election(T),
-    /// A request has reached its deadline: from now on, its response does not permit this process
-    /// to stay inside.
+    /// A request has reached its deadline. From now on, its response does not permit this process
+    /// to stay inside the critical section.
     Deadline(Side),
     /// The next renewal request is due.
     Renewal,
-    /// At the leader: the suspected processes that may have been inside must have left by now.
+    /// At the leader: suspects that may have been in the critical section must have left it by now.
     Expiry,
 }
 
@@ -281,7 +281,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Sends the first request of an entry, or a renewal request, to the leader.
+    /// Sends the leader the first request for the critical section, or a renewal request.
     fn send_request(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let round = self.start_request(fx);
         self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);

@@ -13,11 +13,14 @@ pub(super) struct Coordinator {
     /// reported.
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
-    /// Fencing token of the current entry or, if no process is inside, of the last known entry.
+    /// Fencing token of the current entry or, if no process is inside the critical section, of the
+    /// last known entry.
     latest: Option<Fence>,
-    /// Suspected processes that may be inside. Their claims are dropped when they must have left.
+    /// Suspected processes that may be inside the critical section. Their claims are dropped when
+    /// they must have left it.
     pub(super) doubted: ProcessSet,
-    /// For each process: number of its latest request. Empty if entries do not expire.
+    /// For each process, the number of its latest request. Empty if entries to the critical section
+    /// do not expire.
     rounds: BTreeMap<ProcessId, u64>,
 }
 
@@ -25,14 +28,14 @@ pub(super) struct Coordinator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClientStatus {
-    /// The process neither waits nor is inside.
+    /// The process neither waits for the critical section nor is inside it.
     Idle,
-    /// The process waits with this request.
+    /// The process waits for the critical section with this request.
     Waiting {
         /// Identifier of the request.
         ticket: Ticket,
     },
-    /// The process is inside with this request.
+    /// The process is inside the critical section, which it entered with this request.
     Inside {
         /// Identifier of the request.
         ticket: Ticket,
@@ -42,7 +45,8 @@ pub enum ClientStatus {
 }
 
 impl Coordinator {
-    /// Returns the state of a new coordinator, to which no process has reported.
+    /// Returns the state of a new coordinator, which grants nothing until the processes in
+    /// `awaited` have reported.
     pub(super) fn awaiting(awaited: ProcessSet) -> Self {
         Coordinator {
             awaited,
@@ -95,7 +99,8 @@ impl Coordinator {
         self.latest.filter(|_| self.grants.holder() == Some(claim))
     }
 
-    /// Returns true if the process may be inside: it has not reported yet, or its claim is granted.
+    /// Returns true if the process may be inside the critical section: it has not reported yet, or
+    /// its claim is granted.
     pub(super) fn may_be_inside(&self, process: ProcessId) -> bool {
         let holds = self.grants.holder().is_some_and(|claim| claim.process == process);
         holds || self.awaited.contains(process)
@@ -115,7 +120,7 @@ impl Coordinator {
     }
 
     /// Grants the next claim and returns it with its fencing token. Returns `None` if a report is
-    /// missing, if a process is inside, or if there is no claim.
+    /// missing, if a process is inside the critical section, or if there is no claim.
     pub(super) fn grant(&mut self, term: Term) -> Option<(Claim, Fence)> {
         if !self.awaited.is_empty() {
             return None;

@@ -14,12 +14,12 @@ use tenure_core::{
 };
 pub use tenure_core::{LockName, LockNameError};
 
-/// A type that can identify an instance.
+/// Type of keys, each of which identifies one instance of a protocol.
 pub trait Key: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
 impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Key for K {}
 
-/// Alias for the associated type. With the type written in full, derived impls would require that
-/// the configuration implements their trait.
+/// Configuration of `P`. With this alias, derived trait implementations for [`Keyed`] do not
+/// require the same trait for the configuration.
 type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process: its part in every instance.

@@ -25,7 +25,7 @@ pub struct OrderedLocks<P: Mutex> {
     locks: Keyed<LockName, P>,
     /// Locks that this process acquires, in this order.
     names: SharedConfig<Vec<LockName>>,
-    /// Number of locks held.
+    /// Number of locks that this process holds now.
     acquired: usize,
     /// Fencing token of the lock with the smallest name.
     fence: Fence,

@@ -118,8 +118,8 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> imp
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
-    /// Returns the card of the mutex. Each assumption is the stronger one of the mutex and the
-    /// election.
+    /// Returns the [`Card`] of the mutex. Each assumption on it is replaced by that of the
+    /// election, if the latter is stronger.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

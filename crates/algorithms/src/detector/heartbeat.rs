@@ -41,8 +41,8 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns a period of 50 ms and a timeout of 300 ms, increased by 100 ms after each false
-    /// suspicion up to 5 s.
+    /// Returns a configuration with a period of 50 ms and an initial timeout of 300 ms. Each false
+    /// suspicion adds 100 ms to the timeout, up to 5 s.
     fn default() -> Self {
         Config {
             period: Delay::units(50),

@@ -33,8 +33,8 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// ticks.
     fn timeout(&self, of: &Self::Record) -> u64;
 
-    /// Records in `of` that a heartbeat arrived at local time `now`. If `suspected` is true, the
-    /// suspicion of the peer was wrong, or the peer has restarted.
+    /// Records in `of` that a heartbeat arrived at local time `now`. `suspected` is true if the
+    /// peer was suspected until then: the suspicion was wrong, or the peer has restarted.
     fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
 
     /// Forgets how long a peer with the state `of` has been silent. Called after a pause of this
@@ -149,8 +149,9 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// Handles a verdict from outside the detector. The silence of a trusted peer is counted anew,
-    /// so the detector suspects it again unless it sends heartbeats.
+    /// Handles a verdict from outside the detector. If the verdict is that a peer is trusted, the
+    /// silence of the peer counts from now, so the detector suspects it again unless it sends
+    /// heartbeats.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {

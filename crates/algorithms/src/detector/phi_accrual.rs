@@ -59,9 +59,9 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns a period of 50 ms, and the threshold φ = 8 over the last 100 intervals. The assumed
-    /// first intervals are 100 ms on average, and the deviation is at least 10 ms. Each false
-    /// suspicion adds 100 ms, up to 5 s.
+    /// Returns a configuration with a period of 50 ms, and the threshold φ = 8 over the last 100
+    /// intervals. The assumed first intervals are 100 ms on average, and the deviation is at least
+    /// 10 ms. Each false suspicion adds 100 ms to the timeout, up to 5 s.
     fn default() -> Self {
         Config {
             period: Delay::units(50),
@@ -83,7 +83,7 @@ pub struct Record {
     /// Local time of the last heartbeat of the peer. `None` before the first, and after a pause of
     /// this process.
     last_heartbeat: Option<LocalTime>,
-    /// Time added to the timeout after false suspicions, in ticks.
+    /// Time by which false suspicions of the peer have increased its timeout, in ticks.
     allowance: u64,
 }
 
@@ -174,7 +174,7 @@ const LEVELS: [u64; 57] = [
 ];
 
 /// Lateness (silence minus the mean interval) for the first entry of `LEVELS`, in thousandths of a
-/// deviation. `LATENESS_STEP` is the difference between entries.
+/// deviation. From one entry to the next, the lateness increases by `LATENESS_STEP`.
 const FIRST_LATENESS: i64 = -2000;
 const LATENESS_STEP: i64 = 250;
 

@@ -50,17 +50,18 @@ pub struct Bully {
     group: Group,
     config: SharedConfig<Config>,
     phase: Phase,
-    /// `elected`: term of the accepted leader; `⊥` is `None`.
+    /// Term of the leader that this process has accepted (`elected` in the paper). `None` if it has
+    /// accepted no leader.
     leader: Option<Term>,
     /// Highest term that this process has announced, or that was announced to it.
     announced: Term,
-    /// The highest number in any message sent or received.
+    /// The highest number of a term in all messages that this process has sent or received.
     number: u64,
     /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
-/// Progress of the election that this process has started.
+/// Phase of this process in the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
@@ -71,8 +72,8 @@ enum Phase {
     /// The announced leader is suspected: it may have crashed after its announcement. If it is not
     /// trusted in time, this process starts another election.
     Doubting,
-    /// This process has resigned in favour of the lower process `heir`. It stays so until it is
-    /// asked to elect.
+    /// This process has resigned in favour of the lower process `heir`. It takes no part in
+    /// elections until another process asks it to elect a leader.
     Retired {
         heir: ProcessId,
     },
@@ -101,8 +102,8 @@ impl Protocol for Bully {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// The highest known number. It is saved so that no term is announced twice, even across a
-    /// crash.
+    /// The highest known number of a term. It is saved so that no term is announced twice, even
+    /// across a crash.
     type Stable = Stable;
 
     fn boot(
@@ -282,7 +283,7 @@ impl Bully {
         }
     }
 
-    /// Wins the election: announces this process as the leader.
+    /// Wins the election: announces this process as the leader to all peers that must be informed.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().sent_number(self.number);
@@ -326,9 +327,9 @@ impl Bully {
         }
     }
 
-    /// Returns true if `number` shows that other processes did not accept this process's
-    /// announcement. Always false at a follower: it waits for the announcement of the later
-    /// election, because starting one as well would multiply elections.
+    /// Returns true if `number` shows that a later election has overtaken this process, which leads
+    /// by its own announcement. Returns false at a follower: it waits for the announcement of the
+    /// later leader, and starts no election of its own.
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)

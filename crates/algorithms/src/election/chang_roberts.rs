@@ -40,15 +40,15 @@ use crate::variants::switches;
 pub struct ChangRoberts {
     ring: Ring,
     variants: Variants<Switch>,
-    /// *i*: rank, which decides the election.
+    /// Rank of this process, which decides the election (*i* in the paper).
     rank: Rank,
     phase: Phase,
-    /// `elected_i`: the leader; `⊥` is `None`. During an election it is the leader of the previous
-    /// one.
+    /// The leader (`elected_i` in the paper). During an election, it is the leader of the previous
+    /// election. `None` if there is none.
     elected: Option<ProcessId>,
 }
 
-/// `participant_i` of the paper.
+/// State of a process in an election, which the paper stores in `participant_i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -149,8 +149,8 @@ impl ChangRoberts {
         self.forward(Message::Election { rank: self.rank }, fx);
     }
 
-    /// Returns true if the arrival of a smaller rank makes this process start. This happens once
-    /// per election.
+    /// Returns true if the arrival of a smaller rank makes this process send its own rank. This
+    /// happens once per election.
     fn should_start(&self) -> bool {
         self.phase == Phase::NonParticipant || self.variants.has(Switch::StartsAgain)
     }
@@ -161,8 +161,8 @@ impl ChangRoberts {
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
     }
 
-    /// Sends a message to the next process on the ring. A process alone on the ring is its own
-    /// neighbour.
+    /// Sends a message to the next process on the ring. A process that is alone on the ring handles
+    /// the message itself.
     fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if next == self.ring.me() {
@@ -278,7 +278,8 @@ mod tests {
         assert_eq!(messages(&[7]), 0);
     }
 
-    /// The mean over all rings is N·H(N) + N.
+    /// For every ring of six processes, `messages` returns the count that a walk around the ring
+    /// gives. The mean of all these counts is N·H(N) + N.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {

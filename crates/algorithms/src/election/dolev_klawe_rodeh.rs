@@ -53,10 +53,10 @@ enum Phase {
     Active {
         /// Number of the phase, from 1.
         phase: u32,
-        /// `max`: candidate that this process represents.
+        /// Candidate that this process represents (`max` in the paper).
         candidate: Candidate,
-        /// `left`: candidate of the nearest active process before this one; `None` until it is
-        /// known.
+        /// Candidate of the nearest active process before this one on the ring (`left` in the
+        /// paper). `None` until it is known.
         before: Option<Candidate>,
     },
     /// *Passive*: the process only forwards messages.
@@ -192,7 +192,8 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Forwards a message that is for an active process farther on. Drops a duplicate.
+    /// Forwards a message that is meant for an active process farther along the ring. Drops a
+    /// duplicate.
     fn relay(&self, election: u32, phase: u32, message: Message, fx: &mut impl Effects<Self>) {
         let should_forward = matches!(self.phase, Phase::Passive { since } if phase > since);
         if should_forward && election == self.election {

@@ -74,9 +74,10 @@ enum Phase {
     Asleep,
     /// The process takes part in the largest wave that it has received.
     Exploring {
-        /// *caw*: the currently active wave.
+        /// The currently active wave (*caw* in the paper).
         wave: Wave,
-        /// *father*: neighbour from which this wave arrived first; `None` at its initiator.
+        /// Neighbour from which this wave arrived first (*father* in the paper). `None` at the
+        /// initiator of the wave.
         parent: Option<ProcessId>,
         /// Neighbours, except the parent, from which this wave has not arrived.
         awaited: ProcessSet,
@@ -234,8 +235,8 @@ impl EchoElection {
         self.finish(fx);
     }
 
-    /// Records that a neighbour has answered the wave of this process. A neighbour that echoes is a
-    /// child. A message of any other wave is ignored.
+    /// Records that a neighbour has answered the wave in which this process takes part. A neighbour
+    /// that echoes is a child. A message of any other wave is ignored.
     fn on_answer(
         &mut self,
         from: ProcessId,
@@ -253,8 +254,8 @@ impl EchoElection {
         self.finish(fx);
     }
 
-    /// Ends the part of this process in a wave, when all neighbours have answered. Echoes to the
-    /// parent; the initiator wins the election.
+    /// Ends the participation of this process in its wave if all neighbours have answered. Sends an
+    /// echo to the parent; the initiator wins the election.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Exploring { wave, parent, ref awaited, .. } if awaited.is_empty() => {
@@ -328,7 +329,8 @@ impl Algorithm for EchoElection {
     }
 }
 
-/// Returns the number of messages of a wave that returns, and of the announcement.
+/// Returns two numbers of messages: those of a wave that returns to its initiator, and those of the
+/// announcement.
 fn costs(config: &Config, size: u32) -> (u64, u64) {
     (2 * config.graph.edge_count() as u64, u64::from(size) - 1)
 }

@@ -216,8 +216,8 @@ impl FloodingElection {
         fx.broadcast(&self.neighbours, message);
     }
 
-    /// Starts to wait for the messages of a round. Neighbours whose messages arrived early are not
-    /// awaited.
+    /// Starts to wait for the messages of a round. Does not wait for neighbours whose messages have
+    /// arrived early.
     fn wait_in_round(&mut self, round: u32, largest: Candidate, early: &Early) {
         let awaited = self.neighbours.iter().filter(|peer| !early.from.contains(*peer)).collect();
         let largest = early.largest.map_or(largest, |theirs| theirs.max(largest));

@@ -63,7 +63,7 @@ enum Phase {
     },
 }
 
-/// Ranks received from each direction.
+/// Ranks that have arrived from both directions, at most one from each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Sides {
     clockwise: Option<Rank>,

@@ -66,15 +66,16 @@ pub struct GallagerHumbletSpira {
     variants: Variants<Switch>,
     edges: Edges,
     phase: Phase,
-    /// `LN`: level of the fragment that this process belongs to.
+    /// Level of the fragment that this process belongs to (`LN` in the paper).
     level: u32,
-    /// `FN`: name of the fragment, which is the weight of its core; `None` at level 0.
+    /// Name of the fragment (`FN` in the paper), which is the weight of the edge at its core.
+    /// `None` at level 0.
     fragment: Option<Weight>,
-    /// `in-branch`: neighbour that is nearer to the core of the fragment; `None` before the first
-    /// Initiate.
+    /// Neighbour that is nearer to the core of the fragment (`in-branch` in the paper). `None`
+    /// before the first Initiate.
     in_branch: Option<ProcessId>,
-    /// `best-edge` and `best-wt`: the lightest known edge that leaves the fragment. The process is
-    /// the neighbour in the direction of that edge.
+    /// Lightest known edge that leaves the fragment (`best-edge` and `best-wt` in the paper). The
+    /// process is the neighbour in the direction of that edge.
     best: Option<(ProcessId, Weight)>,
     /// Messages that cannot be handled before the state of this process changes, in order of
     /// arrival.
@@ -83,16 +84,17 @@ pub struct GallagerHumbletSpira {
     leader: Option<ProcessId>,
 }
 
-/// `SN`: state of a process.
+/// State of a process in the search for the tree (`SN` in the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The process has not started. A request of the user or a message wakes it.
     Sleeping,
     /// The process searches for the lightest edge that leaves the fragment.
     Find {
-        /// `find-count`: number of neighbours from which this process still expects a Report.
+        /// Number of neighbours whose Report this process still expects (`find-count` in the
+        /// paper).
         awaited: u32,
-        /// `test-edge`: neighbour at the edge that is being tested.
+        /// Neighbour at the edge that this process is testing (`test-edge` in the paper).
         test_edge: Option<ProcessId>,
     },
     /// The process has reported the lightest edge to the neighbour that is nearer to the core.
@@ -151,8 +153,8 @@ impl Protocol for GallagerHumbletSpira {
 }
 
 impl GallagerHumbletSpira {
-    /// Returns the neighbours over edges of the minimum spanning tree, as far as this process knows
-    /// them.
+    /// Returns the neighbours to which this process has an edge of the minimum spanning tree, as
+    /// far as it knows these edges.
     pub fn branches(&self) -> impl Iterator<Item = ProcessId> + '_ {
         self.edges.branches()
     }
@@ -172,7 +174,7 @@ impl GallagerHumbletSpira {
         !self.postponed.is_empty()
     }
 
-    /// `wakeup`: makes this process a fragment of its own, and connects it over its lightest edge.
+    /// Makes this process a fragment of its own, and connects it over its lightest edge.
     fn wake_up(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Found;
         let Some(lightest) = self.edges.lightest_basic() else {
@@ -182,7 +184,8 @@ impl GallagerHumbletSpira {
         fx.send(lightest, Message::Connect { level: 0 });
     }
 
-    /// Returns true if the paper places this message at the end of the queue, to be handled later.
+    /// Returns true if this process cannot handle the message yet. The paper places such a message
+    /// at the end of the queue.
     fn must_wait(&self, (from, message): (ProcessId, Message)) -> bool {
         match message {
             Message::Connect { level } => {
@@ -263,7 +266,7 @@ impl GallagerHumbletSpira {
         self.test(fx);
     }
 
-    /// `test`: tests the lightest undecided edge of this process, if the process searches.
+    /// Tests the lightest undecided edge of this process, if the process searches.
     fn test(&mut self, fx: &mut impl Effects<Self>) {
         let lightest = self.edges.lightest_basic();
         let (Phase::Find { test_edge, .. }, Some(fragment)) = (&mut self.phase, self.fragment)
@@ -290,8 +293,8 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// `report`: reports the lightest known leaving edge to the neighbour nearer to the core, once
-    /// all expected answers have arrived.
+    /// Reports the lightest known leaving edge to the neighbour nearer to the core, once all
+    /// expected answers have arrived.
     fn report(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Find { awaited, test_edge: None } = self.phase else { return };
         if self.rules().reports(awaited)
@@ -320,8 +323,8 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// `change-root`: makes the process at the best edge the root, and that process connects over
-    /// the edge.
+    /// Moves the root of the fragment to the process at the best edge. That process then connects
+    /// the fragment to another one over the edge.
     fn change_root(&mut self, fx: &mut impl Effects<Self>) {
         let Some((peer, _)) = self.best else { return };
         if self.edges.is(EdgeState::Branch, peer) {

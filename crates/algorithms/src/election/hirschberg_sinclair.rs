@@ -54,7 +54,7 @@ enum Phase {
     /// The process has started an election. It is a *candidate*, or a larger rank has beaten it and
     /// it does not know this yet.
     Candidate {
-        /// *k*: phase of the candidate, whose probes travel 2^k hops.
+        /// Phase *k* of the candidate. Its probes travel 2^k hops.
         phase: u8,
         /// Direction of the first reply in this phase. `None` until a reply arrives.
         replied: Option<Direction>,
@@ -73,7 +73,7 @@ pub enum Message {
         rank: Rank,
         /// Phase of the candidate.
         phase: u8,
-        /// *d*: number of hops from the candidate.
+        /// Number of hops from the candidate (*d* in the paper).
         hops: u32,
         /// Direction of travel.
         direction: Direction,
@@ -250,7 +250,7 @@ fn max_messages(size: u64) -> u64 {
     3 * size + probes(size, last_phase(size)) + 2 * size + size
 }
 
-/// Returns an upper bound on the messages of the phases from 1 to `end`, exclusive.
+/// Returns an upper bound on the messages in the phases from 1 to `end` − 1.
 fn probes(size: u64, end: u32) -> u64 {
     (1..end).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1))).sum()
 }

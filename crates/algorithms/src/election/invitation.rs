@@ -49,15 +49,15 @@ use phase::Phase;
 /// One process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Invitation {
-    /// All processes, of every group.
+    /// All processes, whatever group they belong to.
     everyone: Group,
     config: SharedConfig<Config>,
     phase: Phase,
-    /// `g`: group of this process, or the one that it forms or joins.
+    /// Group of this process, or the group that it forms or joins (`g` in the paper).
     group: Term,
     /// Highest known number of a group.
     number: u64,
-    /// Group that this process has reported; `None` while it follows no leader.
+    /// Group whose leader this process has reported to the user. `None` while it follows no leader.
     leader: Option<Term>,
     /// Processes that the failure detector suspects.
     suspected: ProcessSet,
@@ -208,14 +208,16 @@ impl Protocol for Invitation {
 }
 
 impl Invitation {
-    /// `Recovery`: leaves the group, and forms one without other members.
+    /// Leaves the group, and forms a group without other members (procedure `Recovery` in the
+    /// paper).
     fn recover(&mut self, fx: &mut impl Effects<Self>) {
         fx.cancel_timer(Timer::Ready);
         self.begin_group(fx);
         self.lead(ProcessSet::new(), fx);
     }
 
-    /// `Check`: asks all processes outside of the group whether they coordinate one.
+    /// Asks all processes outside of the group of this process whether they coordinate a group
+    /// (procedure `Check` in the paper).
     fn check(&mut self, fx: &mut impl Effects<Self>) {
         let asked = self.outside();
         fx.broadcast(&asked, Message::AreYouCoordinator { number: self.group.number });
@@ -246,7 +248,7 @@ impl Invitation {
         fx.send(from, Message::Coordinator { number: self.number });
     }
 
-    /// Handles the answer of another coordinator, even a late one.
+    /// Handles the answer of another coordinator to a check, even if the answer is late.
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let invites = !self.has(Switch::NoMerge);
@@ -259,8 +261,8 @@ impl Invitation {
         }
     }
 
-    /// `Merge`: forms a new group. Invites the coordinators that have answered, and the members of
-    /// the old group.
+    /// Forms a new group (procedure `Merge` in the paper). Invites the coordinators that have
+    /// answered, and the members of the old group.
     fn merge(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Coordinator { members, found } = &self.phase else { return };
         let invited: ProcessSet = members.iter().chain(found.iter()).collect();
@@ -273,8 +275,8 @@ impl Invitation {
         fx.set_timer(Timer::Accept, self.config.accept);
     }
 
-    /// Accepts the invitation unless this process is between two groups, or the group is older than
-    /// its own.
+    /// Accepts the invitation to `group`, unless this process is forming or joining another group,
+    /// or `group` is older than its own.
     fn on_invitation(&mut self, group: Term, fx: &mut impl Effects<Self>) {
         let is_later = group.number > self.group.number || self.has(Switch::AnyInvitation);
         let is_own = group.leader == self.everyone.me() || group == self.group;
@@ -296,7 +298,7 @@ impl Invitation {
         }
     }
 
-    /// Handles an acceptance for the current group. A late one is answered at once.
+    /// Handles an acceptance for the current group. If the group is already ready, answers at once.
     fn on_acceptance(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Inviting { accepted } => {
@@ -330,7 +332,7 @@ impl Invitation {
         self.group = Term { number: self.number, leader: self.everyone.me() };
     }
 
-    /// Declares the group ready.
+    /// Declares the group ready: informs `members`, and becomes their leader.
     fn lead(&mut self, members: ProcessSet, fx: &mut impl Effects<Self>) {
         fx.broadcast(&members, Message::Ready { group: self.group });
         self.phase = Phase::Coordinator { members, found: ProcessSet::new() };
@@ -338,7 +340,7 @@ impl Invitation {
         self.schedule_check(fx);
     }
 
-    /// Reports the leader of the current group.
+    /// Reports the leader of the current group to the user.
     fn follow(&mut self, fx: &mut impl Effects<Self>) {
         if self.leader != Some(self.group) {
             self.leader = Some(self.group);
@@ -355,15 +357,17 @@ impl Invitation {
         }
     }
 
-    /// Sets the timer for the next check, if this process coordinates an incomplete group.
+    /// Sets the timer for the next check, if this process coordinates a group that lacks a trusted
+    /// process.
     fn schedule_check(&self, fx: &mut impl Effects<Self>) {
         if !self.outside().is_empty() {
             fx.set_timer(Timer::Check, self.config.check);
         }
     }
 
-    /// Stops checking, if this process coordinates a complete group. Members that answer must not
-    /// set the timer again: other coordinators that check could then postpone it for ever.
+    /// Cancels the next check, if the group of this coordinator contains all trusted processes. A
+    /// message of a member never restarts the timer: other coordinators cause such messages when
+    /// they check, and could then postpone the check for ever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);

@@ -50,13 +50,14 @@ enum Phase {
     Passive,
 }
 
-/// The lot that a process has drawn. Lots are compared by round, then by number.
+/// Random number that a process has drawn, with its round. Lots are compared by round, then by
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lot {
     /// Number of the round in which the process drew the lot, from 1.
     pub round: u32,
-    /// The number drawn, 1 … N.
+    /// The random number, from 1 to the number of processes N.
     pub number: u32,
 }
 
@@ -68,9 +69,10 @@ pub enum Message {
     Token {
         /// Number of the election.
         election: u32,
-        /// Lot of the process that sent the token first, its owner.
+        /// Random number with its round ([`Lot`]), drawn by the owner of the token. The owner is
+        /// the process that created the token.
         lot: Lot,
-        /// Number of hops from its owner.
+        /// Number of hops of the token since its owner sent it.
         hops: u32,
         /// True if no active process that the token has passed has the same lot.
         unique: bool,
@@ -175,9 +177,9 @@ impl ItaiRodeh {
         }
     }
 
-    /// Accepts as the leader the process that is `distance` hops before this process on the ring.
-    /// Users see the id of the leader, which is computed from this process's own id and is not part
-    /// of any message.
+    /// Accepts a leader: the process that is `distance` hops before this process on the ring.
+    /// Reports the id of the leader to the user. This process computes that id from its own, and no
+    /// message contains it.
     fn settle(&mut self, election: u32, distance: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         self.phase = Phase::Settled;
@@ -212,7 +214,8 @@ impl Algorithm for ItaiRodeh {
         }
     }
 
-    /// Returns the number of the current round, which has no upper bound.
+    /// Returns the number of the current round, or 0 if this process is not active. Rounds play the
+    /// role of terms, and their number has no upper bound.
     fn highest_term(&self) -> u64 {
         match self.phase {
             Phase::Active { lot } => u64::from(lot.round),

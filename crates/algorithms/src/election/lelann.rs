@@ -93,7 +93,8 @@ pub enum Message {
     Query {
         /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result that the first process on the way with a result has added; `None` until then.
+        /// Result of the latest election. The first process on the way that knows the result adds
+        /// it; `None` until then.
         known: Option<Outcome>,
     },
 }
@@ -182,7 +183,7 @@ impl Protocol for LeLann {
 }
 
 impl LeLann {
-    /// Joins an election. The list contains only this process at first.
+    /// Joins the election `election`, with a list that contains only this process at first.
     fn join(&mut self, election: u32) {
         self.election = election;
         self.phase = Phase::Participant { active: BTreeSet::from([self.own()]) };
@@ -201,7 +202,8 @@ impl LeLann {
         }
     }
 
-    /// Chooses the leader from the list. Called when this process's own rank has returned.
+    /// Chooses the leader from the list of active processes, once the rank of this process has
+    /// returned.
     fn decide(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Participant { active } = &mut self.phase
             && election == self.election
@@ -212,7 +214,8 @@ impl LeLann {
         }
     }
 
-    /// Returns the leader that follows from a list, which contains at least this process.
+    /// Returns the process in the list `active` that becomes the leader. The list contains at least
+    /// this process.
     fn choose(&self, active: &BTreeSet<Candidate>) -> ProcessId {
         let smallest = self.variants.has(Switch::Smallest);
         let chosen = if smallest { active.first() } else { active.last() };

@@ -61,10 +61,10 @@ enum Phase {
     Active {
         /// Number of the phase, from 1.
         phase: u32,
-        /// `tid`: candidate that this process represents.
+        /// Candidate that this process represents (`tid` in the paper).
         candidate: Candidate,
-        /// `ntid`: candidate of the nearest active process before this one; `None` until it is
-        /// known.
+        /// Candidate of the nearest active process before this one on the ring (`ntid` in the
+        /// paper). `None` until it is known.
         before: Option<Candidate>,
     },
     /// *Relay*: the process only forwards messages.
@@ -87,7 +87,7 @@ pub enum Message {
         /// Candidate that the sender represents.
         candidate: Candidate,
     },
-    /// The larger of the candidates of the sender and of the active process before it.
+    /// The larger of two candidates: that of the sender, and that of the active process before it.
     Second {
         /// Number of the election.
         election: u32,
@@ -236,8 +236,8 @@ impl Peterson {
         if self.variants.has(Switch::Strict) { before > limit } else { before >= limit }
     }
 
-    /// Returns true if `received` is the candidate of this process, in an election without a
-    /// result. Then the rank of this process has passed all other processes.
+    /// Returns true if `received` is the candidate of this process, and its election has no result
+    /// yet. Then the rank of this process has passed all other processes.
     fn wins(&self, received: Candidate) -> bool {
         let compares = match self.phase {
             Phase::Settled => false,

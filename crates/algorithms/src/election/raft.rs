@@ -51,9 +51,9 @@ pub use message::Message;
 pub struct Raft {
     group: Group,
     config: SharedConfig<Config>,
-    /// `currentTerm`: the latest term this process has seen.
+    /// Latest term that this process has seen (`currentTerm` in the paper).
     term: u64,
-    /// `votedFor`: the candidate that received this process's vote in the current term.
+    /// Candidate that received this process's vote in the current term (`votedFor` in the paper).
     voted_for: Option<ProcessId>,
     role: Role,
 }
@@ -64,7 +64,7 @@ enum Role {
     Free,
     /// The process follows a leader or has voted. It grants no other vote before its timeout.
     Follower {
-        /// The leader whose heartbeats it receives; `None` after a vote or a restart.
+        /// The leader whose heartbeats this process receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
     },
     /// The process asks the others whether they would elect it, before it starts a new term.
@@ -255,7 +255,7 @@ impl Raft {
         self.maybe_become_leader(fx);
     }
 
-    /// Steps down, and nominates a process that responded to the last heartbeat, or the first peer.
+    /// Steps down. Nominates a peer that answered the last heartbeat, or the first if none did.
     fn hand_over(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader { answered, .. } = &self.role else { return };
         let peers = self.group.peers();

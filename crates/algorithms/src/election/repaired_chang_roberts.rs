@@ -47,20 +47,21 @@ use super::ring::{self, Candidate};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedChangRoberts {
     group: Group,
-    /// *i*: rank, which decides the election.
+    /// Rank of this process, which decides the election (*i* in the paper).
     own: Candidate,
     /// Number of the newest known term, 0 before the first.
     number: u64,
     /// State of this process in the newest known term.
     phase: Phase,
-    /// `elected_i`: the term whose leader was last reported to the user; `⊥` is `None`. It is an
-    /// older term while the next election is in progress.
+    /// Term whose leader was last reported to the user (`elected_i` in the paper). `None` if no
+    /// leader was reported. It is an older term while the next election is in progress.
     elected: Option<Term>,
     /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
-/// `participant_i`, and the candidate of the last message that this process sent.
+/// State of a process in a term: `participant_i` of the paper, with the candidate in the last
+/// message that this process sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The process has not received a candidate.
@@ -305,7 +306,7 @@ impl RepairedChangRoberts {
     }
 }
 
-/// Messages to the next live process of the ring.
+/// Sending of messages to the next live process on the ring.
 impl RepairedChangRoberts {
     /// Sends the last message again, to the next unsuspected process clockwise. A process that is
     /// alone on the ring handles it itself.

@@ -6,7 +6,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a ring, distinct ranks, a lap shorter than the restart timeout in the end |
+//! | assumes | a ring, distinct ranks; in the end, 3N messages take less than the restart timeout |
 //! | messages | those of Chang–Roberts if nothing is lost, as many again for each attempt |
 //! | time | as Chang–Roberts; after a loss one restart timeout more for each attempt |
 //!
@@ -47,7 +47,7 @@ use crate::variants::switches;
 pub struct RestartingChangRoberts {
     ring: Ring,
     variants: Variants<Switch>,
-    /// *i*: rank, which decides the election.
+    /// Rank of this process, which decides the election (*i* in the paper).
     rank: Rank,
     /// Time that the initiator waits for a result before it starts a new attempt.
     restart_timeout: Delay,
@@ -57,7 +57,8 @@ pub struct RestartingChangRoberts {
     phase: Phase,
 }
 
-/// `participant_i`, and whether the process waits for a result.
+/// State of a process in an attempt: `participant_i` of the paper, and whether the process waits
+/// for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,

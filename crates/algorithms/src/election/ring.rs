@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns plain ids as ranks, in the order of the ring.
+    /// Returns a configuration in which ranks are plain ids, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config::of(plain(size))
     }
@@ -50,7 +50,8 @@ pub struct ConfigWithVariants<S: Switch> {
 }
 
 impl<S: Switch> ConfigWithVariants<S> {
-    /// Returns plain ids as ranks, in the order of the ring.
+    /// Returns a configuration in which ranks are plain ids, in the order of the ring, without
+    /// variants.
     pub fn plain(size: u32) -> Self {
         Self::of(plain(size), Variants::none())
     }
@@ -97,7 +98,7 @@ impl<S: Switch> Configured for ConfigInRounds<S> {
     }
 }
 
-/// The ring as seen by one process: its neighbours, without its size.
+/// The ring as one process sees it: the process knows its neighbours, but not the size of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ring {
     me: ProcessId,
@@ -120,7 +121,7 @@ impl Ring {
         }
     }
 
-    /// Returns the process to which this view of the ring belongs.
+    /// Returns the process that sees the ring in this way.
     pub(super) const fn me(self) -> ProcessId {
         self.me
     }
@@ -136,7 +137,8 @@ impl Ring {
     }
 }
 
-/// Returns the number of processes on the ring of a group.
+/// Returns the number of processes on the ring: those of a group of `size` processes that are not
+/// in `absent`.
 pub(super) fn length(absent: &ProcessSet, size: u32) -> u32 {
     size.saturating_sub(absent.len()).max(1)
 }

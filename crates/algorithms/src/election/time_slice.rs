@@ -34,7 +34,7 @@ use super::ring::{self, Candidate, Ring};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, switches};
 
-/// One process, as a protocol.
+/// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
 pub type TimeSlice = InRounds<Process>;
 
 /// State of one process.
@@ -44,17 +44,17 @@ pub struct Process {
     /// Rank of this process. The id in the rank is the identifier *v*; the load in the rank is
     /// ignored.
     rank: Rank,
-    /// First round of the phase of this process.
+    /// Number of the first round in the phase that belongs to this process.
     own_round: u64,
     phase: Phase,
 }
 
-/// Progress of a process.
+/// Phase of a process in the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The process is not a candidate, and has received no token.
     Passive,
-    /// A candidate before its phase.
+    /// The process is a candidate, and its phase has not begun.
     Candidate {
         /// Number of the current round, from 1.
         round: u64,
@@ -163,7 +163,8 @@ impl Rounds for Process {
 }
 
 impl Process {
-    /// Begins a round of a candidate. Sends the token if the phase of this process begins.
+    /// Begins the round `round` at a candidate. Sends the token if the candidate's phase begins
+    /// with it.
     fn begin_round(&mut self, round: u64, fx: &mut impl Effects<TimeSlice>) {
         let me = self.ring.me();
         if round < self.own_round {

@@ -53,17 +53,19 @@ pub struct TreeElection {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is in progress (`AVAILABLE` before the first).
+    /// No election is in progress. Before the first election, the paper calls this state
+    /// `AVAILABLE`.
     Settled,
-    /// `ACTIVE`: the process waits until all neighbours but one have sent their largest rank.
+    /// The process waits until all neighbours but one have sent their largest rank (`ACTIVE` in the
+    /// paper).
     Active {
         /// Neighbours that have not sent their largest rank.
         awaited: ProcessSet,
         /// Candidate with the largest rank received so far, possibly this process.
         largest: Candidate,
     },
-    /// `PROCESSING`: the process has sent the largest rank it knows to its parent, the only
-    /// neighbour from which it had received no rank.
+    /// The process has sent the largest rank it knows to its parent, the only neighbour from which
+    /// it had received no rank.
     Processing {
         /// The neighbour to which this process has sent its largest rank.
         parent: ProcessId,

@@ -37,7 +37,7 @@ use super::ring::{self, Candidate, Ring};
 use crate::rounds::{InRounds, Rounds};
 use crate::variants::{Variants, switches};
 
-/// One process, as a protocol.
+/// One process of the algorithm, which the adapter [`InRounds`] drives round by round.
 pub type VariableSpeeds = InRounds<Process>;
 
 /// State of one process.
@@ -48,7 +48,7 @@ pub struct Process {
     /// This process, with its rank. The id in the rank is the identifier *v*; the load in the rank
     /// is ignored.
     own: Candidate,
-    /// Smallest identifier that this process has seen; `None` before the first.
+    /// Smallest identifier that this process has seen; `None` if it has seen none.
     smallest: Option<u32>,
     /// Token that waits at this process.
     waiting: Option<Waiting>,
@@ -249,8 +249,8 @@ impl Process {
     }
 }
 
-/// Returns the upper bound on the number of messages, including the announcement, that the head of
-/// this file derives.
+/// Returns an upper bound on the number of messages, including the announcement. The documentation
+/// of this module derives it.
 fn most_messages(size: u32) -> u64 {
     let others = size.saturating_sub(1);
     2 * u64::from(size) + u64::from(others) - u64::from(others.count_ones())

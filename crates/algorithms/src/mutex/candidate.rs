@@ -13,12 +13,12 @@ pub(super) struct Candidate {
     answers: Vec<Answer>,
 }
 
-/// State of the request at one voter of the quorum.
+/// Answer of one voter of the quorum to the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Answer {
     voter: ProcessId,
     state: VoteState,
-    /// Number of the vote that the request has from this voter, or gets next. Numbers start at 1.
+    /// Sequence number, from 1, of this voter's current or next vote for the request.
     number: u32,
 }
 
@@ -65,8 +65,8 @@ impl Candidate {
         }
     }
 
-    /// Returns the votes that voters have asked back, and gives them up. Returns none unless some
-    /// voter may vote for a smaller request first.
+    /// Gives up the votes that their voters have asked back, and returns them. Gives up no vote
+    /// unless at least one voter has reported a smaller request, for which it may vote first.
     pub(super) fn relinquish(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
         if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {

@@ -36,17 +36,18 @@ use tenure_core::{
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process of the algorithm.
+/// One process of the algorithm of Carvalho and Roucairol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CarvalhoRoucairol {
     group: Group,
     variants: Variants<Switch>,
-    /// `HSN`: highest clock of all requests and entries, sent or received.
+    /// Highest clock of a request or of an entry to the critical section that this process knows
+    /// (`HSN` in the paper).
     clock: LamportClock,
     phase: Phase,
-    /// `A`: peers whose shared permission this process holds.
+    /// Peers of which this process holds the shared permission (`A` in the paper).
     permissions: ProcessSet,
-    /// `Reply_Deferred`: peers whose requests are deferred.
+    /// Peers to which this process has deferred its reply (`Reply_Deferred` in the paper).
     deferred: ProcessSet,
 }
 
@@ -54,9 +55,10 @@ pub struct CarvalhoRoucairol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// Every missing permission has been requested.
+    /// The process waits for the critical section, and has requested every missing permission.
     Waiting {
-        /// `OSN` with this process's id: timestamp of its request.
+        /// Timestamp of this process's request: its sequence number (`OSN` in the paper) with the
+        /// id of the process.
         request: Timestamp,
     },
     Inside,
@@ -66,21 +68,22 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests entry, and the permission that the two processes share.
+    /// Requests entry to the critical section, and the permission that the two processes share.
     Request {
         /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
     /// Gives the shared permission to the receiver.
     Reply {
-        /// Clock of the sender. It is at least the fence of each earlier entry of the sender.
+        /// Clock of the sender. It is at least the fence of each earlier entry of the sender to the
+        /// critical section.
         clock: u64,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// Configuration of one process.
+/// Configuration of one process: the variants that are switched on.
 pub type Config = Variants<Switch>;
 
 switches! {
@@ -184,7 +187,8 @@ impl CarvalhoRoucairol {
         }
     }
 
-    /// Returns true if this process is inside, or waits with a request that precedes `request`.
+    /// Returns true if this process is inside the critical section, or waits for it with a request
+    /// that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match self.phase {
             Phase::Idle => false,

@@ -1,7 +1,8 @@
 //! Centralised mutual exclusion: a coordinator grants entries.
 //!
-//! The textbook's first solution. It has no paper of its own; Garcia-Molina (*Elections in a
-//! distributed computing system*, IEEE ToC 1982) mentions it as the reason to elect.
+//! The first solution in textbooks, which has no paper of its own. Garcia-Molina (*Elections in a
+//! distributed computing system*, IEEE ToC 1982) mentions such a coordinator as an example of a
+//! process that must be elected.
 //!
 //! | | |
 //! |---|---|
@@ -64,12 +65,12 @@ pub enum Message {
     Grant {
         /// Number of the granted request.
         number: u64,
-        /// Fence of the entry.
+        /// Fence of the entry to the critical section.
         fence: Fence,
     },
     /// The sender has left the critical section.
     Release {
-        /// Number of the request whose entry has ended.
+        /// Number of the request with which the sender had entered the critical section.
         number: u64,
     },
 }

@@ -47,7 +47,7 @@ use crate::parameters::{Configured, Parameters};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DijkstraRing {
     group: Group,
-    /// *K*: number of states.
+    /// *K*: number of possible states of a process.
     states: u32,
     pass_after: u64,
     repeat: Delay,
@@ -56,12 +56,13 @@ pub struct DijkstraRing {
     phase: Phase,
 }
 
-/// State of a process in the sense of the paper.
+/// State of a process in the sense of the paper: the process's own state, and the one that it last
+/// learned of its predecessor. Each is a number below K.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
-    /// *S*: its own state.
+    /// *S*: the process's own state.
     pub own: u32,
-    /// *L*: last known state of its predecessor.
+    /// *L*: last known state of the process's predecessor.
     pub left: u32,
 }
 
@@ -101,9 +102,10 @@ pub struct Config {
     /// *K*: number of states, at least 2. `None` means 2N, with which the ring converges from every
     /// start.
     pub states: Option<u32>,
-    /// Initial states of the processes, by index; zeros for processes without an entry.
+    /// Initial states of the processes, by index. The state is 0 for a process without an element.
     pub start: Arc<[State]>,
-    /// Maximum time for which a process keeps the privilege unused, in ticks: the time of one hop.
+    /// Maximum time for which a process keeps a privilege that its user does not use, in ticks. By
+    /// default, it is the maximum delay of a message.
     pub pass_after: u64,
     /// Interval at which a process sends its state again.
     pub repeat: Delay,
@@ -230,7 +232,7 @@ impl DijkstraRing {
         }
     }
 
-    /// Moves, if this process is still privileged.
+    /// Moves, and thereby passes the privilege on, if this process is still privileged.
     fn pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_alone() || !self.is_privileged() {
             return;

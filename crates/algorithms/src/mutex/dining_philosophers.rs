@@ -40,7 +40,7 @@ use tenure_core::{
 use crate::graph_config::GraphConfig;
 use crate::variants::{Variants, switches};
 
-/// A process of the hygienic solution.
+/// One process of the hygienic solution: a philosopher.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DiningPhilosophers {
     me: ProcessId,
@@ -71,13 +71,14 @@ enum Phase {
 pub enum Message {
     /// The request token: "I am hungry and lack our fork."
     Request,
-    /// The fork of the two processes, clean.
+    /// Passes the fork that the two processes share. The fork is clean.
     Fork,
 }
 
 labelled!(Message, Mutex, Request => "request", Fork => "fork");
 
-/// Configuration of one process. Neighbours on the graph must not be inside at the same time.
+/// Configuration of one process. Neighbours on the graph must not be inside the critical section at
+/// the same time.
 pub type Config = GraphConfig<Switch>;
 
 switches! {
@@ -174,12 +175,12 @@ impl Protocol for DiningPhilosophers {
 }
 
 impl DiningPhilosophers {
-    /// Returns true if the process neither waits nor is inside.
+    /// Returns true if the process neither waits for the critical section nor is inside it.
     pub fn is_thinking(&self) -> bool {
         self.phase == Phase::Thinking
     }
 
-    /// Returns true if the process is inside.
+    /// Returns true if the process is inside the critical section.
     pub fn is_eating(&self) -> bool {
         self.phase == Phase::Eating
     }
@@ -206,7 +207,7 @@ impl DiningPhilosophers {
     }
 
     /// Returns true if this process must send the fork that it shares with `peer`: the peer has
-    /// requested it, it is dirty, and this process is not inside.
+    /// requested it, it is dirty, and this process is not inside the critical section.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_requested = self.forks.contains(peer) && self.tokens.contains(peer);

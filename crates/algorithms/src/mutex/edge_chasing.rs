@@ -57,12 +57,13 @@ pub struct EdgeChasing {
     group: Group,
     variants: Variants<Switch>,
     phase: Phase,
-    /// Number of attempts to enter made by this process.
+    /// Number of attempts of this process to enter the critical section.
     attempts: u64,
     entries: u64,
     /// Number of probes that this process has started.
     probes: u64,
-    /// Largest grant number that this process has seen: the fence of its entry.
+    /// Largest grant number that this process has seen. When the process enters the critical
+    /// section, this number is the fence of the entry.
     fence: u64,
     /// Grants and waiting requests of the lock that this process manages.
     grants: GrantQueue,
@@ -88,11 +89,12 @@ struct Edge {
     to: Attempt,
     /// Number of the grant by which the attempt `to` holds the lock.
     count: u64,
-    /// `dependent`: initiators whose probes this process has forwarded along this edge.
+    /// Initiators whose probes this process has forwarded along this edge (`dependent` in the
+    /// paper).
     dependents: BTreeSet<Initiator>,
 }
 
-/// Configuration of one process.
+/// Configuration of one process: the variants that are switched on.
 pub type Config = Variants<Switch>;
 
 switches! {
@@ -197,7 +199,7 @@ impl EdgeChasing {
         locks.into_iter().map(ProcessId).collect()
     }
 
-    /// Returns the number of attempts to enter made by this process.
+    /// Returns the number of attempts of this process to enter the critical section.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
@@ -279,15 +281,15 @@ impl EdgeChasing {
 
 /// Manager role: grants the lock, and informs waiting processes of its holder.
 impl EdgeChasing {
-    /// Ensures that the next grant has a number above `fence`. An entry needs locks of several
-    /// managers, so the numbers of all of them must increase together.
+    /// Ensures that the next grant has a number above `fence`. An entry to the critical section
+    /// needs locks of several managers, so the numbers of all of them must increase together.
     fn count_from(&mut self, fence: u64) {
         if !self.variants.has(Switch::CountsAlone) {
             self.grants.count_from(fence);
         }
     }
 
-    /// Grants the lock to the first waiting claim. Returns true if there was one.
+    /// Grants the lock to the first waiting claim. Returns true if a claim was waiting.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
         let Some((claim, count)) = self.grants.grant() else { return false };
         for waiting in self.grants.queue().clone() {

@@ -28,7 +28,8 @@ enum Role<A> {
     MustRespond,
     /// The process makes the token once all awaited processes have responded.
     Making {
-        /// Processes that have not responded. This process is one of them while it is inside.
+        /// Processes that have not responded. This process is one of them while it is inside the
+        /// critical section.
         awaited: ProcessSet,
         /// Responses so far.
         responses: A,
@@ -109,9 +110,8 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Returns true if the maker of `generation` must be informed that a newer generation exists. A
-    /// process that is the maker of both already knows, and would mistake the message for a
-    /// response.
+    /// Returns true if the maker of `generation` must be informed that a newer generation exists.
+    /// The maker of both generations needs no such message, and would mistake it for a response.
     pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }

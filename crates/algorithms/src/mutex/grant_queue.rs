@@ -14,7 +14,7 @@ pub struct Ticket {
     pub number: u64,
 }
 
-/// A request of a process.
+/// Request for the lock: the process that requests it, and the identifier of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Claim {
     pub(crate) process: ProcessId,
@@ -26,7 +26,7 @@ pub(crate) struct Claim {
 pub(crate) struct GrantQueue {
     holder: Option<Claim>,
     queue: VecDeque<Claim>,
-    /// Number of grants so far: the second part of a fence.
+    /// Number of grants so far. In the pair of numbers that forms a fence, it is the second one.
     granted: u64,
 }
 

@@ -40,11 +40,11 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process of the algorithm.
+/// One process of Raymond's k-mutex.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KMutex {
     group: Group,
-    /// *k*: upper bound on processes inside at the same time.
+    /// Upper bound *k* on the number of processes inside the critical section at the same time.
     most_inside: u32,
     variants: Variants<Switch>,
     clock: LamportClock,
@@ -60,7 +60,8 @@ enum Phase {
     Waiting {
         /// Timestamp of this process's request.
         request: Timestamp,
-        /// Processes that have not replied. The process enters when at most k − 1 of them are left.
+        /// Processes that have not replied. This process enters the critical section when at most k
+        /// − 1 of them are left.
         awaited: ProcessSet,
     },
     Inside,
@@ -75,7 +76,7 @@ pub enum Message {
         /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
-    /// Permits the receiver to enter.
+    /// Permits the receiver to enter the critical section.
     Reply {
         /// Clock of the request that this reply answers.
         to: u64,
@@ -87,14 +88,15 @@ labelled!(Message, Mutex, Request => "request", Reply => "reply");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *k*: upper bound on processes inside at the same time.
+    /// Upper bound *k* on the number of processes inside the critical section at the same time.
     pub most_inside: NonZeroU32,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Returns a configuration for at most `most_inside` processes inside, without variants.
+    /// Returns a configuration for at most `most_inside` processes inside the critical section,
+    /// without variants.
     pub fn at_most(most_inside: NonZeroU32) -> Self {
         Config { most_inside, variants: Variants::none() }
     }
@@ -204,7 +206,8 @@ impl KMutex {
         Message::Reply { to: if untagged { 0 } else { request.clock } }
     }
 
-    /// Returns true if this process is inside, or waits with a request that precedes `request`.
+    /// Returns true if this process is inside the critical section, or waits for it with a request
+    /// that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,

@@ -47,12 +47,12 @@ pub use rules::Switch;
 
 use crate::Variants;
 
-/// One process of the algorithm.
+/// One process of Lamport's mutual exclusion algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lamport {
     group: Group,
     variants: Variants<Switch>,
-    /// `C_i`: the logical clock, advanced by every message sent or received.
+    /// Logical clock (`C_i` in the paper), which advances with every message sent or received.
     clock: LamportClock,
     phase: Phase,
     /// The *request queue*, smallest first. It does not contain this process's own request.
@@ -92,14 +92,14 @@ pub enum Message {
     Release {
         /// Clock of the sender.
         clock: u64,
-        /// Timestamp of the request whose entry has ended.
+        /// Timestamp of the request with which the sender had entered the critical section.
         request: Timestamp,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "release");
 
-/// Configuration of one process.
+/// Configuration of one process: the variants that are switched on.
 pub type Config = Variants<Switch>;
 
 impl Protocol for Lamport {
@@ -183,8 +183,8 @@ impl Lamport {
         fx.broadcast(&self.group.peers(), Message::Release { clock, request });
     }
 
-    /// Records the clock of a message: its sender need no longer be awaited if the clock is later
-    /// than the request's.
+    /// Records that a message with the timestamp `later` has arrived. If it is later than this
+    /// process's waiting request, the sender of the message is no longer awaited.
     fn on_later_clock(&mut self, later: Timestamp) {
         if let Phase::Waiting { request, awaited } = &mut self.phase
             && later > *request
@@ -200,7 +200,7 @@ impl Lamport {
         }
     }
 
-    /// Returns this process's own request if it waits to enter.
+    /// Returns this process's own request, if the process waits for the critical section.
     fn waiting(&self) -> Option<Timestamp> {
         match self.phase {
             Phase::Waiting { request, .. } => Some(request),
@@ -214,7 +214,7 @@ impl Lamport {
 }
 
 impl Message {
-    /// Returns the clock of the sender.
+    /// Returns the clock that this message contains, which is that of its sender.
     fn clock(&self) -> u64 {
         match self {
             Message::Request { stamp } => stamp.clock,

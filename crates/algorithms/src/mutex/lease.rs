@@ -45,7 +45,7 @@ use crate::Variants;
 pub struct Lease {
     me: ProcessId,
     config: SharedConfig<Config>,
-    /// Identifier of the latest request.
+    /// Identifier of this process's latest request.
     ticket: Ticket,
     phase: Phase,
     renewals: RenewalRequests,
@@ -67,30 +67,32 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests entry, or renews the lease of an entry.
+    /// Requests entry to the critical section, or renews the lease of an entry.
     Request {
-        /// Identifier of the requested entry.
+        /// Identifier of the requested entry to the critical section.
         ticket: Ticket,
-        /// Number of this message, which distinguishes renewals of one entry.
+        /// Number of this request. It distinguishes the renewals of one entry to the critical
+        /// section.
         round: u64,
     },
-    /// The receiver is the next to enter. It must request again, so that its lease starts now.
+    /// Informs the receiver that it is the next process to enter the critical section. The receiver
+    /// must request again, so that its lease starts now.
     Turn {
-        /// The entry whose turn it is.
+        /// Identifier of the entry to the critical section that the receiver requested.
         ticket: Ticket,
     },
-    /// Grants a lease, measured from the request.
+    /// Grants a lease for the critical section, measured from the request.
     Grant {
-        /// Identifier of the granted entry.
+        /// Identifier of the granted entry to the critical section.
         ticket: Ticket,
         /// Number of the request that this grant answers.
         round: u64,
-        /// Fence of the entry.
+        /// Fence of the entry to the critical section.
         fence: Fence,
     },
     /// The sender has left the critical section.
     Release {
-        /// Identifier of the entry that has ended.
+        /// Identifier of the sender's entry to the critical section, which has ended.
         ticket: Ticket,
     },
 }
@@ -103,8 +105,8 @@ labelled!(
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The deadline of a request. It ends the entry that the response to the request permits. A
-    /// response that arrives later permits no entry.
+    /// The deadline of a request. It ends the stay in the critical section that the response to the
+    /// request permits. A response that arrives later permits no entry.
     Deadline(Side),
     /// The next request is due.
     Renewal,
@@ -223,7 +225,7 @@ impl Protocol for Lease {
     }
 }
 
-/// Client role: requests, enters and exits.
+/// Client role of the process: it requests, enters and exits the critical section.
 impl Lease {
     /// Sends a request or a renewal. If it is granted, the lease is measured from this moment.
     fn send_request(&mut self, fx: &mut impl Effects<Self>) {
@@ -235,8 +237,8 @@ impl Lease {
         self.send(self.config.grantor, request, fx);
     }
 
-    /// Handles a grant. The process enters or stays inside if the grant answers its latest request
-    /// in time.
+    /// Handles a grant. The process enters or stays inside the critical section if the grant
+    /// answers its latest request in time.
     fn on_grant(&mut self, round: u64, fence: Fence, fx: &mut impl Effects<Self>) {
         let Some((side, before)) = self.renewals.on_grant(round) else { return };
         if let Some(before) = before {

@@ -83,7 +83,8 @@ pub struct LockClient<L: LockKind> {
     config: SharedConfig<L>,
     /// Identifier of the latest claim of this process. It contains the identifier of the session.
     ticket: L::Ticket,
-    /// The session with its place in the queue; `None` while this process does not want to enter.
+    /// The session with its place in the queue. `None` while this process does not want to enter
+    /// the critical section.
     claim: Option<Claim<L>>,
     service: Option<Service<L>>,
 }
@@ -103,7 +104,7 @@ pub enum Timer {
     Deadline(Side),
     /// Client: the next renewal is due.
     Renewal,
-    /// Service: a part of the lease with this ID has elapsed.
+    /// Service: one of the parts into which the lease with this ID is divided has elapsed.
     Part(u64),
     /// Service: the log entry that ends the lease with this ID is committed.
     Commit(u64),

@@ -45,7 +45,8 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process. It requests votes to enter, and gives its own vote to one request at a time.
+/// One process. It requests votes to enter the critical section, and gives its own vote to one
+/// request at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maekawa {
     group: Group,
@@ -90,21 +91,21 @@ pub enum Message {
         /// Request of the receiver.
         request: Timestamp,
     },
-    /// Asks for the vote back. A receiver that has all votes, or gets them, enters first.
+    /// Asks for the vote back. The receiver returns it, unless it can enter the critical section.
     Inquire {
         /// The vote that the sender asks back.
         ballot: Ballot,
     },
-    /// Returns the vote without entering; the sender still waits for it.
+    /// Returns the vote before entering the critical section. The sender still waits for it.
     Relinquish {
         /// The vote that the sender returns.
         ballot: Ballot,
     },
-    /// Returns the vote after exiting.
+    /// Returns the vote after the sender has left the critical section.
     Release {
         /// The vote that the sender returns.
         ballot: Ballot,
-        /// Fence of the entry that has ended.
+        /// Fence of the sender's entry to the critical section, which has ended.
         fence: u64,
     },
 }
@@ -332,7 +333,8 @@ impl Maekawa {
         self.quorum = quorum;
     }
 
-    /// Abandons a waiting request without informing the voters. Returns true if there was one.
+    /// Abandons the waiting request without informing the voters. Returns true if a request was
+    /// waiting.
     pub(super) fn abandon(&mut self) -> bool {
         let waiting = matches!(self.phase, Phase::Waiting(_));
         if waiting {

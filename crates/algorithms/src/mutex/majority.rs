@@ -295,7 +295,8 @@ impl Algorithm for Majority {
         }
     }
 
-    /// Returns the newest generation known to this process.
+    /// Returns the number of the newest generation known to this process. Generations are the terms
+    /// of this algorithm.
     fn highest_term(&self) -> u64 {
         self.generation
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | assumes | asynchronous, first-in-first-out channels, no crash; one of two tokens may be lost |
 //! | messages per entry | 1 when all want to enter, without bound when none does |
-//! | delay to enter, uncontended | 0 to N messages; a lap more after a loss |
+//! | delay to enter, uncontended | 0 to N messages; one circulation more after a loss |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
 //! **Why it is right.** The holder of the ping may enter; the pong only guards it. Both carry the
@@ -47,18 +47,20 @@ pub struct MisraRing {
     /// Modulus of the tokens' numbers.
     numbers: u32,
     phase: Phase,
-    /// Number of the ping if this process has it.
+    /// Number on the ping, the token that permits entry to the critical section. `None` if this
+    /// process does not have the ping.
     ping: Option<u32>,
-    /// Number of the pong if this process has it.
+    /// Number on the pong, the token that guards the ping, if this process has it.
     pong: Option<u32>,
     /// Token that this process received last, with its number. `None` before the first.
     last: Option<(Token, u32)>,
-    /// Number of entries by all processes so far: the largest that a token has brought to this
-    /// process.
+    /// Number of entries into the critical section so far, by all processes: the largest that a
+    /// token has brought to this process.
     entries: u64,
 }
 
-/// State of this process's own request. The process has the ping while it is inside.
+/// State of this process's own request. The process has the ping while it is inside the critical
+/// section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -66,12 +68,13 @@ enum Phase {
     Inside,
 }
 
-/// One of the two tokens; also the timer after which an unused token is passed on.
+/// One of the two tokens. It also identifies the timer after which a process passes this token on
+/// unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Token {
-    /// The permission to enter.
+    /// The token that permits its holder to enter the critical section.
     Ping,
-    /// The token that guards the ping: it detects the loss of the ping.
+    /// The token that detects the loss of the ping.
     Pong,
 }
 
@@ -79,18 +82,19 @@ pub enum Token {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Passes the token; its holder may enter.
+    /// Passes the ping. Its holder may enter the critical section.
     Ping {
         /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
     /// Passes the pong, which guards the ping.
     Pong {
         /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries by all processes so far, as far as the pong knows.
+        /// Number of entries into the critical section so far, by all processes, as far as the pong
+        /// knows.
         entries: u64,
     },
 }
@@ -100,7 +104,8 @@ labelled!(Message, Mutex, Ping => "ping", Pong => "pong");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Maximum time for which an idle process keeps a token, in ticks: the time of one hop.
+    /// Maximum time for which an idle process keeps a token, in ticks. By default, it is the
+    /// maximum delay of a message.
     pub pass_after: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

@@ -30,30 +30,32 @@ use tenure_core::{
     Strategy, labelled,
 };
 
-/// One process of the algorithm.
+/// One process of the algorithm of Naimi and Trehel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NaimiTrehel {
     group: Group,
-    /// `LAST`: process that this one believes to have requested last. `None` if this process
-    /// requested last itself and is the root of the tree.
+    /// Process that, as far as this process knows, requested the token last (`LAST` in the paper).
+    /// `None` if this process requested it last itself and is the root of the tree.
     last: Option<ProcessId>,
-    /// `NEXT`: process to which this one passes the token when it exits, if any.
+    /// Process to which this process passes the token when it exits the critical section, if any
+    /// (`NEXT` in the paper).
     next: Option<ProcessId>,
     phase: Phase,
 }
 
-/// State of this process's own request. The process has the token while it is `Holding` or
-/// `Inside`.
+/// State of this process's own request for the critical section. The process has the token in the
+/// states `Holding` and `Inside`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
     Holding {
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
     Inside {
-        /// Number of entries by all processes so far, including the current entry.
+        /// Number of entries into the critical section so far, by all processes. It includes the
+        /// current entry.
         entries: u64,
     },
 }
@@ -68,9 +70,9 @@ pub enum Message {
         /// The requesting process.
         requester: ProcessId,
     },
-    /// Passes the token; its holder may enter.
+    /// Passes the token. Its holder may enter the critical section.
     Token {
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
 }

@@ -50,11 +50,11 @@ use tenure_core::{
 use super::Generations;
 pub use message::{Message, Token};
 
-/// One process of the algorithm.
+/// One process of the algorithm of Nishio, Li and Manning.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NishioLiManning {
     group: Group,
-    /// `RN`: for each process, its highest known request number.
+    /// For each process, its highest known request number (`RN` in the paper).
     requests: Vec<u64>,
     phase: Phase,
     /// Generations of the token. The process that makes a new token collects the `LN` of the token
@@ -62,16 +62,19 @@ pub struct NishioLiManning {
     generations: Generations<Vec<u64>>,
 }
 
-/// State of this process's own request. The process has a token while it is `Holding` or `Inside`.
+/// State of this process's own request for the critical section. The process has a token in the
+/// states `Holding` and `Inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The process has a token of the newest known generation, and is not inside.
+    /// The process has a token of the newest known generation, and is not inside the critical
+    /// section.
     Holding {
         token: Box<Token>,
     },
-    /// The process is inside. Its token may be of an older generation than the newest known one.
+    /// The process is inside the critical section. Its token may be of an older generation than the
+    /// newest known one.
     Inside {
         token: Box<Token>,
     },
@@ -277,7 +280,8 @@ impl NishioLiManning {
         }
     }
 
-    /// Responds to the pending inquiry, if any. A process inside responds when it exits.
+    /// Responds to the pending inquiry, if any. A process that is inside the critical section
+    /// responds when it exits.
     fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
@@ -296,7 +300,7 @@ impl NishioLiManning {
     }
 
     /// Returns the number of this process's requests that have been served: all of them, except the
-    /// last one while it waits.
+    /// last one while this process waits.
     fn served(&self) -> u64 {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
@@ -339,7 +343,8 @@ impl Algorithm for NishioLiManning {
         }
     }
 
-    /// Returns the number of the newest known generation.
+    /// Returns the number of the newest generation known to this process. Generations are the terms
+    /// of this algorithm.
     fn highest_term(&self) -> u64 {
         self.generations.newest().number
     }

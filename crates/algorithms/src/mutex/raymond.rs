@@ -34,33 +34,36 @@ use tenure_core::{
 use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 
-/// One process of the algorithm.
+/// One process of Raymond's algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Raymond {
     me: ProcessId,
     privilege: Privilege,
-    /// `REQUEST_Q`: neighbours that want the token, and this process itself, in order of arrival.
+    /// Processes that want the token, in the order of their requests (`REQUEST_Q` in the paper).
+    /// They are neighbours or this process itself.
     queue: VecDeque<ProcessId>,
 }
 
-/// Location of the token as this process knows it: `HOLDER`, and the state that belongs to it.
+/// Location of the token as this process knows it (`HOLDER` in the paper), with the state that
+/// belongs to the location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Privilege {
-    /// In the direction of a neighbour.
+    /// The token is in the direction of a neighbour.
     Away {
-        /// The neighbour in that direction.
+        /// The neighbour in the direction of the token.
         holder: ProcessId,
-        /// `ASKED`: true if this process has requested the token from that neighbour.
+        /// True if this process has requested the token from that neighbour (`ASKED` in the paper).
         asked: bool,
     },
-    /// At this process, which is not inside.
+    /// The token is at this process, which is not inside the critical section.
     Here {
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
-    /// `USING`: at this process, which is inside.
+    /// The token is at this process, which is inside the critical section (`USING` in the paper).
     Inside {
-        /// Number of entries by all processes so far, including the current entry.
+        /// Number of entries into the critical section so far, by all processes. It includes the
+        /// current entry.
         entries: u64,
     },
 }
@@ -69,11 +72,12 @@ enum Privilege {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests the token for the sender, or for a process behind it.
+    /// Requests the token for the sender, or for a process from which the sender received a
+    /// request.
     Request,
     /// Passes the token.
     Privilege {
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
 }
@@ -83,7 +87,7 @@ labelled!(Message, Mutex, Request => "request", Privilege => "privilege");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The tree of the group.
+    /// Tree along whose edges the token moves.
     pub tree: Arc<Tree>,
 }
 
@@ -164,7 +168,7 @@ impl Protocol for Raymond {
 
 impl Raymond {
     /// Passes the token to the first process in the queue, if this process has the token and is not
-    /// inside.
+    /// inside the critical section.
     fn assign_privilege(&mut self, fx: &mut impl Effects<Self>) {
         let Privilege::Here { entries } = self.privilege else { return };
         let Some(next) = self.queue.pop_front() else { return };

@@ -1,26 +1,28 @@
-//! Requests and renewals of entries that expire. A response permits being inside for a limited
-//! time, measured from its request.
+//! Requests and renewals of entries that expire. A response permits a process to be inside the
+//! critical section for a limited time, measured from its request.
 
 use tenure_core::{Delay, Term, Timeout};
 
 use crate::drift;
 use crate::parameters::Parameters;
 
-/// Names of the timeouts on the command line.
+/// Command-line name of the duration of a lease. The next constants name the other timeouts.
 const LEASE: &str = "entry-lease";
 const EXPIRY: &str = "entry-expiry";
 const RENEWAL: &str = "entry-renewal";
 
-/// Durations of an entry that expires by itself.
+/// Durations of an entry to the critical section that expires by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryDurations {
-    /// Time for which a grant permits being inside, measured from the request.
+    /// Time for which a grant permits a process to be inside the critical section, measured from
+    /// the request.
     pub lease: Delay,
     /// Time for which the lock stays reserved, measured from the grant. It is longer than the lease
     /// by more than the clocks drift.
     pub expiry: Delay,
-    /// Interval between requests of a process that waits or is inside. It exceeds the time that a
-    /// request and its response take. The lease exceeds the interval by at least the same time.
+    /// Interval between requests of a process that waits for the critical section or is inside it.
+    /// It exceeds the time that a request and its response take. The lease exceeds the interval by
+    /// at least the same time.
     pub renewal: Delay,
     /// Modulus of the request numbers. A response that is delayed by that many requests would be
     /// mistaken for a response to the current request.
@@ -40,8 +42,9 @@ impl EntryDurations {
         }
     }
 
-    /// Returns durations for the parameters. The lock on the fastest clock stays reserved longer
-    /// than a lease on the slowest clock lasts.
+    /// Returns the durations in `parameters`, or `plain` ones where the user has set none. By
+    /// default, the lock on the fastest clock stays reserved longer than a lease on the slowest
+    /// clock lasts.
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
@@ -71,8 +74,8 @@ impl EntryDurations {
     }
 }
 
-/// One of two deadline timers that alternate. One belongs to the request whose response permits
-/// being inside, the other to the next request.
+/// One of two deadline timers that alternate. One belongs to the request whose response permits the
+/// process to be inside the critical section. The other belongs to the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The first of the two timers.
@@ -81,14 +84,16 @@ pub enum Side {
     Right,
 }
 
-/// Requests of one process: the latest one, and the one whose response permits being inside.
+/// Two requests of one process: the latest one, and the one whose response permits the process to
+/// be inside the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RenewalRequests {
     /// Number of the latest request, modulo `request_modulus`.
     round: u64,
     /// Timer of the latest request, until its response arrives or its deadline passes.
     pending: Option<Side>,
-    /// Timer of the request whose response permits being inside. `None` while no response does.
+    /// Timer of the request whose response permits the process to be inside the critical section.
+    /// `None` while no response permits it.
     current: Option<Side>,
 }
 
@@ -108,14 +113,14 @@ impl RenewalRequests {
         Some((side, self.current.replace(side)))
     }
 
-    /// Records that the timer of a side has fired. Returns true if it was the deadline of the
-    /// response that permits being inside.
+    /// Records that the timer of a side has fired. Returns true if this timer limits the time for
+    /// which a response permits the process to be inside the critical section.
     pub(crate) fn on_deadline(&mut self, side: Side) -> bool {
         self.pending = self.pending.filter(|pending| *pending != side);
         self.current == Some(side)
     }
 
-    /// Forgets all requests, but continues their numbers.
+    /// Forgets all requests. The next request continues their numbering.
     pub(crate) fn reset(&mut self) {
         (self.pending, self.current) = (None, None);
     }

@@ -41,7 +41,8 @@ pub use super::token_ring::Timer;
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Maximum time for which an idle process keeps the token, in ticks: the time of one hop.
+    /// Maximum time for which an idle process keeps the token, in ticks. By default, it is the
+    /// maximum delay of a message.
     pub pass_after: u64,
 }
 
@@ -67,21 +68,23 @@ pub struct RepairedRing {
     phase: Phase,
 }
 
-/// State of this process's own request. The process has a token while it is `Holding` or `Inside`.
+/// State of this process's own request for the critical section. The process has a token in the
+/// states `Holding` and `Inside`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The process has the token and does not enter. It passes the token on when the timer `Pass`
-    /// fires.
+    /// The process has the token and does not enter the critical section. It passes the token on
+    /// when the timer `Pass` fires.
     Holding {
-        /// Number of entries in this generation.
+        /// Number of entries into the critical section with tokens of this generation.
         entries: u64,
     },
     Inside {
-        /// Generation of the token with which this process entered.
+        /// Generation of the token with which this process entered the critical section.
         generation: Term,
-        /// Number of entries in this generation, including the current entry.
+        /// Number of entries into the critical section with tokens of this generation. It includes
+        /// the current entry.
         entries: u64,
     },
 }
@@ -90,11 +93,11 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Passes the token; its holder may enter.
+    /// Passes the token. Its holder may enter the critical section.
     Token {
         /// Generation of the token.
         generation: Term,
-        /// Number of entries in this generation.
+        /// Number of entries into the critical section with tokens of this generation.
         entries: u64,
     },
     /// Informs the receiver, the process that makes tokens, that the token of this generation may
@@ -109,7 +112,7 @@ pub enum Message {
         /// The new generation, which identifies the process that makes its token.
         generation: Term,
     },
-    /// The sender is not inside, and accepts no token of an older generation.
+    /// The sender is not inside the critical section, and accepts no token of an older generation.
     Answer {
         /// Newest generation known to the sender.
         generation: Term,
@@ -307,7 +310,8 @@ impl RepairedRing {
         }
     }
 
-    /// Responds to the pending inquiry, if any. A process inside responds when it exits.
+    /// Responds to the pending inquiry, if any. A process that is inside the critical section
+    /// responds when it exits.
     fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
@@ -349,7 +353,8 @@ impl Algorithm for RepairedRing {
         }
     }
 
-    /// Returns the number of the newest known generation.
+    /// Returns the number of the newest generation known to this process. Generations are the terms
+    /// of this algorithm.
     fn highest_term(&self) -> u64 {
         self.generations.newest().number
     }

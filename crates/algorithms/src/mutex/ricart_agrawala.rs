@@ -40,31 +40,33 @@ pub use rules::Switch;
 use crate::Variants;
 use crate::variants::fault_tolerant;
 
-/// One process of the algorithm.
+/// One process of the algorithm of Ricart and Agrawala.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawala {
     group: Group,
     variants: Variants<Switch>,
-    /// `Highest_Sequence_Number`: highest clock sent or received.
+    /// Highest clock sent or received (`Highest_Sequence_Number` in the paper).
     clock: LamportClock,
     phase: Phase,
-    /// `Reply_Deferred`: requests to which this process will reply when it exits, in the order of
-    /// their arrival.
+    /// Requests to which this process replies when it exits the critical section, in the order of
+    /// their arrival (`Reply_Deferred` in the paper).
     deferred: Vec<Timestamp>,
 }
 
-/// State of this process's request: `Requesting_Critical_Section` and what belongs to it.
+/// State of this process's request for the critical section. The paper stores it in the boolean
+/// `Requesting_Critical_Section`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// `Our_Sequence_Number`, with this process's id.
+        /// This process's latest request: its sequence number (`Our_Sequence_Number` in the paper)
+        /// with the id of the process.
         request: Timestamp,
         /// Peers that have not replied. The paper only counts them, in `Outstanding_Reply_Count`.
         awaited: ProcessSet,
     },
     Inside {
-        /// The request with which this process entered.
+        /// Timestamp of the request with which this process entered the critical section.
         request: Timestamp,
     },
 }
@@ -78,7 +80,7 @@ pub enum Message {
         /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
-    /// Permits the receiver to enter.
+    /// Permits the receiver to enter the critical section.
     Reply {
         /// Clock of the request that this reply answers.
         to: u64,
@@ -89,7 +91,7 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// Configuration of one process.
+/// Configuration of one process: the variants that are switched on.
 pub type Config = Variants<Switch>;
 
 impl Protocol for RicartAgrawala {
@@ -194,7 +196,8 @@ impl RicartAgrawala {
         rules.answers(to, *request) && rules.record_reply(from, awaited) && awaited.is_empty()
     }
 
-    /// Returns true if this process is inside, or waits with a request that precedes `request`.
+    /// Returns true if this process is inside the critical section, or waits for it with a request
+    /// that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,

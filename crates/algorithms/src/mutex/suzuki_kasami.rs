@@ -36,17 +36,17 @@ use tenure_core::{
 
 use crate::variants::fault_tolerant;
 
-/// One process of the algorithm.
+/// One process of the algorithm of Suzuki and Kasami.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
     group: Group,
-    /// `RN`: for each process, its highest known request number.
+    /// For each process, its highest known request number (`RN` in the paper).
     requests: Vec<u64>,
     phase: Phase,
 }
 
-/// State of this process's own request. The process has the token while it is `Holding` or
-/// `Inside`.
+/// State of this process's own request for the critical section. The process has the token in the
+/// states `Holding` and `Inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -59,12 +59,12 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// Number of entries by all processes so far.
+    /// Number of entries into the critical section so far, by all processes.
     entries: u64,
-    /// `LN`: for each process, the number of its last served request.
+    /// For each process, the number of its last served request (`LN` in the paper).
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     served: Vec<u64>,
-    /// `Q`: processes that receive the token next, in order.
+    /// Processes that receive the token next, in order (`Q` in the paper).
     queue: VecDeque<ProcessId>,
 }
 
@@ -77,7 +77,7 @@ pub enum Message {
         /// Sequence number of the request, from 1.
         number: u64,
     },
-    /// Passes the token; its holder may enter.
+    /// Passes the token. Its holder may enter the critical section.
     Token {
         /// The token, with its state.
         token: Box<Token>,

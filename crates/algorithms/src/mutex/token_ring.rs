@@ -12,12 +12,12 @@
 //!
 //! **Why it is right.** There is one token, either in flight or at one process, and only its holder
 //! may be inside. A process inside eventually leaves, and the holder passes the token on, even when
-//! it wants to enter again. So the token visits every process once per lap, and while one waits,
-//! every other enters at most once.
+//! it wants to enter again. So the token visits every process once per circulation, and while one
+//! waits, every other enters at most once.
 //!
-//! A holder that does not want to enter keeps the token for a moment, until its timer `Pass` fires:
-//! an idle ring would otherwise make endless steps in one instant. The token counts the entries;
-//! the count is the fence. Two tokens that meet (after a duplication) become one again.
+//! A holder that does not want to enter keeps the token for a short time, until its timer `Pass`
+//! fires: an idle ring would otherwise make endless steps in one instant. The token counts the
+//! entries; the count is the fence. Two tokens that meet (after a duplication) become one again.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
@@ -41,20 +41,21 @@ pub struct TokenRing {
     phase: Phase,
 }
 
-/// State of this process's own request. The process has the token while it is `Holding` or
-/// `Inside`.
+/// State of this process's own request for the critical section. The process has the token in the
+/// states `Holding` and `Inside`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The process has the token and does not enter. It passes the token on when the timer `Pass`
-    /// fires.
+    /// The process has the token and does not enter the critical section. It passes the token on
+    /// when the timer `Pass` fires.
     Holding {
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
     Inside {
-        /// Number of entries by all processes so far, including the current entry.
+        /// Number of entries into the critical section so far, by all processes. It includes the
+        /// current entry.
         entries: u64,
     },
 }
@@ -63,9 +64,9 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Passes the token; its holder may enter.
+    /// Passes the token. Its holder may enter the critical section.
     Token {
-        /// Number of entries by all processes so far.
+        /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
 }
@@ -82,7 +83,8 @@ pub enum Timer {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Maximum time for which an idle process keeps the token, in ticks: the time of one hop.
+    /// Maximum time for which an idle process keeps the token, in ticks. By default, it is the
+    /// maximum delay of a message.
     pub pass_after: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

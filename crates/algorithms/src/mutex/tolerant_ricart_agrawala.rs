@@ -43,31 +43,34 @@ use tenure_core::{
     ProcessId, ProcessSet, Property, Protocol, Timestamp, Verdict, labelled,
 };
 
-/// One process of the algorithm.
+/// One process of the algorithm of Ricart and Agrawala with a failure detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TolerantRicartAgrawala {
     group: Group,
-    /// `Highest_Sequence_Number`: highest clock sent or received. It is saved, so it includes the
-    /// time before a crash.
+    /// Highest clock sent or received (`Highest_Sequence_Number` in the paper). It is saved, so it
+    /// includes the time before a crash.
     clock: LamportClock,
     phase: Phase,
-    /// `Reply_Deferred`: the latest request of each peer to which this process has not replied, in
-    /// the order of timestamps.
+    /// Latest request of each peer to which this process has not replied, in the order of
+    /// timestamps (`Reply_Deferred` in the paper).
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
-    /// Clock of this process's last entry. After a restart it is the saved clock, which is at least
-    /// as high.
+    /// Clock of this process's last entry to the critical section. After a restart it is the saved
+    /// clock, which is at least as high.
     entered: u64,
 }
 
-/// State of this process's request: `Requesting_Critical_Section` and what belongs to it.
+/// State of this process's request for the critical section. The paper stores it in the boolean
+/// `Requesting_Critical_Section`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// `Our_Sequence_Number`, with this process's id.
+        /// This process's latest request: its sequence number (`Our_Sequence_Number` in the paper)
+        /// with the id of the process.
         request: Timestamp,
-        /// Peers that have not replied. This process enters when it suspects all of them.
+        /// Peers that have not replied. This process enters the critical section when it suspects
+        /// all of them.
         awaited: ProcessSet,
     },
     Inside,
@@ -82,14 +85,14 @@ pub enum Message {
         /// Timestamp of the request. The smallest has precedence.
         stamp: Timestamp,
     },
-    /// Permits the receiver to enter, unless `entered` shows that the sender entered with a later
-    /// timestamp.
+    /// Permits the receiver to enter the critical section, unless `entered` shows that the sender
+    /// entered with a later timestamp.
     Reply {
         /// Clock of the request that this reply answers.
         to: u64,
         /// Clock of the sender.
         clock: u64,
-        /// Clock of the sender's last entry.
+        /// Clock of the sender's last entry to the critical section.
         entered: u64,
     },
     /// Sent after a restart: the sender has lost all requests to which it had not replied.
@@ -247,7 +250,8 @@ impl TolerantRicartAgrawala {
         self.deferred = deferred;
     }
 
-    /// Returns true if this process is inside, or waits with a request that precedes `request`.
+    /// Returns true if this process is inside the critical section, or waits for it with a request
+    /// that precedes `request`.
     fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,

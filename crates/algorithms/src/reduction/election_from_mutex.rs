@@ -1,4 +1,5 @@
-//! An election made of a lock: the first process to enter leads, while it stays inside.
+//! An election made of a lock: the first process to enter the critical section leads, while it
+//! stays inside.
 //!
 //! This is how services elect with a lock service: the lock is the office. Leader election thereby
 //! reduces to mutual exclusion.
@@ -27,7 +28,7 @@ use tenure_core::{
     Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, TimerRole, Topology, Verdict,
 };
 
-/// One process, which enters a lock in order to lead.
+/// One process. It enters the critical section of a lock in order to lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionFromMutex<M: Mutex> {
     group: Group,
@@ -42,7 +43,7 @@ enum Phase {
     Follower,
     /// The process waits for the lock, which the current leader may hold.
     Candidate,
-    /// The process is inside, and therefore is the leader.
+    /// The process is inside the critical section of the lock, and therefore is the leader.
     Leader,
 }
 
@@ -52,7 +53,7 @@ enum Phase {
 pub enum Message<M> {
     /// A message of the lock.
     Mutex(M),
-    /// Announces the sender, which is inside, as the leader.
+    /// Announces the sender as the leader. The sender is inside the critical section of the lock.
     Elected {
         /// Term of the leader. Its number contains both parts of a fence, so it may exceed the
         /// limit of other term numbers.
@@ -155,7 +156,7 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// Steps down, because the entry of the lock has expired.
+    /// Steps down, because the entry of this process to the critical section has expired.
     fn on_lock_expired(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate;
         if let Some(term) = self.term {

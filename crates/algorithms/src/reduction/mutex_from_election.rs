@@ -34,7 +34,7 @@ use tenure_core::{
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process, for which an election decides who enters next.
+/// One process. The process that wins an election is the next to enter the critical section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexFromElection<E: Election> {
     group: Group,
@@ -47,13 +47,13 @@ pub struct MutexFromElection<E: Election> {
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
-    /// Election of the current contest: the algorithm's state, with ranks that depend on the
-    /// requests. `None` before the first.
+    /// Election of the current contest: the state of the election algorithm, with ranks that depend
+    /// on the requests. `None` before the first contest.
     election: Option<E>,
 }
 
-/// Alias for the configuration of an entry's elections. With the type written in full, derived
-/// impls would require that the configuration implements their trait.
+/// Configuration of [`MutexFromElection`]. With this alias, derived trait implementations do not
+/// require the same trait for the configuration of the election.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ enum Phase {
     Inside,
 }
 
-/// Process that calls the next election, as far as this one knows.
+/// Process that calls the next election, as far as this process knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Caller {
     /// This process, because it exited last.
@@ -116,7 +116,7 @@ impl<E: Labelled> Labelled for Message<E> {
     }
 }
 
-/// A timer of the algorithm, in one of the elections.
+/// A timer of the election algorithm, with the number of the election to which it belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timer<E> {
     number: u64,
@@ -126,7 +126,7 @@ pub struct Timer<E> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<E> {
-    /// Configuration of the elections. Each election replaces its ranks.
+    /// Configuration of the elections. Each election replaces the ranks in it by its own.
     pub election: E,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

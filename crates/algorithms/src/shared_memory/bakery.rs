@@ -99,10 +99,10 @@ switches! {
 }
 
 impl Bakery {
-    /// Name on the command line.
+    /// Name of this lock on the command line.
     pub const NAME: &'static str = "bakery";
 
-    /// Returns the card for a group of `size` processes.
+    /// Returns the [`SharedMemoryCard`] of this lock for a group of `size` processes.
     pub fn card(size: u32) -> SharedMemoryCard {
         SharedMemoryCard {
             name: Self::NAME,
@@ -124,15 +124,15 @@ impl Bakery {
         }
     }
 
-    /// Returns the process after `other` in the loop, which leaves this process out. `None` at the
-    /// end of the loop.
+    /// Returns the process after `other` in the loop, which skips this process. `None` at the end
+    /// of the loop.
     fn next_after(&self, other: Option<ProcessId>) -> Option<ProcessId> {
         let mut peers = self.group.processes().filter(|peer| *peer != self.group.me());
         peers.find(|peer| other.is_none_or(|other| *peer > other))
     }
 
-    /// Returns the line that follows reading the number of `other`: it reads the next number or, at
-    /// the end of the loop, takes a number.
+    /// Returns the line that this process executes after it has read the number of `other`. The
+    /// line reads the next number or, at the end of the loop, takes a number for this process.
     fn read_maximum_after(&self, other: Option<ProcessId>, maximum: u32) -> Line {
         match self.next_after(other) {
             Some(other) => Line::ReadMaximum { other, maximum },
@@ -152,7 +152,8 @@ impl Bakery {
         }
     }
 
-    /// Returns true if a process with this number goes first: `(number[j], j) < (number[i], i)`.
+    /// Returns true if the process `other` with the number `theirs` enters the critical section
+    /// before this process with the number `mine`: `(number[j], j) < (number[i], i)`.
     fn precedes_me(&self, (theirs, other): (u32, ProcessId), mine: u32) -> bool {
         if theirs == mine && self.variants.has(Switch::TiesEnter) {
             return false;
@@ -164,7 +165,7 @@ impl Bakery {
     }
 }
 
-/// Name of the paper's array `number`.
+/// Name of the registers that form the paper's array `number`.
 const NUMBER: &str = "number";
 
 const fn choosing(process: ProcessId) -> Register {

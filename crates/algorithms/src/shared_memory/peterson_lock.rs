@@ -94,10 +94,10 @@ switches! {
 }
 
 impl PetersonLock {
-    /// Name on the command line.
+    /// Name of this lock on the command line.
     pub const NAME: &'static str = "peterson-lock";
 
-    /// Returns the card for a group of `size` processes.
+    /// Returns the [`SharedMemoryCard`] of this lock for a group of `size` processes.
     pub fn card(size: u32) -> SharedMemoryCard {
         let mut promises =
             vec![Property::MutualExclusion, Property::DeadlockFreedom, Property::StarvationFreedom];

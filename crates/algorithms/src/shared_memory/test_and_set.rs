@@ -61,10 +61,11 @@ switches! {
 }
 
 impl TestAndSet {
-    /// Name on the command line.
+    /// Name of this lock on the command line.
     pub const NAME: &'static str = "test-and-set";
 
-    /// Returns the card. It is the same for every group size.
+    /// Returns the [`SharedMemoryCard`] of this lock, which is the same for every size of the
+    /// group.
     pub fn card() -> SharedMemoryCard {
         SharedMemoryCard {
             name: Self::NAME,

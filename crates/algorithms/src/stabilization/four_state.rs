@@ -60,7 +60,7 @@ const FOLLOWS: usize = 0;
 const TURNS: usize = 1;
 
 impl FourState {
-    /// Name on the command line.
+    /// Name of this system on the command line.
     pub const NAME: &str = "dijkstra-four-state";
 
     /// Creates a line of `size` machines, at least 2. The bottom machine is the first.
@@ -68,7 +68,7 @@ impl FourState {
         FourState { size, variants }
     }
 
-    /// Returns the card.
+    /// Returns the [`StabilizingCard`] of this system: its source, states and variants.
     pub fn card() -> StabilizingCard {
         StabilizingCard {
             name: Self::NAME,
@@ -79,15 +79,16 @@ impl FourState {
         }
     }
 
-    /// Returns the value of the variable that stores this state of a machine.
+    /// Returns the number that represents `machine`, the state of the machine at index `at`, in the
+    /// state of the system.
     fn value(&self, at: usize, machine: Machine) -> u8 {
         let is_inner = at > 0 && at + 1 < self.size as usize;
         u8::from(machine.x) + 2 * u8::from(machine.up && is_inner)
     }
 
-    /// Returns true if the machine at this index may follow a neighbour. The bottom machine follows
-    /// its right neighbour while `up` of that neighbour is false. All others follow their left
-    /// neighbour.
+    /// Returns true if the rule that inverts `x` applies to the machine at this index. For the
+    /// bottom machine, the rule reads `x` and `up` of the right neighbour; for all others, it reads
+    /// `x` of the left neighbour.
     fn can_follow(&self, state: &[u8], at: usize) -> bool {
         let own = machine(state, at);
         if at > 0 {
@@ -97,8 +98,8 @@ impl FourState {
         own.x == right.x && (!right.up || self.variants.has(Switch::BottomIgnoresUp))
     }
 
-    /// Returns true if the machine at this index may turn, that is, set its `up` to false. The
-    /// machines at the ends never turn.
+    /// Returns true if the machine at this index may turn, which means that it sets its `up` to
+    /// false. The machines at the ends never turn.
     fn can_turn(&self, state: &[u8], at: usize) -> bool {
         if at == 0 || at + 1 == state.len() {
             return false;

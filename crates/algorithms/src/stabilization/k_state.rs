@@ -47,7 +47,7 @@ switches! {
 }
 
 impl KState {
-    /// Name on the command line.
+    /// Name of this system on the command line.
     pub const NAME: &str = "dijkstra-ring";
 
     /// Creates a ring of `size` machines, at least 2, with `states` states each.
@@ -55,7 +55,7 @@ impl KState {
         KState { size, states, variants }
     }
 
-    /// Returns the card.
+    /// Returns the [`StabilizingCard`] of this system: its source, states and variants.
     pub fn card() -> StabilizingCard {
         StabilizingCard {
             name: Self::NAME,

@@ -23,10 +23,10 @@ pub use k_state::KState;
 pub use ring_with_messages::RingWithMessages;
 pub use three_state::ThreeState;
 
-/// Names of the systems, in the order of the paper.
+/// Names of the systems, in the order in which Dijkstra's paper describes them.
 pub const NAMES: [&str; 3] = [KState::NAME, FourState::NAME, ThreeState::NAME];
 
-/// Greatest number of states of a machine.
+/// Largest number of states that a machine may have.
 pub const MAX_STATES: u8 = 254;
 
 /// Configuration of a system.
@@ -43,7 +43,7 @@ pub struct SystemConfig {
     pub variants: Vec<String>,
 }
 
-/// Returns the card of the system with this name, or `None` for an unknown name.
+/// Returns the [`StabilizingCard`] of the system with this name, or `None` for an unknown name.
 pub fn card(name: &str) -> Option<StabilizingCard> {
     Some(match name {
         KState::NAME => KState::card(),
@@ -120,12 +120,12 @@ pub enum SystemError {
         /// Requested number of states.
         states: u32,
     },
-    /// The number of states of a machine cannot be chosen.
+    /// The user chose a number of states per machine, but this system has a fixed number.
     FixedStates {
         /// Name of the system.
         name: &'static str,
     },
-    /// The machines cannot exchange messages.
+    /// The user chose machines that exchange messages, but this system does not support them.
     NoMessages {
         /// Name of the system.
         name: &'static str,

@@ -30,9 +30,9 @@ const MOVES: usize = 0;
 const REPEATS: usize = 1;
 const RECEIVES: usize = 2;
 
-/// Variables of a process: its own state, the state of its predecessor that it knows, and the
-/// message to its successor. A message is stored as the state that it carries plus 1, and 0 means
-/// that there is no message.
+/// Number of variables per process: its own state, the state of its predecessor that it knows, and
+/// the message to its successor. A message is stored as the state that it carries plus 1, and 0
+/// means that there is no message.
 const VARIABLES: usize = 3;
 
 impl RingWithMessages {

@@ -55,7 +55,7 @@ const FOLLOWS_LEFT: usize = 1;
 const FOLLOWS_RIGHT: usize = 2;
 
 impl ThreeState {
-    /// Name on the command line.
+    /// Name of this system on the command line.
     pub const NAME: &str = "dijkstra-three-state";
 
     /// Creates a ring of `size` machines, at least 2. The bottom machine is the first, and the top
@@ -64,7 +64,7 @@ impl ThreeState {
         ThreeState { size, variants }
     }
 
-    /// Returns the card.
+    /// Returns the [`StabilizingCard`] of this system: its source, states and variants.
     pub fn card() -> StabilizingCard {
         StabilizingCard {
             name: Self::NAME,

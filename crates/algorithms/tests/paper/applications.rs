@@ -294,7 +294,7 @@ fn new_leader_decides_by_live_participants() {
     }
 }
 
-/// P2 is ready and crashes. P3 remains, aborts and crashes. P2 restarts alone.
+/// P2 crashes while it is ready. P3 then aborts and crashes. P2 restarts alone and decides nothing.
 #[test]
 fn restarted_process_does_not_decide_alone() {
     use three_phase_commit::Switch::ReturnedCount;

@@ -61,7 +61,7 @@ fn all_deliver_everything_in_one_order() {
     }
 }
 
-/// Control experiment: with each mistake, some of the seeds above shows a violation.
+/// Control experiment: each variant with a known mistake violates the total order for some seed.
 #[test]
 fn each_mistake_breaks_total_order() {
     for switch in [Switch::NoOrder, Switch::AsDecided] {

@@ -90,8 +90,8 @@ fn highest_announces_itself_on_recovery() {
     assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
-/// Checklist 2.11: if a process announces itself to lower processes only, the crashed highest one
-/// gets no message.
+/// `docs/checklist.md`, 2.11: if a process announces itself to lower processes only, the crashed
+/// highest one gets no message.
 #[test]
 fn announcing_to_lower_only_saves_one_message() {
     for size in 3..=8_u32 {
@@ -162,7 +162,8 @@ fn two_crashes_and_recoveries_cost_22_messages() {
     assert_eq!((total, total - steps[1].0 + 1), (22, 21));
 }
 
-/// If every received election message started another election, elections would multiply.
+/// With `literal-restart`, every received election message starts another election. The number of
+/// messages is then exponential in the size of the group.
 #[test]
 fn once_rule_saves_exponentially_many_messages() {
     for size in 3..=9_u32 {
@@ -171,7 +172,7 @@ fn once_rule_saves_exponentially_many_messages() {
     }
 }
 
-/// A process that answered may crash before it announces itself.
+/// If a process answers and crashes before it announces itself, the next process leads.
 #[test]
 fn next_process_leads_if_answerer_crashes() {
     let mut cluster = cluster(3, &[]);
@@ -184,7 +185,7 @@ fn next_process_leads_if_answerer_crashes() {
     assert_eq!(cluster.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
 }
 
-/// The four rules for a process that does not lead.
+/// Tests the four rules for a process that does not lead.
 #[test]
 fn follows_the_four_rules_of_non_leaders() {
     // The announcement of a higher process is accepted.
@@ -225,8 +226,8 @@ fn largest_rank_wins_regardless_of_ids() {
     assert_eq!(beliefs::<Bully>(&mut cluster), [Some(p(3)); 4]);
 }
 
-/// P1's timeout was too short, so P1 and P2 both announce themselves. Each accepts the announcement
-/// of the other.
+/// P1's timeout was too short, so P1 and P2 both announce themselves. Without terms each accepts
+/// the announcement of the other; with terms both follow P2.
 #[test]
 fn terms_resolve_mutual_announcements() {
     let views = |switches: &[Switch]| {
@@ -241,7 +242,8 @@ fn terms_resolve_mutual_announcements() {
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
-/// P1's announcement reaches P2 after P2 has recovered and announced itself.
+/// P1's announcement reaches P2 after P2 has recovered and announced itself. With terms, P2 rejects
+/// the announcement.
 #[test]
 fn terms_reject_late_announcement() {
     let views = |switches: &[Switch]| {
@@ -258,7 +260,8 @@ fn terms_reject_late_announcement() {
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
-/// P2's announcement reaches P1 after the later one of P3, which was down briefly.
+/// P2's announcement reaches P1 after the later one of P3, which was down briefly. With terms, P1
+/// still follows P3.
 #[test]
 fn terms_order_reordered_announcements() {
     let views = |switches: &[Switch]| {
@@ -295,8 +298,8 @@ fn refused_announcer_retries_with_higher_number() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// If a follower started an election for each later number, each answer would start another
-/// election.
+/// A follower that sees a later election number waits for the announcement, and starts no election
+/// of its own.
 #[test]
 fn follower_waits_for_announcement_of_later_number() {
     let mut cluster = cluster(3, &[]);
@@ -374,7 +377,8 @@ fn restarts_with_higher_number_without_announcement() {
     }
 }
 
-/// The announcement may be older than the crash of its sender.
+/// A process that receives an announcement of a peer that it suspects waits until it trusts the
+/// peer again, because the announcement may be older than the peer's crash.
 #[test]
 fn doubts_announcement_of_suspect_until_trusted() {
     let doubting = || {
@@ -410,7 +414,7 @@ fn only_a_leader_greets_with_variant() {
     }
 }
 
-/// An election message of a higher process arrives: it starts no election at a lower one.
+/// An election message of a higher process starts no election at a lower one.
 #[test]
 fn ignores_election_of_higher_while_asking() {
     let mut candidate = cluster(3, &[]);
@@ -477,8 +481,9 @@ fn nomination_may_precede_announcement() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// T1 on the slowest clock is longer than T of a higher process and two messages on the fastest
-/// clock.
+/// T1 on the fastest clock lasts at least as long as T on the slowest clock and two messages. T1 is
+/// the time within which a process that has answered must announce a leader, and T the time within
+/// which a process must answer.
 #[test]
 fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {

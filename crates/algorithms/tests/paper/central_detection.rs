@@ -169,7 +169,7 @@ fn deadlock_persists_without_detection() {
     assert_eq!(events(&mut cluster), []);
 }
 
-/// A late abort names a request that has ended.
+/// An abort that arrives late names a request that has ended, and has no effect.
 #[test]
 fn late_abort_is_ignored() {
     let mut cluster = deadlocked(2, &[]);

@@ -48,7 +48,8 @@ fn single_initiator_costs_distance_and_two_laps() {
     assert_eq!(worst, Some(3 * 8 - 1));
 }
 
-/// Counts the messages of each round, on a ring whose ids decrease in the direction of messages.
+/// On a ring of five whose ids decrease in the direction of messages, the ranks cost 15 messages
+/// and the announcement costs 5.
 #[test]
 fn decreasing_ring_of_five_costs_15_and_5() {
     let mut cluster = cluster(&[5, 4, 3, 2, 1]);
@@ -206,7 +207,8 @@ fn agrees_without_mark_on_forwarding() {
     }
 }
 
-/// The ids are 3, 1, 2 clockwise. The rank of a late initiator overtakes the announcement.
+/// The ids are 3, 1, 2 clockwise. The rank of a late initiator overtakes the announcement, so a
+/// process remains a participant.
 #[test]
 fn reordering_leaves_a_participant_for_ever() {
     let mut cluster = cluster(&[3, 1, 2]);

@@ -1,5 +1,4 @@
-//! The lock at the leader: Garcia-Molina's reason for elections, and what happens when the leader
-//! changes.
+//! A lock whose grants come from an elected leader, and what happens when the leader changes.
 
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::compose::coordinated::{self, Timer};
@@ -79,7 +78,8 @@ fn leader_change_costs_two_messages_per_peer() {
     assert_eq!(mutex_messages(&cluster), before + 2 * 2);
 }
 
-/// Confirms section 3.12 of `docs/checklist.md`.
+/// A process that is inside the critical section stays inside when the leader changes, and the next
+/// process enters only after its exit (`docs/checklist.md`, section 3.12).
 #[test]
 fn holder_survives_leader_change() {
     let mut cluster = cluster();
@@ -150,8 +150,8 @@ fn falsely_suspected_process_is_asked_again() {
     assert_eq!(entered_processes(&mut cluster), [1]);
 }
 
-/// After a false suspicion two processes are inside. Only the fence lets the resource reject one of
-/// them.
+/// After a false suspicion two processes are inside the critical section. Only the fence lets the
+/// resource reject one of them.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster();
@@ -286,7 +286,9 @@ fn isolated_holder_exits_before_next_entry() {
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// The crashed leader may have been inside, or another process that only the leader could reach.
+/// A new leader grants no lock before the entries of suspected processes have expired. The crashed
+/// leader may have been inside the critical section, or a process that only that leader could
+/// reach.
 #[test]
 fn new_leader_waits_for_entries_of_suspects() {
     let mut cluster = expiring_cluster();
@@ -303,7 +305,8 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 
-/// A process inside stays inside under the next leader, with which it renews its entry.
+/// A process inside the critical section stays inside under the next leader, with which it renews
+/// its entry.
 #[test]
 fn entry_survives_leader_change_by_renewal() {
     let mut cluster = expiring_cluster();

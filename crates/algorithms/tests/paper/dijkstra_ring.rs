@@ -99,7 +99,7 @@ fn components(edges: &Edges) -> Vec<Vec<usize>> {
     found
 }
 
-/// Returns all lists of this many numbers below `states`.
+/// Returns all lists of `length` numbers below `states`.
 fn all_lists(length: usize, states: u32) -> Vec<Vec<u32>> {
     (0..length).fold(vec![vec![]], |lists, _| {
         let longer =
@@ -195,8 +195,8 @@ fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     next
 }
 
-/// Returns the registers along the ring: the own state of each process, and the state of its
-/// predecessor that it knows.
+/// Returns the registers along the ring: for each process, its own state, and the state that it
+/// knows of its predecessor.
 fn registers(starts: &Ring) -> Vec<u32> {
     let (processes, links) = starts;
     let mut along = Vec::new();
@@ -222,8 +222,8 @@ fn min_states_with_messages(size: usize) -> u32 {
     (2..).find(|states| !diverges(states)).expect("some number of states is enough")
 }
 
-/// Checklist 3.3: the smallest number of states for this implementation, from every start, over
-/// links that hold one message.
+/// Finds the smallest number of states with which this implementation converges from every start,
+/// over links that hold one message (`docs/checklist.md`, 3.3).
 #[test]
 fn messages_need_three_states_for_two_processes() {
     assert_eq!(min_states_with_messages(2), 3);

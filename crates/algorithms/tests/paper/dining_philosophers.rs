@@ -53,7 +53,7 @@ fn request_and_fork_for_each_missing_fork() {
     }
 }
 
-/// Every second process of a ring is inside at the same time.
+/// Every second process of a ring is inside the critical section at the same time.
 #[test]
 fn processes_without_common_edge_are_inside_together() {
     let mut cluster = cluster(Graph::ring(6));

@@ -111,7 +111,8 @@ fn signals_follow_the_steps_in_order() {
     assert_eq!(cluster.queue((p(1), p(3))), [&signal(1)]);
 }
 
-/// P1 has left and arrived again while P2 still waits for a signal of the first round.
+/// P1 has left and arrived again while P2 still waits for a signal of the first round. P1's new
+/// signal counts in the second round.
 #[test]
 fn early_signal_counts_in_next_round() {
     let mut cluster = cluster(2);

@@ -43,7 +43,8 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     (phases, cluster.total_sent() - u64::from(size), detector.expect("an announcement was sent"))
 }
 
-/// Confirms section 2.13 of `docs/checklist.md`.
+/// Each phase costs 2N messages, and the last one N. There are at most ⌊log₂ N⌋ + 1 phases
+/// (`docs/checklist.md`, section 2.13).
 #[test]
 fn costs_two_laps_per_phase_and_one_last() {
     for size in 2..=6_u32 {
@@ -58,14 +59,15 @@ fn costs_two_laps_per_phase_and_one_last() {
     }
 }
 
-/// The bound is tight if N is a power of two.
+/// The bound on the number of phases is reached if N is a power of two.
 #[test]
 fn bound_is_tight_for_eight_processes() {
     let most = (0..2000).map(|seed| run(&shuffled(8, seed), seed).0);
     assert_eq!(most.max(), Some(4));
 }
 
-/// Confirms section 2.13 of `docs/checklist.md`.
+/// The process that announces the leader is not the owner of the largest rank (`docs/checklist.md`,
+/// section 2.13).
 #[test]
 fn announcer_is_not_the_owner_of_the_rank() {
     for size in 2..=6_u32 {

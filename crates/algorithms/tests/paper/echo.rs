@@ -74,8 +74,8 @@ fn concurrent_waves_do_not_mix() {
     }
 }
 
-/// A process forgets a wave when it has sent its echo. So the initiator of the wave can start
-/// another.
+/// One process can start a second wave after its first wave has ended, because every other process
+/// forgets a wave when it sends the echo.
 #[test]
 fn second_wave_of_one_initiator_explores_again() {
     let mut cluster = cluster(Config::of(Graph::complete(4)));

@@ -13,7 +13,8 @@ use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked
 use crate::support::graphs::connected_graphs;
 use crate::support::{command_and_drain, events, p};
 
-/// Checked on every labelled graph, and hence with ranks in any order.
+/// The largest initiator leads on every labelled graph of up to four processes, and hence with
+/// ranks in any order.
 #[test]
 fn largest_initiator_leads_on_every_small_graph() {
     for size in 1..=4 {

@@ -113,7 +113,8 @@ fn uncontended_entry_costs_six_messages() {
     );
 }
 
-/// Any two processes need a common lock, but different pairs need different locks.
+/// Fences increase from entry to entry, although different pairs of processes have different locks
+/// in common.
 #[test]
 fn fences_increase_across_locks() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());

@@ -11,7 +11,8 @@ use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked
 use crate::support::graphs::connected_graphs;
 use crate::support::p;
 
-/// Returns 2E·D, the claimed number of messages. D comes from the distances of all pairs.
+/// Returns 2E·D, the number of messages of an election in a graph with E edges and diameter D. D is
+/// computed from the distances of all pairs.
 fn cost(graph: &Graph) -> u64 {
     let all = || (0..graph.vertices()).map(ProcessId);
     let pairs = all().flat_map(|one| all().map(move |other| (one, other)));

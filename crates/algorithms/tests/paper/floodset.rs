@@ -44,7 +44,8 @@ fn all_decide_on_the_smallest_value_after_f_plus_one_rounds() {
     }
 }
 
-/// Each crash occurs in any round and leaves any subset of the messages of that round.
+/// The survivors agree, whatever the round of each crash, and whichever messages of that round
+/// still arrive.
 #[test]
 fn survivors_agree_whatever_f_crashes_leave_of_the_broadcasts() {
     for (size, tolerated) in [(2, 1), (3, 1), (3, 2), (4, 1)] {

@@ -43,7 +43,8 @@ fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     bids
 }
 
-/// Confirms section 2.13 of `docs/checklist.md`.
+/// Each phase costs 2N messages, and there are at most ⌊log₂ N⌋ + 1 phases (`docs/checklist.md`,
+/// section 2.13).
 #[test]
 fn phases_cost_two_laps_and_number_at_most_log_n() {
     for size in 2..=6_u32 {

@@ -101,7 +101,7 @@ fn single_process_leads_without_messages() {
     assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
 }
 
-/// If a process swallowed a probe without starting, no process would ever lead.
+/// A process that swallows a probe starts an election itself. Otherwise no process would ever lead.
 #[test]
 fn swallowing_a_probe_starts_the_process() {
     for at in 1..=4 {

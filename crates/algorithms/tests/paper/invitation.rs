@@ -84,7 +84,7 @@ fn highest_rank_need_not_lead() {
     assert!(promises.contains(&Property::OneLeaderPerGroup));
 }
 
-/// While the sides cannot communicate, each has a leader; then the groups merge.
+/// During a partition, each side elects a leader. After the partition, the groups merge.
 #[test]
 fn sides_of_a_partition_elect_and_merge() {
     let sides: [&[u32]; 2] = [&[1, 4], &[2, 3, 5]];
@@ -246,7 +246,8 @@ fn each_group_has_one_leader_whatever_happens() {
     }
 }
 
-/// Negative control for the test above: each mistake is found by some seed.
+/// Negative control: for each variant with a known mistake, some seed violates a property, or
+/// leaves groups that never merge.
 #[test]
 fn each_mistake_shows() {
     use Switch::{AnyInvitation, FollowsEarly, ForgottenNumber, NoMerge, StaysBehind};

@@ -19,7 +19,8 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Lamport> {
     TestCluster::uniform(size, Order::Fifo, config(switches))
 }
 
-/// Lets both processes request entry and delivers all messages. Returns the processes inside.
+/// Lets both processes request entry and delivers all messages. Returns the processes that are
+/// inside the critical section.
 fn both_request(switches: &[Switch]) -> Vec<u32> {
     let mut cluster = cluster(2, switches);
     cluster.command(p(1), Command::Enter);
@@ -140,7 +141,8 @@ fn later_request_counts_as_reply_with_any_message() {
     assert_eq!(enters(&[Switch::AnyMessage]), [1]);
 }
 
-/// If any message counts as a reply, four steps lead to two processes inside.
+/// With the variant `any-message`, where any message counts as a reply, reordering puts two
+/// processes inside the critical section after four steps.
 #[test]
 fn reordered_reply_breaks_exclusion() {
     let mut cluster = cluster(2, &[Switch::AnyMessage]);
@@ -152,7 +154,7 @@ fn reordered_reply_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 
-/// If only replies count, channels must be FIFO.
+/// The algorithm needs FIFO channels even if only replies count as replies.
 #[test]
 fn needs_fifo_channels() {
     let plan = Plan::of(Order::Reordered, &[1; 2]);

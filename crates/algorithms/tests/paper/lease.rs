@@ -89,8 +89,8 @@ fn renewals_keep_the_lease() {
     assert_eq!((cluster.sent_of("request"), cluster.sent_of("grant")), (21, 21));
 }
 
-/// A process that was paused inside exits when its timer fires, and the later command of its user
-/// is ignored.
+/// A process that was paused inside the critical section exits when its timer fires, and the later
+/// command of its user is ignored.
 #[test]
 fn late_exit_is_ignored() {
     let mut cluster = cluster(2);

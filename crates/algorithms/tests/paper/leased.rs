@@ -15,7 +15,7 @@ fn config() -> Config {
     Config::plain(TICKS_PER_UNIT)
 }
 
-/// Lease of the first session of P2.
+/// ID of the lease of P2's first session.
 const LEASE: u64 = 200_100_001;
 
 /// Returns a cluster in which P1 is the service.
@@ -172,7 +172,7 @@ fn leader_change_does_not_refill_a_lease() {
     }
 }
 
-/// etcd's issue 15247: a leader that has been deposed renews no lease.
+/// A leader that has been deposed renews no lease. In etcd it did, by mistake (issue 15247).
 #[test]
 fn unconfirmed_leader_answers_no_renewal() {
     for (mut cluster, answers) in [(cluster(2), 0), (with(2, Switch::DeposedRenews), 1)] {

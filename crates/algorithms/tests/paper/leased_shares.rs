@@ -13,7 +13,7 @@ use crate::support::{
     command_and_drain, events, fire_and_drain, p, pass_all, processes_with, sessions,
 };
 
-/// Lease of the first session of P2.
+/// ID of the lease of P2's first session.
 const LEASE: u64 = 200_100_001;
 
 fn config(switches: &[Switch]) -> Config {
@@ -103,7 +103,8 @@ fn permit_is_free_when_any_holder_leaves() {
     assert_eq!(locked(&mut cluster), [1]);
 }
 
-/// A waiter that repeats its watch is notified of the same deletion again.
+/// A waiter that repeats its watch is notified of the same deletion again. It does not count this
+/// as a second free permit.
 #[test]
 fn repeated_notification_frees_no_second_permit() {
     for (more, mistaken) in [(&[][..], NONE.to_vec()), (&[Switch::PermitCountedTwice], vec![4])] {
@@ -130,7 +131,7 @@ fn readers_enter_two_messages_after_early_release() {
     assert_eq!(locked(&mut cluster), [3, 4], "before the end of the lease is committed");
 }
 
-/// The release of one reader says nothing about the others.
+/// A reader's release admits no writer early, because other readers may still hold their locks.
 #[test]
 fn early_release_of_reader_admits_no_writer() {
     use Switch::{AnyHolderHandsOver, EarlyRelease};
@@ -220,7 +221,7 @@ fn shares_exclude_each_other_in_random_schedules() {
     }
 }
 
-/// Negative control: random schedules of a mistake violate a property.
+/// Negative control: if readers may overtake, some random schedule violates a property.
 #[test]
 fn random_schedules_find_readers_that_overtake() {
     let config = || config(&[Switch::ReadersOvertake]);

@@ -188,7 +188,7 @@ fn restarted_initiator_decides_with_all_others() {
     assert_eq!(cluster.sent_of("elect"), 2 * 9);
 }
 
-/// Checklist 5.7: messages sent to P3 while it was down are lost.
+/// `docs/checklist.md`, 5.7: messages sent to P3 while it was down are lost.
 #[test]
 fn crash_during_election_leaves_it_undecided() {
     let mut cluster = cluster(&[1, 2, 3]);

@@ -48,7 +48,7 @@ fn contended_entry_costs_what_maekawa_costs() {
     }
 }
 
-/// Checklist 3.6 (iii): the lock tolerates ⌊(N − 1)/2⌋ crashes, and no more.
+/// `docs/checklist.md`, 3.6 (iii): the lock tolerates ⌊(N − 1)/2⌋ crashes, and no more.
 #[test]
 fn tolerates_minority_crashes_only() {
     for size in 3..=7 {
@@ -67,7 +67,7 @@ fn tolerates_minority_crashes_only() {
     }
 }
 
-/// Checklist 3.7: paths through both subtrees replace a failed node.
+/// `docs/checklist.md`, 3.7: in a tree quorum, paths through both subtrees replace a failed node.
 #[test]
 fn tree_quorums_replace_crashed_nodes() {
     let mut cluster = cluster(Kind::Tree, 7);
@@ -115,7 +115,8 @@ fn late_request_of_crashed_process_gets_no_vote() {
     enter_and_exit(&mut cluster, 2);
 }
 
-/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
+/// No lock can prevent that two processes are inside the critical section after a false suspicion.
+/// Their fences differ.
 #[test]
 fn later_entry_has_higher_fence_after_false_suspicion() {
     let mut cluster = cluster(Kind::Majority, 3);

@@ -37,7 +37,7 @@ fn build(config: &Config, from: &[u32], seed: u64) -> Result<(u32, u64), String>
 }
 
 /// On every small graph, every process learns its edges of the unique tree once, and the number of
-/// messages is within the bounds of the card.
+/// messages is within the bounds that the algorithm states.
 #[test]
 fn every_process_names_its_edges_of_the_minimum_tree() {
     for size in 1..=5 {

@@ -107,8 +107,8 @@ fn slow_token_is_not_considered_lost() {
     assert_eq!(tokens(&cluster), (1, 1));
 }
 
-/// Checklist 3.2: the ring recovers from the loss of one token. It does not recover from the loss
-/// of both.
+/// `docs/checklist.md`, 3.2: the ring recovers from the loss of one token. It does not recover from
+/// the loss of both.
 #[test]
 fn recovers_one_of_two_tokens() {
     for seed in 0..300 {

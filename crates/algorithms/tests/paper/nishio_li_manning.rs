@@ -17,12 +17,13 @@ fn cluster(size: u32) -> TestCluster<NishioLiManning> {
     TestCluster::uniform(size, Order::Fifo, ())
 }
 
-/// Returns the fence of the n-th entry with the token of a generation.
+/// Returns the fence of an entry. The term `number` and the process `maker` identify the generation
+/// of its token, and `entries` counts the entries with this token.
 fn fence(number: u64, maker: u32, entries: u64) -> Fence {
     Fence(Term { number, leader: p(maker) }.packed(), entries)
 }
 
-/// Returns the numbers of doubts, inquiries and answers.
+/// Returns the numbers of sent messages of three kinds: doubts, inquiries and answers.
 fn generation_messages(cluster: &TestCluster<NishioLiManning>) -> [u64; 3] {
     ["doubt", "inquire", "answer"].map(|kind| cluster.sent_of(kind))
 }
@@ -124,7 +125,8 @@ fn sender_misses_token_sent_to_crashed_process() {
     assert_eq!(generation_messages(&cluster), [1, 2, 1]);
 }
 
-/// The paper: "All who are live must answer no."
+/// A process that is inside the critical section answers the inquiry only when it exits. The paper:
+/// "All who are live must answer no."
 #[test]
 fn process_inside_delays_the_new_token() {
     let mut cluster = cluster(3);
@@ -188,8 +190,8 @@ fn overtaken_generation_is_left_to_live_maker() {
     assert_eq!(fences(&mut cluster).last(), Some(&fence(1, 2, 1)), "higher than 1 of P1");
 }
 
-/// P1 would mistake a response to its older inquiry, which arrives late, for a response to its
-/// newer one.
+/// A process ignores an older inquiry of a maker. Otherwise the maker could mistake the response to
+/// it for a response to the newer inquiry.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);
@@ -249,7 +251,8 @@ fn tolerates_all_but_one_crash() {
     }
 }
 
-/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
+/// No lock can prevent that two processes are inside the critical section after a false suspicion.
+/// Their fences differ.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);
@@ -279,8 +282,8 @@ fn known_generation_starts_no_other() {
     assert_eq!(generation_messages(&cluster), [0; 3]);
 }
 
-/// P1 is suspected while it is inside, and trusted again. It receives the next token before it
-/// exits.
+/// P1 is suspected while it is inside the critical section, and trusted again. It receives the next
+/// token before it exits.
 #[test]
 fn newer_token_received_inside_is_kept() {
     let mut cluster = cluster(3);

@@ -41,8 +41,8 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     (phases, cluster.total_sent() - u64::from(size), announcer.expect("an announcement was sent"))
 }
 
-/// Returns the number of messages that Dolev–Klawe–Rodeh needs on the same ring, without the
-/// announcement.
+/// Returns the number of messages that the algorithm of Dolev, Klawe and Rodeh sends on the same
+/// ring, without the announcement.
 fn twin(ids: &[u32]) -> u64 {
     let (size, config) = (ids.len() as u32, dolev_klawe_rodeh::Config::of(ranks(ids)));
     let (cluster, _) = elect::<DolevKlaweRodeh>(size, Order::Fifo, config, &[p(1)], 0, 0);
@@ -119,7 +119,7 @@ fn duplicates_do_not_change_the_leader() {
     check_with_duplicates::<Peterson>((5, 4), Order::Fifo, ring);
 }
 
-/// Runs an election with one mistake, for at most `most` messages.
+/// Runs an election under a variant with a known mistake, and stops it after `most` messages.
 fn mistaken(ids: &[u32], mistake: Switch, most: u64) -> TestCluster<Peterson> {
     let config = Config { variants: Variants::none().with(mistake), ..ring(ids) };
     let mut cluster = TestCluster::uniform(ids.len() as u32, Order::Fifo, config);
@@ -148,7 +148,8 @@ fn deaf_relays_never_find_the_winner() {
     assert!(cluster.total_sent() >= 100, "the only active process sends its candidate for ever");
 }
 
-/// The candidate of P3, which is rank 2, is not compared with the largest, two places before it.
+/// With the variant `own-second`, a second message carries the sender's own candidate. The
+/// candidate of P3, rank 2, is then not compared with the largest rank, so P3 leads.
 #[test]
 fn own_candidate_as_second_message_elects_a_smaller_rank() {
     let mut cluster = mistaken(&[1, 3, 2], Switch::OwnSecond, 100);

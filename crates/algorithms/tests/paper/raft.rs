@@ -47,7 +47,8 @@ fn state_of(cluster: &TestCluster<Raft>, at: u32) -> String {
     format!("{:?}", cluster.process(p(at)).unwrap())
 }
 
-/// Confirms section 2.12 of `docs/checklist.md`.
+/// An uncontested election costs four messages per peer, and two more with pre-votes
+/// (`docs/checklist.md`, section 2.12).
 #[test]
 fn uncontested_election_costs_four_messages_per_peer() {
     for size in 1..=8_u32 {
@@ -62,7 +63,7 @@ fn uncontested_election_costs_four_messages_per_peer() {
     }
 }
 
-/// Checklist 2.12: a candidate needs ⌊N/2⌋ + 1 votes, including its own.
+/// `docs/checklist.md`, 2.12: a candidate needs ⌊N/2⌋ + 1 votes, including its own.
 #[test]
 fn needs_exactly_a_majority() {
     for (size, needed) in [(2, 2), (3, 2), (4, 3), (5, 3), (6, 4)] {
@@ -77,7 +78,7 @@ fn needs_exactly_a_majority() {
     }
 }
 
-/// Checklist 2.12: each of two candidates has two of four votes. The next term decides.
+/// `docs/checklist.md`, 2.12: each of two candidates has two of four votes. The next term decides.
 #[test]
 fn split_vote_is_resolved_in_next_term() {
     let mut cluster = cluster(4, &[Switch::PreVote]);
@@ -149,7 +150,8 @@ fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
     new_leaders(&mut cluster)
 }
 
-/// Confirms section 2.12 of `docs/checklist.md`.
+/// A process that forgets its vote in a crash may vote twice, so two processes lead in one term
+/// (`docs/checklist.md`, section 2.12).
 #[test]
 fn forgotten_vote_makes_two_leaders() {
     assert_eq!(votes_twice(&[Switch::ForgottenVote]), [(1, p(1)), (1, p(3))]);
@@ -182,7 +184,7 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
     processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
-/// Section 9.6 of the thesis: pre-vote.
+/// With pre-votes, a crashed leader is still replaced (Ongaro's thesis, section 9.6).
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -265,7 +267,8 @@ fn responses_count_for_last_heartbeat_only() {
     assert!(confirmed(&mut cluster, 2));
 }
 
-/// The process may have voted, or received a heartbeat, right before it crashed.
+/// A restarted process grants no vote before its timeout, because it may have voted, or received a
+/// heartbeat, right before it crashed.
 #[test]
 fn restarted_process_grants_no_vote_before_timeout() {
     let votes = |switches: &[Switch]| {
@@ -335,7 +338,7 @@ fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<Process
     leaders
 }
 
-/// Checked with any losses, duplicates, reordering, crashes and timers.
+/// No term has two leaders, with any losses, duplicates, reordering, crashes and timers.
 #[test]
 fn no_term_has_two_leaders() {
     let (mut terms, mut clashes) = (0, 0);
@@ -393,7 +396,7 @@ fn lease_is_shorter_than_election_timeout() {
 }
 
 /// If the parameters state a larger drift, the election timeout grows so that the leader's lease
-/// still ends first. The card states at least this drift.
+/// still ends first. The card of the algorithm states at least this drift.
 #[test]
 fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {

@@ -202,7 +202,7 @@ fn repairs_every_log_of_figure_3_6() {
     assert_eq!(cluster.sent_of("rejected"), rejections.iter().sum::<u64>(), "one probe per term");
 }
 
-/// Section 3.6.1 of the thesis.
+/// A voter rejects a candidate whose log is older than its own (Ongaro's thesis, section 3.6.1).
 #[test]
 fn rejects_vote_for_outdated_log() {
     for (candidate, voter, votes) in [
@@ -313,7 +313,8 @@ fn declines_proposals_above_the_limit() {
     assert!(!events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Declined { .. })));
 }
 
-/// Section 6.4 of the thesis.
+/// Reads that arrive during a round of heartbeats share the next round, which confirms the
+/// leadership (Ongaro's thesis, section 6.4).
 #[test]
 fn reads_share_confirmation_rounds() {
     let mut cluster = led_by_p1(5, &[]);
@@ -405,7 +406,8 @@ fn logs_converge_despite_faults() {
     }
 }
 
-/// Section 3.10 of the thesis.
+/// A leader transfers its leadership only when the target has all entries (Ongaro's thesis, section
+/// 3.10).
 #[test]
 fn transfers_leadership_to_up_to_date_target() {
     let mut cluster = led_by_p1(3, &[]);
@@ -422,7 +424,8 @@ fn transfers_leadership_to_up_to_date_target() {
     assert_eq!(cluster.sent_of("request-pre-vote"), 2, "only those of the first election");
 }
 
-/// Section 3.10: a fixed target that is down or behind would delay the transfer.
+/// If a transfer names no target, the leader picks the first process whose log is up to date. A
+/// fixed target that is down or behind would delay the transfer (section 3.10).
 #[test]
 fn transfer_without_target_picks_first_up_to_date() {
     let mut cluster = led_by_p1(5, &[]);

@@ -69,8 +69,8 @@ fn tolerates_reordering_and_duplicates() {
     check_with_duplicates::<RepairedChangRoberts>((5, 4), Order::Reordered, ring);
 }
 
-/// Checklist Q-27: processes drop messages of old terms. A new term starts when the leader is
-/// suspected.
+/// `docs/checklist.md`, Q-27: processes drop messages of old terms. A new term starts when the
+/// leader is suspected.
 #[test]
 fn next_largest_leads_after_leader_crash() {
     let mut cluster = cluster(&[2, 4, 1, 3]);
@@ -82,8 +82,8 @@ fn next_largest_leads_after_leader_crash() {
     assert_eq!(terms(&mut cluster), [term_of(3, 4)], "on the ring of three");
 }
 
-/// Checklist 3.14, 5.7: the first process that suspects the owner of an orphaned rank removes the
-/// rank, anywhere on the ring.
+/// `docs/checklist.md`, 3.14, 5.7: the first process that suspects the owner of an orphaned rank
+/// removes the rank, anywhere on the ring.
 #[test]
 fn orphaned_rank_is_removed() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -143,7 +143,7 @@ fn unrelated_crash_costs_one_message() {
     assert_eq!(terms(&mut cluster), []);
 }
 
-/// Checklist 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
+/// `docs/checklist.md`, 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
 #[test]
 fn last_of_five_leads() {
     for first in 0..5 {
@@ -173,7 +173,7 @@ fn restart_starts_the_newest_term() {
     assert!(cluster.process(p(2)).unwrap().highest_term() > 4);
 }
 
-/// Checklist I-66: a recovered process with the highest rank becomes the leader.
+/// `docs/checklist.md`, I-66: a recovered process with the highest rank becomes the leader.
 #[test]
 fn restarted_largest_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -185,7 +185,8 @@ fn restarted_largest_leads_in_new_term() {
     assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
 }
 
-/// Without a new term, the restarted leader could repeat grants of its earlier term.
+/// A leader that restarts before it is suspected leads in a new term. Otherwise it could repeat
+/// grants of its earlier term.
 #[test]
 fn unnoticed_restart_leads_in_new_term() {
     let mut cluster = cluster(&[1, 2, 3]);
@@ -201,8 +202,8 @@ fn unnoticed_restart_leads_in_new_term() {
     assert_eq!(terms(&mut cluster), [term_of(4, 3)]);
 }
 
-/// Checklist I-61, 5.7 *wrong timeouts*: a false suspicion costs one more election with the same
-/// winner.
+/// `docs/checklist.md`, I-61, 5.7 *wrong timeouts*: a false suspicion costs one more election with
+/// the same winner.
 #[test]
 fn false_suspicion_costs_one_election() {
     let mut cluster = cluster(&[1, 2, 3, 4]);
@@ -310,7 +311,7 @@ impl FaultyCluster {
         }
     }
 
-    /// Delivers everything, and corrects the detectors, in random order.
+    /// Delivers all messages and corrects all wrong verdicts of the detectors, in random order.
     fn settle(&mut self) {
         for _ in 0..100_000 {
             let pending_verdicts = self.pending_verdicts();

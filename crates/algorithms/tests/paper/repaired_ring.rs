@@ -37,7 +37,7 @@ fn token_of_crashed_holder_is_replaced() {
     assert!(fences[0] < fences[1]);
 }
 
-/// Checklist 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
+/// `docs/checklist.md`, 3.4: the ring tolerates f adjacent crashes. Here f is N − 1.
 #[test]
 fn adjacent_crashes_are_skipped() {
     let mut cluster = cluster(5);
@@ -94,8 +94,8 @@ fn older_token_is_discarded() {
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P2 discards the old one");
 }
 
-/// P1 would mistake a response to its older inquiry, which arrives late, for a response to its
-/// newer one.
+/// A process ignores an older inquiry of a maker. Otherwise the maker could mistake the response to
+/// it for a response to the newer inquiry.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);
@@ -124,7 +124,8 @@ fn overtaken_generation_is_left_to_its_maker() {
     assert_eq!(cluster.armed_timers(), [(p(2), Timer::Pass)], "1 of P2 is higher than 1 of P1");
 }
 
-/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
+/// No lock can prevent that two processes are inside the critical section after a false suspicion.
+/// Their fences differ.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);

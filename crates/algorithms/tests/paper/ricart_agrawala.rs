@@ -182,7 +182,8 @@ fn replies_name_sender_and_request() {
     assert!(is_caught(&[Switch::BareCounter], &once, "mutual-exclusion"));
 }
 
-/// P1 is inside. It has received a late duplicate of an old request of P2, and P2's new request.
+/// P1 is inside the critical section. It has received a late duplicate of an old request of P2, and
+/// P2's new request. If replies name no request, P1 replies only once.
 #[test]
 fn untagged_replies_are_sent_once() {
     let owed = |switches: &[Switch]| {

@@ -73,7 +73,7 @@ impl<L: SharedMemoryLock> Story<L> {
         format!("P{number} {action}{}", if is_inside { ", inside" } else { "" })
     }
 
-    /// Returns the number of processes inside.
+    /// Returns the number of processes inside the critical section.
     fn inside(&self) -> usize {
         self.processes.iter().filter(|process| process.section() == Section::Inside).count()
     }

@@ -121,8 +121,8 @@ fn restarted_process_that_replied_is_not_asked() {
     assert_eq!(cluster.sent_of("request"), 2);
 }
 
-/// Checklist 3.15: P2 has replied to P1. After its restart, it must not request with a smaller
-/// timestamp than P1's.
+/// `docs/checklist.md`, 3.15: P2 has replied to P1. After its restart, it must not request with a
+/// smaller timestamp than P1's.
 #[test]
 fn restart_uses_larger_timestamps() {
     let mut cluster = cluster(3);
@@ -177,7 +177,8 @@ fn outdated_request_is_repeated_with_higher_fence() {
     assert_eq!(fences(&mut cluster), [Fence(5, 1), Fence(6, 2)]);
 }
 
-/// No lock can prevent that two processes are inside after a false suspicion. Their fences differ.
+/// No lock can prevent that two processes are inside the critical section after a false suspicion.
+/// Their fences differ.
 #[test]
 fn false_suspicion_yields_different_fences() {
     let mut cluster = cluster(2);

@@ -71,7 +71,8 @@ fn most(size: u32, switch: Option<Switch>) -> u64 {
     most
 }
 
-/// Tokens travel fewer than 2N hops. The bound of the card is attained, except for five processes.
+/// Tokens travel fewer than 2N hops. Some run attains the upper bound that the algorithm states,
+/// except for five processes.
 #[test]
 fn bound_on_messages_is_attained_on_small_rings() {
     for (size, expected) in [(2, 4), (3, 7), (4, 9), (5, 12), (6, 15)] {

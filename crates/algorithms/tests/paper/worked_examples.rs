@@ -125,7 +125,7 @@ fn chang_roberts_examples() {
     assert_eq!(two.processes_with("Elected").len(), 4);
 }
 
-/// Lists the rank that is forwarded in each block, if any.
+/// Checks in each case of the story which rank is forwarded, if any.
 #[test]
 fn every_case_of_an_arriving_rank() {
     let story = Story::of("chang_roberts/cases");
@@ -175,7 +175,7 @@ fn phases_of_eight() {
     assert_eq!(story.processes_with("Elected { leader: P1").len(), 8);
 }
 
-/// The counts do not include step 1.
+/// The counts do not include the first step of the example.
 #[test]
 fn two_crashes_and_two_recoveries() {
     let kinds = ["Election", "Answer", "Coordinator"];

@@ -1,5 +1,5 @@
-//! Protocols that wrap another one: a save that the inner protocol may defer can also be deferred
-//! by the wrapper.
+//! Protocols that wrap another one. The wrapper can defer every save that the inner protocol may
+//! defer.
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::channel::{Fifo, fifo};

@@ -200,7 +200,8 @@ pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, S
     run_watched::<P>(config, plan, MutualExclusion::new(), (None, Some(Fencing::new())))
 }
 
-/// Runs a schedule like [`run`], and checks what a card promises.
+/// Runs a schedule like [`run`], and checks the mutual exclusion and the fences that the algorithm
+/// promises on its [`Card`].
 pub(crate) fn run_as<P: Mutex>(
     card: &Card,
     config: P::Config,

@@ -29,7 +29,7 @@ pub(crate) struct RunStep {
     pub(crate) obeys: Option<(ProcessId, Plan)>,
 }
 
-/// Run that violates a property with the fewest lies.
+/// Run that violates a property, with the fewest lies among the runs found.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) property: Property,

@@ -93,8 +93,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Returns a run that can end, although the monitor at `index` rejects the end of a run in its
-    /// last state. `None` if there is no such run.
+    /// Returns a run that can end in a state in which the monitor at `index` permits no end. `None`
+    /// if there is no such run.
     fn some_end_violation(
         &self,
         property: Property,
@@ -108,8 +108,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.end_violation(property, index, &path))
     }
 
-    /// Returns the counterexample for a run, given by `path`, that can end although the monitor at
-    /// `index` rejects the end of a run in its last state.
+    /// Returns the counterexample for the run `path`, which can end in a state in which the monitor
+    /// at `index` permits no end.
     pub(crate) fn end_violation(
         &self,
         property: Property,
@@ -123,8 +123,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns the counterexample for a run that can end in a world with these marks, although the
-    /// property excludes a mark at the end of a run.
+    /// Returns the counterexample for a run that ends although the property permits no end. The
+    /// `marks` of its last global state show which users wait, or which events are still due.
     pub(crate) fn end_of_run(
         &self,
         selected: &SelectedProperty,
@@ -144,8 +144,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns a run after which a process may wait forever to be served, if any. If `all`,
-    /// processes that wait to be informed count in addition.
+    /// Returns a run after which a process may wait forever to be served, if any. If `all`, a
+    /// process that waits to be informed of a result counts as waiting.
     fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
         let waits = waits(self.rules.layout, all);
         let fairness = self.processes.config.fairness;
@@ -201,7 +201,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.repeating(graph, &cycle, property, ViolationKind::Livelock, explanation))
     }
 
-    /// Returns a counterexample whose run ends in this world of the graph.
+    /// Returns a counterexample whose run ends in this global state of the graph.
     pub(super) fn ending_at(
         &self,
         graph: &Graph,
@@ -251,7 +251,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Replay::new(self.processes, &self.rules, &self.explored, path.first)
     }
 
-    /// Returns a replay in the last world of a path.
+    /// Replays a path. Returns the replay, whose current global state is the last one of the path.
     pub(super) fn replayed(&self, path: &RunPath) -> Replay<'_, P> {
         let mut replay = self.replay(path);
         for action in &path.actions {

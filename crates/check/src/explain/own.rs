@@ -44,7 +44,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     /// Describes the first event that is still due for the property at `index`. `marks` are those
-    /// of a world in which the run can end.
+    /// of a global state in which the run can end.
     pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.mark(*binding) != 0;

@@ -30,8 +30,8 @@ pub(crate) struct Recorder<P: Protocol> {
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// For each link, the messages in flight. A list of lists compiles faster than a map, and is
-    /// compiled for each protocol.
+    /// For each link, the messages in flight. This is a list of lists because the code is compiled
+    /// for each protocol, and a map would take longer to compile.
     in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
     states: States,
     /// Position, among the messages in flight on its link, of the message that the next step takes.

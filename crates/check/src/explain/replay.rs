@@ -16,14 +16,14 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::local::{Lifecycle, LocalState};
 use crate::world::rules::Rules;
 
-/// Path to a world: the initial world, and the actions from there.
+/// Path to a global state: the initial state, and the actions from there.
 #[derive(Clone, Debug)]
 pub(crate) struct RunPath {
     pub(crate) first: StateId,
     pub(crate) actions: Vec<Action>,
 }
 
-/// Returns a shortest path to a visited world.
+/// Returns a shortest path to a visited global state.
 pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
     let mut actions = Vec::new();
     let mut first = id;
@@ -69,16 +69,16 @@ pub(crate) enum StepContent<P: Protocol> {
     Nothing,
 }
 
-/// A run under replay. The replay keeps the current world twice: as the search represents it, and
-/// without reductions.
+/// A run under replay. The replay keeps the current global state twice: as the search represents
+/// it, and without reductions.
 pub(crate) struct Replay<'p, P: Checkable> {
     processes: &'p Processes<P>,
     pub(crate) reduced_worker: Worker,
     plain_worker: Worker,
-    /// The current world as the search represents it, with reductions.
+    /// The current global state as the search represents it, with reductions.
     pub(crate) world: Vec<u32>,
     pub(crate) fingerprint: u64,
-    /// The current world without reductions.
+    /// The current global state without reductions.
     unreduced: Vec<u32>,
     /// Amount by which the timestamps in `world` are lower than those in `unreduced`.
     shift: u64,
@@ -96,7 +96,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         Replay::starting_at(processes, rules, world, *fingerprint)
     }
 
-    /// Starts a replay in an initial world.
+    /// Starts a replay in an initial global state.
     pub(crate) fn starting_at(
         processes: &'p Processes<P>,
         rules: &Arc<Rules>,
@@ -131,8 +131,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
         taken
     }
 
-    /// Returns an action with this fairness label that leads from the current world to the world
-    /// `to` of the search.
+    /// Returns an action with this fairness label that leads from the current global state to the
+    /// state `to` of the search.
     pub(crate) fn step_to(&mut self, search: &Explored, to: StateId, label: u32) -> Option<Action> {
         let world = self.world.clone();
         let from = WorldRef { world: &world, fingerprint: self.fingerprint };
@@ -159,7 +159,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
     }
 
     /// Translates an action in `world` to the same action in `unreduced`. A reordering link sorts
-    /// its queue by content. So the position of a message may differ in the two worlds if
+    /// its queue by content. So the position of a message may differ in the two global states if
     /// timestamps differ.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
@@ -255,7 +255,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
         }
     }
 
-    /// Returns the id of the local state of a process in the current world without reductions.
+    /// Returns the id of the local state of a process in the current global state without
+    /// reductions.
     pub(crate) fn local(&self, at: ProcessId) -> u32 {
         self.unreduced[at.index()]
     }

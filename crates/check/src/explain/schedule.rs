@@ -100,7 +100,7 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
 pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     replay: Replay<'p, P>,
     recorder: Recorder<P>,
-    /// Steps taken so far, each with the fingerprint of the world before it.
+    /// Steps taken so far, each with the fingerprint of the global state before it.
     pub(crate) steps: Vec<(u64, Step)>,
     /// Values that the handler must choose in the next step. Empty if the schedule prescribes none.
     choices: Vec<u32>,
@@ -144,7 +144,7 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
 }
 
 impl<'p, P: Checkable> ScheduleRunner<'p, P> {
-    /// Starts in an initial world and records the boots.
+    /// Starts in an initial global state and records the boots.
     pub(crate) fn starting_at(
         processes: &'p Processes<P>,
         rules: &Arc<Rules>,

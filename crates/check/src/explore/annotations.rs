@@ -1,4 +1,4 @@
-//! Annotations of worlds, for the analysis of liveness and for measurements.
+//! Annotations of global states, for the analysis of liveness and for measurements.
 
 use crate::explore::successors::Worker;
 use crate::measure::extremes::marks_of;
@@ -6,18 +6,19 @@ use crate::model::MonitorFacts;
 use crate::users::user::UserState;
 use crate::world::VIOLATED;
 
-/// Data that the search stores about a world, besides its content.
+/// Data that the search stores about a global state, besides its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
     /// Bits for the processes that wait to be served, for those that wait to be informed, and for
-    /// the monitors that reject the end of a run in this world. [`Layout`](crate::world::Layout)
-    /// assigns the bits.
+    /// the monitors that reject the end of a run in this global state.
+    /// [`Layout`](crate::world::Layout) assigns the bits.
     pub(crate) marks: u32,
-    /// Value of the measuring monitor in this world; 0 without a measurement.
+    /// Value of the measuring monitor in this global state; 0 without a measurement.
     pub(crate) measure: u64,
 }
 
-/// Computes the annotations of a world. `measured` is the index of the measuring monitor, if any.
+/// Computes the annotations of a global state. `measured` is the index of the measuring monitor, if
+/// any.
 pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usize>) -> Annotations {
     if worker.rules.weighs {
         return Annotations { marks: measured_marks(worker, world), measure: 0 };
@@ -50,8 +51,8 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
     annotations
 }
 
-/// Returns the marks of a world in the graph of a measure: the value of the measure, and one bit
-/// that is set if all users are served.
+/// Returns the marks of a global state in the graph of a measure: the value of the measure, and one
+/// bit that is set if all users are served.
 fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
     let layout = worker.rules.layout;
     let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);

@@ -1,4 +1,5 @@
-//! Expansion of worlds: a thread computes the successors of all worlds in a chunk of a level.
+//! Expansion of global states: a thread computes the successors of all states in a chunk of a
+//! level.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,11 +9,12 @@ use crate::explore::successors::{ExceededBound, Successor, Worker, WorldRef};
 use crate::explore::visited::{SHARDS, StateId, shard_of};
 use crate::world::action::{Action, Cause};
 
-/// Successor of a world under expansion. The visited set may contain it already.
+/// Successor of a global state under expansion. The visited set may contain it already.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) key: u64,
-    /// Index of the world from which the candidate was reached, in the block under expansion.
+    /// Index, in the block under expansion, of the global state from which a step leads to this
+    /// candidate.
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
@@ -30,9 +32,9 @@ pub(crate) struct ViolatingStep {
 /// A panic of a handler.
 #[derive(Clone, Debug)]
 pub(crate) struct HandlerPanic {
-    /// World in which the handler ran.
+    /// Global state in which the handler ran.
     pub(crate) from: StateId,
-    /// Local state and cause of the handler's run. `None` if other code panicked.
+    /// Local state and input with which the handler ran. `None` if other code panicked.
     pub(crate) handler: Option<(u32, Cause)>,
     /// Message of the panic.
     pub(crate) message: String,
@@ -41,13 +43,13 @@ pub(crate) struct HandlerPanic {
 /// Successors found by one thread in one chunk.
 #[derive(Default)]
 pub(super) struct Expansion {
-    /// Worlds of the chunk.
+    /// Global states of the chunk.
     pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
-    /// Worlds of the candidates, by shard. Empty unless the search stores whole states.
+    /// Global states of the candidates, by shard. Empty unless the search stores whole states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// Steps to worlds beyond a declared bound. A step consists of the index of its parent in the
-    /// block and its label.
+    /// Steps to global states beyond a declared bound. A step consists of the index of its parent
+    /// in the block and its label.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,
@@ -81,7 +83,7 @@ impl Expansion {
         self.parents.bytes() + candidates * size_of::<Candidate>() + worlds * 4
     }
 
-    /// Adds all successors of one world. If a handler panics, records the panic and stops.
+    /// Adds all successors of one global state. If a handler panics, records the panic and stops.
     pub(super) fn expand_catching_panics(
         &mut self,
         worker: &mut Worker,
@@ -102,8 +104,8 @@ impl Expansion {
         }
     }
 
-    /// Adds all successors of one world. If `time`, adds those by the passing of time and by the
-    /// ends of steps; otherwise, adds all others.
+    /// Adds all successors of one global state. If `time`, adds those by the passing of time and by
+    /// the ends of steps; otherwise, adds all others.
     fn expand(
         &mut self,
         worker: &mut Worker,

@@ -3,8 +3,8 @@
 use crate::explore::successors::{Successor, Visit, Worker};
 
 impl Worker {
-    /// If the configuration prescribes a step in this world, visits only the successor by this step
-    /// and returns true. Otherwise the search has begun: returns false.
+    /// If the configuration prescribes a step in this global state, visits only the successor by
+    /// this step and returns true. Otherwise the search has begun: returns false.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],

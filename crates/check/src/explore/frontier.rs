@@ -1,4 +1,4 @@
-//! Worlds that have not been expanded yet.
+//! Global states that have not been expanded yet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,13 +7,13 @@ use super::packed::Packed;
 use crate::explore::successors::WorldRef;
 use crate::explore::visited::StateId;
 
-/// Number of worlds that one thread expands at a time. These worlds are packed together.
+/// Number of global states that one thread expands at a time. These states are packed together.
 pub(super) const CHUNK: usize = 1 << 10;
-/// Number of worlds that the search expands between two checks of the limits: a multiple of
-/// [`CHUNK`]. The worlds of a smaller frontier are not packed.
+/// Number of global states that the search expands between two checks of the limits: a multiple of
+/// [`CHUNK`]. The states of a smaller frontier are not packed.
 pub(super) const BLOCK: usize = CHUNK * 64;
 
-/// Worlds in unpacked form, one after the other.
+/// Global states in unpacked form, one after the other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Batch {
     pub(super) ids: Vec<StateId>,
@@ -38,7 +38,7 @@ impl Batch {
     }
 }
 
-/// Worlds of one chunk in packed form, which takes less memory.
+/// Global states of one chunk in packed form, which takes less memory.
 #[derive(Debug)]
 pub(super) struct Chunk {
     ids: Box<[StateId]>,
@@ -52,16 +52,17 @@ impl Chunk {
     }
 }
 
-/// Worlds of one level, in the order in which the search found them.
+/// Global states of one level, in the order in which the search found them.
 #[derive(Debug)]
 pub(super) struct Frontier {
     stride: usize,
-    /// Number of chunks at the front that were dropped because their worlds have been expanded.
+    /// Number of chunks at the front that were dropped because their global states have been
+    /// expanded.
     dropped_chunks: usize,
-    /// Chunks of worlds in packed form, without the dropped ones.
+    /// Chunks of global states in packed form, without the dropped ones.
     packed: VecDeque<Chunk>,
     packed_bytes: usize,
-    /// The last worlds, which are not packed yet.
+    /// The last global states, which are not packed yet.
     unpacked: Batch,
 }
 
@@ -71,17 +72,17 @@ impl Frontier {
         Frontier { stride, dropped_chunks: 0, packed, packed_bytes: 0, unpacked }
     }
 
-    /// Returns the number of worlds that were ever added, including the dropped ones.
+    /// Returns the number of global states that were ever added, including the dropped ones.
     pub(super) fn len(&self) -> usize {
         self.first_unpacked() + self.unpacked.ids.len()
     }
 
-    /// Returns the index of the first world that is not packed.
+    /// Returns the index of the first global state that is not packed.
     fn first_unpacked(&self) -> usize {
         (self.dropped_chunks + self.packed.len()) * CHUNK
     }
 
-    /// Copies the worlds at `indices` into a batch. None of them may have been dropped.
+    /// Copies the global states at `indices` into a batch. None of them may have been dropped.
     pub(super) fn read(&self, indices: Range<usize>, into: &mut Batch) {
         let unpacked = self.first_unpacked();
         let mut begin = indices.start;
@@ -102,14 +103,14 @@ impl Frontier {
         }
     }
 
-    /// Returns the ids of the worlds from index `begin` on.
+    /// Returns the ids of the global states from index `begin` on.
     pub(super) fn ids_from(&self, begin: usize) -> impl Iterator<Item = StateId> {
         let packed = self.packed.iter().flat_map(|chunk| &chunk.ids).chain(&self.unpacked.ids);
         packed.copied().skip(begin - self.dropped_chunks * CHUNK)
     }
 
-    /// Drops the packed chunks all of whose worlds have an index below `before`. These worlds have
-    /// been expanded.
+    /// Drops the packed chunks all of whose global states have an index below `before`. These
+    /// states have been expanded.
     pub(super) fn drop_expanded(&mut self, before: usize) {
         while (self.dropped_chunks + 1) * CHUNK <= before {
             let Some(packed) = self.packed.pop_front() else { return };
@@ -118,7 +119,7 @@ impl Frontier {
         }
     }
 
-    /// Appends worlds. They stay unpacked until [`Frontier::pack`] packs them.
+    /// Appends global states. They stay unpacked until [`Frontier::pack`] packs them.
     pub(super) fn add(
         &mut self,
         ids: impl Iterator<Item = StateId>,
@@ -130,13 +131,13 @@ impl Frontier {
         self.unpacked.worlds.extend_from_slice(worlds);
     }
 
-    /// Returns the number of chunks of unpacked worlds that are to be packed now.
+    /// Returns the number of chunks of unpacked global states that are to be packed now.
     pub(super) fn chunks_to_pack(&self) -> usize {
         if self.unpacked.ids.len() < BLOCK { 0 } else { self.unpacked.ids.len() / CHUNK }
     }
 
-    /// Packs the unpacked worlds of the chunk with this number, counted from the first unpacked
-    /// world.
+    /// Packs the unpacked global states of the chunk with this number, counted from the first
+    /// unpacked state.
     pub(super) fn pack(&self, chunk: usize) -> Chunk {
         let (unpacked, begin) = (&self.unpacked, chunk * CHUNK);
         let worlds = &unpacked.worlds[begin * self.stride..][..CHUNK * self.stride];
@@ -147,7 +148,7 @@ impl Frontier {
         }
     }
 
-    /// Replaces the first unpacked worlds by their packed chunks.
+    /// Replaces the first unpacked global states by their packed chunks.
     pub(super) fn replace_by_packed(&mut self, packed: Vec<Chunk>) {
         let worlds = packed.len() * CHUNK;
         self.unpacked.ids.drain(..worlds);

@@ -1,4 +1,4 @@
-//! Origins of the worlds of one shard: for each world, the step that first found it.
+//! Origins of the global states of one shard: for each state, the step that first found it.
 
 use super::packed::Packed;
 use crate::explore::visited::{Origin, StateId};
@@ -6,11 +6,11 @@ use crate::world::action::{ACTION_KINDS, Action};
 
 /// Number of origins that are packed together.
 const PACK_SIZE: usize = 1 << 10;
-/// Number of integers per origin. Worlds found one after another have parents with similar ids, so
-/// each integer differs in few bits.
+/// Number of integers per origin. Global states found one after another have parents with similar
+/// ids, so each integer differs in few bits.
 const PARTS: usize = 6;
 
-/// Origins of worlds, in the order in which the worlds were found.
+/// Origins of global states, in the order in which the states were found.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
     packed: Vec<Packed>,

@@ -20,12 +20,13 @@ use crate::world::rules::Rules;
 /// Number of candidates for which the search prefetches slots of the visited set together.
 const PREFETCH: usize = 64;
 
-/// A world that was visited for the first time, and its origin.
+/// A global state that was visited for the first time, and its origin.
 #[derive(Clone, Copy, Debug)]
 struct NewWorld {
     id: StateId,
     key: u64,
-    /// Index of the parent in the block.
+    /// Index, in the block under expansion, of the global state from which a step leads to this
+    /// one.
     parent: u32,
     action: Action,
 }
@@ -59,8 +60,8 @@ pub(crate) struct Search<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Bits of the monitors to check. The search ends when all of these monitors are violated,
-    /// unless liveness is checked, too.
+    /// Bits of the monitors to check. When all of these monitors are violated, the search ends,
+    /// unless it measures a value or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -71,20 +72,22 @@ pub(crate) struct Search<'a> {
 pub(crate) struct Explored {
     pub(crate) shards: Vec<Shard>,
     pub(crate) workers: Vec<Worker>,
-    /// Initial worlds: id, content and fingerprint of each.
+    /// Initial global states: id, content and fingerprint of each.
     pub(crate) first: Vec<(StateId, Vec<u32>, u64)>,
     pub(crate) transitions: u64,
-    /// Level of the last world found.
+    /// Number of steps from an initial global state to the last state found.
     pub(crate) depth: u32,
     pub(crate) violations: Vec<Option<ViolatingStep>>,
     pub(crate) ended: SearchEnd,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(crate) exceeded: [bool; 2],
-    /// For each shard, its number of worlds when each level began.
+    /// For each shard, by level: the number of global states in the shard when the search began the
+    /// level.
     pub(crate) levels: Vec<Vec<u32>>,
-    /// Worlds that were found but not expanded. Empty unless edges are stored.
+    /// Global states that were found but not expanded. Empty unless edges are stored.
     pub(crate) open: Vec<StateId>,
-    /// Greatest measured value, and the first world that has it. `None` without a measurement.
+    /// Greatest measured value, and the first global state that has it. `None` without a
+    /// measurement.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
     /// Panic of a handler that ended the search.
@@ -96,13 +99,14 @@ impl Explored {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
 
-    /// Returns the id of a visited world, if edges are stored.
+    /// Returns the id of a visited global state, if edges are stored.
     pub(crate) fn find(&self, key: u64, world: &[u32]) -> Option<StateId> {
         self.shards[shard_of(key)].find(key, world)
     }
 }
 
-/// State of a search between two blocks.
+/// A search in progress. It expands global states in blocks, and this is its state between two
+/// blocks.
 struct SearchRun<'a> {
     search: Search<'a>,
     shards: Vec<Mutex<Shard>>,
@@ -118,7 +122,7 @@ struct SearchRun<'a> {
 }
 
 impl Search<'_> {
-    /// Explores all worlds reachable from the initial worlds.
+    /// Explores all global states reachable from the initial states.
     pub(crate) fn run(self, first: InitialWorlds) -> Explored {
         let threads = thread_count(self.config.threads);
         let workers: Vec<Worker> =
@@ -197,9 +201,10 @@ impl SearchRun<'_> {
         }
     }
 
-    /// Expands the frontier, block by block. If `time`, adds to it all worlds that are reachable by
-    /// the passing of time and the ends of steps alone. Otherwise adds the successors to the next
-    /// frontier, and drops the expanded worlds. Returns false if the search must end.
+    /// Expands the states of the frontier, block by block. If `time` is true, adds to the frontier
+    /// the states that are reachable if only time passes and steps in progress end. If `time` is
+    /// false, adds the successors to the next frontier and drops the expanded states. Returns false
+    /// if the search must end.
     fn expand_frontier(&mut self, length: u32, time: bool) -> bool {
         let mut begin = 0;
         while begin < self.frontier.len() {
@@ -278,8 +283,8 @@ impl SearchRun<'_> {
         })
     }
 
-    /// Inserts the candidates into the visited set, in parallel for each shard. Returns the worlds
-    /// that were not visited before.
+    /// Inserts the candidates into the visited set, in parallel for each shard. Returns the global
+    /// states that were not visited before.
     fn insert_new(&mut self, expansions: &[Expansion]) -> Vec<Vec<NewWorld>> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let keeps_edges = self.search.keeps_edges;
@@ -328,8 +333,9 @@ impl SearchRun<'_> {
         new_by_shard
     }
 
-    /// Builds the new worlds in parallel, in the order of their parents, so that similar worlds are
-    /// neighbours. Worlds reached by the passing of time alone join the level of their parents.
+    /// Builds the new global states in parallel, in the order of their parents, so that similar
+    /// states are neighbours. States reached by the passing of time alone join the level of their
+    /// parents.
     fn extend_frontier(&mut self, expansions: &[Expansion], new: &[Vec<NewWorld>], time: bool) {
         let stride = self.stride();
         let (measuring, stop) = (self.search.measuring, &self.search.stop);
@@ -429,7 +435,7 @@ impl SearchRun<'_> {
         self.search.stop.ends_search().then(|| self.search.stop.limit()).flatten()
     }
 
-    /// Returns the number of visited worlds and the number of stored edges.
+    /// Returns the number of visited global states and the number of stored edges.
     fn sizes(&self) -> (usize, usize) {
         let sizes = self.shards.iter().map(|shard| {
             let shard = lock(shard);
@@ -438,8 +444,8 @@ impl SearchRun<'_> {
         sizes.fold((0, 0), |(worlds, edges), (more, of_them)| (worlds + more, edges + of_them))
     }
 
-    /// Ends the search. The worlds of the frontier from index `begin` on, and those of the next
-    /// frontier, stay unexpanded.
+    /// Ends the search. The global states of the frontier from index `begin` on, and those of the
+    /// next frontier, stay unexpanded.
     fn end(&mut self, ended: SearchEnd, begin: usize) {
         self.found.ended = ended;
         // Unexpanded worlds are needed only with edges.
@@ -471,7 +477,7 @@ impl SearchRun<'_> {
     }
 }
 
-/// The new worlds whose parents belong to one chunk, in the order of the parents.
+/// The new global states whose parents belong to one chunk, in the order of the parents.
 struct NewWorlds {
     new_by_shard: Vec<NewWorld>,
     fingerprints: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Steps of a world, for replays. This code is not generic, so it is compiled once instead of once
-//! per protocol.
+//! Steps of a global state, for replays. This code is not generic, so it is compiled once instead
+//! of once per protocol.
 
 use crate::explore::Explored;
 use crate::explore::successors::{Successor, Worker, WorldRef};
@@ -7,14 +7,14 @@ use crate::explore::visited::StateId;
 use crate::world::action::Action;
 
 impl Worker {
-    /// Returns all steps that are possible in a world.
+    /// Returns all steps that are possible in a global state.
     pub(crate) fn steps(&mut self, from: WorldRef<'_>) -> Vec<Action> {
         let mut steps = Vec::new();
         self.successors(from, &mut |successor| steps.push(successor.action));
         steps
     }
 
-    /// Returns the first step with this label that leads to the visited world `to`.
+    /// Returns the first step with this label that leads to the visited global state `to`.
     pub(crate) fn step_to(
         &mut self,
         from: WorldRef<'_>,

@@ -1,4 +1,4 @@
-//! The steps that are possible in a world, and their results.
+//! The steps that are possible in a global state, and their results.
 
 use std::sync::Arc;
 
@@ -14,30 +14,32 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
 
-/// Fairness label of a fault. The analysis of liveness ignores such steps.
+/// Label of a step that is a fault, in place of a fairness label. The analysis of liveness ignores
+/// steps with this label.
 pub(crate) const FAULT: u32 = u32::MAX;
 
-/// Bit in the fairness label of a step that dropped a message because a link was full.
+/// Bit of a fairness label. It is set if the step dropped a message because a link was full.
 pub(crate) const DROPPED: u32 = 1 << 31;
 
-/// Fairness label of the passing of a unit of time.
+/// Fairness label of the step in which one unit of synchronous time passes.
 pub(crate) const TIME: u32 = DROPPED - 1;
 
-/// A world and its fingerprint.
+/// A global state, which the code calls a *world*, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorldRef<'a> {
     pub(crate) world: &'a [u32],
     pub(crate) fingerprint: u64,
 }
 
-/// A copy of the world under expansion. Each step changes the copy, and the change is undone after
-/// the visit.
+/// Copy of the global state whose successors are computed. Each step changes the copy, and the
+/// change is undone after the visit of the successor.
 pub(crate) struct ScratchWorld<'w> {
     pub(crate) world: &'w mut [u32],
     pub(super) fingerprint: u64,
 }
 
-/// Changes to a link and to the spent budgets, made before a process receives the input of a step.
+/// Changes that a step makes before its process receives the input: to the queue of a link, and to
+/// the count of a fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepSetup {
     link: Option<(usize, Change)>,
@@ -54,12 +56,12 @@ impl StepSetup {
     }
 }
 
-/// Receiver of the successors of a world.
+/// Closure that is called with each successor of a global state.
 pub(crate) trait Visit: FnMut(Successor<'_>) {}
 
 impl<F: FnMut(Successor<'_>)> Visit for F {}
 
-/// A successor of a world.
+/// A step from a global state, and the successor to which it leads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Successor<'a> {
     pub(crate) action: Action,
@@ -86,11 +88,13 @@ impl Successor<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepResult {
     pub(crate) fingerprint: u64,
-    /// Key of the world in the visited set. Worlds that a reduction merges have equal keys.
+    /// Key, in the visited set, of the global state after the step. States that a reduction merges
+    /// have equal keys.
     pub(crate) key: u64,
     /// Bits of the monitors and properties that the step violated.
     pub(crate) violated: u32,
-    /// Weight of the step: how much it adds to the measure. 0 without a measurement.
+    /// Number that the step adds to the quantity that the check measures. 0 if the check measures
+    /// nothing.
     pub(crate) weight: u16,
     /// Declared bound that the successor exceeds, if any.
     pub(crate) exceeded: Option<ExceededBound>,
@@ -105,7 +109,7 @@ impl StepResult {
     }
 }
 
-/// A declared bound that a world can exceed.
+/// Bound in the configuration of a check that a global state can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExceededBound {
     /// Bound on messages in flight per link.
@@ -114,24 +118,27 @@ pub(crate) enum ExceededBound {
     Term,
 }
 
-/// Expands worlds for one thread, with a cache of its own.
+/// Computes the successors of global states on one thread, with a cache for this thread.
 pub(crate) struct Worker {
     pub(crate) rules: Arc<Rules>,
     pub(crate) cache: ModelCache,
     pub(super) scratch: Vec<u32>,
-    /// Slots of the current world that were changed, with their previous values.
+    /// Slots of the current global state that changed since the last undo, with their previous
+    /// values.
     pub(crate) changed: Vec<(u32, u32)>,
     /// Fairness labels of suspicions by the failure detector, indexed by process and peer.
     suspicion_labels: Vec<u32>,
     /// Fairness labels of suspicions because of a new session, indexed by process and peer.
     pub(super) session_labels: Vec<u32>,
-    /// Fairness labels of the crash of a mute process, indexed by process.
+    /// For each process, by index: the fairness label of its crash if it is *mute*, that is, if it
+    /// releases no further effects.
     pub(super) mute_crash_labels: Vec<u32>,
     /// True if a full link has prevented a duplication since the flag was last cleared.
     pub(crate) has_blocked_duplicate: bool,
     /// Cache of this thread for the evaluation of properties written as expressions.
     pub(crate) own: OwnCache,
-    /// Record of the deliveries that this thread explored alone, and of the steps that it took.
+    /// Record for the reduction by commuting deliveries: the deliveries that this thread chose, and
+    /// the inputs that processes received.
     pub(crate) deliveries: DeliveryRecord,
 }
 
@@ -157,7 +164,8 @@ impl Worker {
         }
     }
 
-    /// Visits all successors of a world in a fixed order, except those of [`Worker::time_steps`].
+    /// Visits all successors of a global state in a fixed order, except those of
+    /// [`Worker::time_steps`].
     pub(crate) fn successors(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(from.world);
@@ -268,8 +276,8 @@ impl Worker {
         self.visit_outcomes(scratch, at, setup, (label, cause), visit);
     }
 
-    /// Visits all outcomes of a cause. `at` is the action that leads to the first outcome. The
-    /// actions for further outcomes differ only in the index of the outcome.
+    /// Visits all outcomes of an input. `at` is the action for the first outcome. The actions for
+    /// further outcomes differ only in the index of the outcome.
     #[inline]
     pub(super) fn visit_outcomes(
         &mut self,
@@ -298,7 +306,7 @@ impl Worker {
         }
     }
 
-    /// Sets a slot of a world, and records the old value for [`Worker::undo`].
+    /// Sets a slot of a global state, and records the old value for [`Worker::undo`].
     #[inline]
     pub(crate) fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
         self.changed.push((slot as u32, world[slot]));
@@ -313,7 +321,8 @@ impl Worker {
         }
     }
 
-    /// Makes all changes since the last call of `undo` or `forget_changes` permanent.
+    /// Forgets the recorded old values. [`Worker::undo`] can then no longer undo the changes so
+    /// far.
     pub(crate) fn forget_changes(&mut self) {
         self.changed.clear();
     }
@@ -327,8 +336,8 @@ impl Worker {
         }
     }
 
-    /// Performs an action that [`Worker::undo`] cannot revert. Returns `None` if the action is not
-    /// possible.
+    /// Performs an action permanently: [`Worker::undo`] cannot revert it. Returns `None` if the
+    /// action is not possible.
     pub(crate) fn advance(
         &mut self,
         world: &mut [u32],
@@ -340,8 +349,8 @@ impl Worker {
         result
     }
 
-    /// Performs an action that [`Worker::undo`] can revert. Returns `None` if the action is not
-    /// possible.
+    /// Performs an action such that [`Worker::undo`] can revert it. Returns `None` if the action is
+    /// not possible.
     pub(crate) fn perform(
         &mut self,
         world: &mut [u32],
@@ -391,8 +400,8 @@ impl Worker {
         })
     }
 
-    /// Returns the changes that an action makes to a link and to the spent budgets. `None` if the
-    /// action is not possible.
+    /// Returns the changes that an action makes to a link and to the counts of faults. `None` if
+    /// the action is not possible.
     fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
         let slot = action.slot();
         let item = |cache: &mut ModelCache| {
@@ -455,8 +464,8 @@ impl Worker {
         fingerprint.wrapping_sub(before.fingerprint()).wrapping_add(after.fingerprint())
     }
 
-    /// Applies an outcome to a world: the new state of the process, the messages that it sent, and
-    /// the new states of the monitors.
+    /// Applies an outcome to a global state: the new state of the process, the messages that it
+    /// sent, and the new states of the monitors.
     #[inline]
     fn apply_outcome(
         &mut self,
@@ -536,7 +545,7 @@ impl Worker {
         }
     }
 
-    /// Returns true if the process is down and no recovery is left in the budget.
+    /// Returns true if the process is down and the check allows no further recovery.
     fn is_dead_forever(&mut self, world: &[u32], process: usize) -> bool {
         self.cache.local(world[process]).down && self.rules.remaining(world, Fault::Recovery) == 0
     }
@@ -566,7 +575,7 @@ impl Worker {
         }
     }
 
-    /// Converts a world to its canonical form and computes its key.
+    /// Converts a global state to its canonical form and computes its key.
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
         if self.rules.can_shift_timestamps {
@@ -577,7 +586,7 @@ impl Worker {
         result.key = self.key(world, result.fingerprint);
     }
 
-    /// Returns the key of a world in the visited set.
+    /// Returns the key of a global state in the visited set.
     #[inline]
     pub(crate) fn key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
         if self.rules.renamings == 1 {

@@ -6,8 +6,8 @@ use crate::explore::successors::{
 use crate::world::action::{Action, ActionKind};
 
 impl Worker {
-    /// Visits the worlds that follow by the end of a step, and by the passing of one unit of time.
-    /// In asynchronous time there are none.
+    /// Visits the global states that follow by the end of a step, and by the passing of one unit of
+    /// time. In asynchronous time there are none.
     pub(crate) fn time_steps(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
         if !self.rules.timed || self.rules.forced_steps.contains_key(&from.fingerprint) {
             return;

@@ -1,22 +1,22 @@
-//! Set of visited worlds: tables of fingerprints with open addressing. For each world, the set
-//! stores the step that first found it.
+//! Set of visited global states: tables of fingerprints with open addressing. For each state, the
+//! set stores the step that first found it.
 
 use std::hint::black_box;
 
 use super::origins::Origins;
 use crate::world::action::Action;
 
-/// Number of tables. The fingerprint of a world selects its table, so threads fill different
+/// Number of tables. The fingerprint of a global state selects its table, so threads fill different
 /// tables.
 pub(crate) const SHARDS: usize = 32;
 const SHARD_BITS: u32 = SHARDS.trailing_zeros();
 
-/// Id of a visited world: its shard and its index in the shard.
+/// Id of a visited global state: its shard and its index in the shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StateId(pub(crate) u32);
 
 impl StateId {
-    /// Id that represents all worlds beyond a declared bound.
+    /// Id that represents all global states beyond a declared bound.
     pub(crate) const OUT_OF_BOUNDS: StateId = StateId(u32::MAX);
 
     pub(crate) fn new(shard: usize, index: usize) -> Self {
@@ -38,15 +38,15 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
     (fingerprint >> (u64::BITS - SHARD_BITS)) as usize
 }
 
-/// Step by which the search first found a world: its action, and the parent world in which it
-/// starts.
+/// Step by which the search first found a global state: its action, and the parent state in which
+/// it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) parent: StateId,
     pub(crate) action: Action,
 }
 
-/// A step between visited worlds, stored for the analysis of liveness.
+/// A step between visited global states, stored for the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     pub(crate) from: StateId,
@@ -70,18 +70,18 @@ fn after(slot: usize, slots: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Shard {
     number: usize,
-    /// Fingerprint of the world in each slot of the table; 0 marks a free slot.
+    /// Fingerprint of the global state in each slot of the table; 0 marks a free slot.
     keys: Vec<u64>,
-    /// Index of the world in each slot of the table. `None` if ids are never looked up.
+    /// Index of the global state in each slot of the table. `None` if ids are never looked up.
     indices: Option<Vec<u32>>,
     origins: Origins,
-    /// The worlds themselves. `None` unless the search stores whole states.
+    /// The global states themselves. `None` unless the search stores whole states.
     worlds: Option<Vec<u32>>,
-    /// Marks of each world for the analysis of liveness, as bits. Indexed like `origins`.
+    /// Marks of each global state for the analysis of liveness, as bits. Indexed like `origins`.
     pub(crate) marks: Vec<u32>,
     pub(crate) edges: Vec<Edge>,
-    /// Number of distinct worlds with equal fingerprints. They are detected only if the search
-    /// stores whole states.
+    /// Number of distinct global states with equal fingerprints. They are detected only if the
+    /// search stores whole states.
     pub(crate) collisions: u64,
 }
 
@@ -89,19 +89,19 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
     New(StateId),
-    /// The set contained the world before, at this slot of the table. [`Shard::id_at`] returns its
-    /// id, if indices are stored.
+    /// The set contained the global state before, at this slot of the table. [`Shard::id_at`]
+    /// returns its id, if indices are stored.
     Known(usize),
 }
 
 const FIRST_SLOTS: usize = 64;
-/// Number of slots from which on a table grows by a quarter instead of a half. A table of this size
-/// dominates the memory of a search.
+/// Number of slots above which a table grows by a quarter of its size instead of a half. A table of
+/// this size dominates the memory of a search.
 const LARGE: usize = 1 << 20;
 
 impl Shard {
-    /// Creates an empty table. If `exact`, it stores whole worlds. If `has_ids`, ids can be looked
-    /// up.
+    /// Creates an empty table. If `exact`, it stores whole global states. If `has_ids`, ids can be
+    /// looked up.
     pub(crate) fn new(number: usize, exact: bool, has_ids: bool) -> Self {
         Shard {
             number,
@@ -132,8 +132,8 @@ impl Shard {
         black_box(all.fold(0, |all, slot| all | self.keys[slot]));
     }
 
-    /// Inserts a world, unless it was visited before. `origin` is the step that found it. `world`
-    /// is read only if the search stores whole states.
+    /// Inserts a global state, unless it was visited before. `origin` is the step that found it.
+    /// `world` is read only if the search stores whole states.
     #[inline(always)]
     pub(crate) fn insert(&mut self, fingerprint: u64, origin: Origin, world: &[u32]) -> Insertion {
         let key = fingerprint.max(1);
@@ -167,7 +167,7 @@ impl Shard {
         Insertion::New(StateId::new(self.number, index))
     }
 
-    /// Returns the id of the world at a slot.
+    /// Returns the id of the global state at a slot.
     pub(crate) fn id_at(&self, slot: usize) -> StateId {
         StateId::new(self.number, self.place_at(slot))
     }
@@ -176,7 +176,7 @@ impl Shard {
         self.indices.as_ref().expect("lookup of ids is enabled")[slot] as usize
     }
 
-    /// Returns the id of a visited world. `None` if it was not visited.
+    /// Returns the id of a visited global state. `None` if it was not visited.
     pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
         let key = fingerprint.max(1);
         let slots = self.keys.len();

@@ -4,14 +4,14 @@
 //! the passing of time that stays possible forever eventually happens. A request, a fault or a
 //! recovery need not happen.
 //!
-//! For each [`Condition`] that must not last, the worlds in which it is met are split into strongly
-//! connected components. A fair run can stay in a component forever if each fair step is taken
-//! inside it or is impossible somewhere inside it. A run may also stop, so a world without any step
-//! is such a component.
+//! For each [`Condition`] that must not last, the global states in which it is met are split into
+//! strongly connected components. A fair run can stay in a component forever if each fair step is
+//! taken inside it or is impossible somewhere inside it. A run may also stop, so a state without
+//! any step is such a component.
 //!
 //! Under strong fairness each fair step that is possible anywhere in a component must be taken
-//! inside it. Worlds in which another step is possible are removed, and the rest is split again
-//! (the emptiness check of Streett automata). Without fairness a run may stop in any world.
+//! inside it. States in which another step is possible are removed, and the rest is split again
+//! (the emptiness check of Streett automata). Without fairness a run may stop in any state.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,7 @@ use crate::world::Layout;
 /// A condition that must not last forever in a fair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
-    /// Bits of the marks of worlds. The condition is met if any of them is set.
+    /// Bits of the marks of global states. The condition is met if any of them is set.
     pub(crate) marks: u32,
     /// True if a step that clears one of these bits interrupts the condition, even if other bits
     /// stay set.
@@ -54,14 +54,15 @@ impl Condition {
             && !self.is_interrupted(graph, from, step.to)
     }
 
-    /// Returns true if a step between two worlds in which the condition is met interrupts it.
+    /// Returns true if the step from `from` to `to` interrupts the condition, which is met in both
+    /// global states.
     fn is_interrupted(self, graph: &Graph, from: u32, to: u32) -> bool {
         self.ends_with_any && graph.marks(from) & self.marks & !graph.marks(to) != 0
     }
 }
 
-/// Returns the conditions in which each process waits to be served. If `informed`, this includes
-/// processes that wait to be informed.
+/// Returns one condition for each process: that it waits to be served. If `informed`, waiting to be
+/// informed of a result counts as waiting.
 pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
     let wait = |process| {
         let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
@@ -70,23 +71,24 @@ pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
     (0..layout.size).map(wait).collect()
 }
 
-/// Worlds in which a condition can last forever.
+/// Global states in which a condition can last forever.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// Bit set of the worlds in which the condition lasts forever, unless another fault occurs.
+    /// Set of global states, as bits by number. From each of them, the condition lasts forever in
+    /// every run without further faults.
     doomed: Vec<u64>,
-    /// The first doomed world without a prescribed step, if any.
+    /// First global state in `doomed` from which the check prescribes no step, if any.
     pub(crate) first_doomed: Option<u32>,
-    /// Members, sorted, of the first component in which a fair run can stay, although it could also
-    /// leave. `None` if there is none.
+    /// Members, sorted, of the first component in which the condition can last forever, because a
+    /// fair run can stay there, although other runs leave. `None` if there is none.
     pub(crate) cycle: Option<Vec<u32>>,
-    /// First world in which a run can stop and so make the condition last. `None` unless runs may
-    /// stop anywhere.
+    /// First global state in which a run can stop and so make the condition last. `None` unless
+    /// runs may stop anywhere.
     pub(crate) stopped: Option<u32>,
 }
 
 impl Lasting {
-    /// Returns the first world from which the condition can last forever, if any.
+    /// Returns the first global state from which the condition can last forever, if any.
     pub(crate) fn first(&self) -> Option<u32> {
         let cycle = self.cycle.iter().map(|cycle| cycle[0]);
         self.first_doomed.into_iter().chain(cycle).min()
@@ -97,8 +99,8 @@ impl Lasting {
         word.is_some_and(|word| word >> (world % 64) & 1 != 0)
     }
 
-    /// Records doomed worlds. A world with a prescribed step is doomed only because its other steps
-    /// are not explored, so it is not the first one.
+    /// Adds global states to `doomed`. A state with a prescribed step belongs there only because
+    /// its other steps are not explored. So it cannot be `first_doomed`.
     fn doom(&mut self, members: &[u32], graph: &Graph) {
         self.doomed.resize(graph.len().div_ceil(64), 0);
         for world in members {
@@ -112,17 +114,18 @@ impl Lasting {
 /// Result of the search for processes that wait forever.
 #[derive(Debug)]
 pub(crate) enum Unserved {
-    /// These processes are never served in any run from this world.
+    /// These processes are never served in any run from this global state.
     Doomed { processes: Vec<u32>, world: u32 },
-    /// This process may wait forever on a cycle through these worlds, although other steps would
-    /// serve it.
+    /// This process may wait forever on a cycle through these global states, although other steps
+    /// would serve it.
     Starving { process: u32, cycle: Vec<u32> },
-    /// This process waits forever if the run stops in this world. Occurs only without fairness.
+    /// This process waits forever if the run stops in this global state. Occurs only without
+    /// fairness.
     Stopped { process: u32, world: u32 },
 }
 
-/// Returns processes that may wait forever, in the earliest such world. `waits` has one condition
-/// for each process.
+/// Returns processes that may wait forever, in the earliest such global state. `waits` has one
+/// condition for each process.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
     let waits = graph.in_parallel(waits.to_vec(), |_, wait| lasting(graph, wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
@@ -142,10 +145,11 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
     Some(Unserved::Starving { process, cycle })
 }
 
-/// Returns the worlds in which a condition can last forever.
+/// Returns the global states in which a condition can last forever.
 ///
 /// A full link only delays a message in a real network, so no fair run drops messages forever.
-/// Hence a world that can be left only by dropping a message is not doomed.
+/// Hence the condition does not count as lasting in a state that can be left only by dropping a
+/// message.
 pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -> Lasting {
     let mut lasting = Lasting::default();
     if fairness == Fairness::None {
@@ -246,9 +250,9 @@ fn strongly_fair(
     found
 }
 
-/// Returns true if every fair run obviously ends the condition: the worlds in which the condition
-/// is met form no cycle, and each has a step that must be taken. This common case is cheaper to
-/// decide than the general one by components.
+/// Returns true if every fair run obviously ends the condition: the global states in which the
+/// condition is met form no cycle, and each has a step that must be taken. This common case is
+/// cheaper to decide than the general one by components.
 fn always_ends(graph: &Graph, condition: Condition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;
@@ -298,7 +302,7 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
     left == 0
 }
 
-/// Returns true if a fair run can stay within a component.
+/// Returns true if a fair run can stay within a component forever.
 fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
     if let [world] = part.members {
         let steps = graph.steps(*world);
@@ -316,7 +320,8 @@ struct Requirement {
     taken_inside: bool,
     /// Number of members in which a step with the label is possible.
     possible_at: usize,
-    /// Position, from 1, of the last examined member in which a step with the label is possible.
+    /// Position of a member in which a step with the label is possible: the last one examined,
+    /// counted from 1.
     last: usize,
 }
 

@@ -9,19 +9,20 @@ use crate::explore::successors::{DROPPED, FAULT};
 use crate::explore::visited::{Edge, SHARDS, StateId};
 use crate::limits::StopSignal;
 
-/// State graph: worlds with consecutive numbers, and the steps between them that are not faults.
+/// State graph: global states with consecutive numbers, and the steps between them that are not
+/// faults.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    /// Number of the first world, by level and shard. Worlds are numbered by level because most
-    /// steps lead to the next level.
+    /// Number of the first global state, by level and shard. States are numbered by level because
+    /// most steps lead to the next level.
     bases: Vec<[u32; SHARDS]>,
-    /// Index of the first world of each level, by shard.
+    /// For each shard, by level: the index of the first global state of the level.
     levels: Vec<Vec<u32>>,
-    /// Index of the first step of each world in `steps`.
+    /// Index of the first step of each global state in `steps`.
     starts: Vec<u32>,
     steps: Vec<OutEdge>,
     marks: Vec<u32>,
-    /// True for each world that the search did not expand.
+    /// True for each global state that the search did not expand.
     open: Vec<bool>,
     /// Fairness label of the steps that the check takes before the search.
     forced_label: u32,
@@ -30,10 +31,10 @@ pub(crate) struct Graph {
     stop: StopSignal,
 }
 
-/// A step to a world, with its fairness label.
+/// A step to a global state, with its fairness label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutEdge {
-    /// Number of the world to which the step leads, or [`OUT_OF_BOUNDS`].
+    /// Number of the global state to which the step leads, or [`OUT_OF_BOUNDS`].
     pub(crate) to: u32,
     pub(crate) label: u32,
 }
@@ -50,14 +51,14 @@ impl OutEdge {
     }
 }
 
-/// A step and the number of the world in which it starts.
+/// A step and the number of the global state in which it starts.
 #[derive(Clone, Copy, Debug)]
 struct NumberedEdge {
     from: u32,
     step: OutEdge,
 }
 
-/// Number that represents all worlds beyond a declared bound.
+/// Number that represents all global states beyond a declared bound.
 pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 
 impl Graph {
@@ -103,7 +104,7 @@ impl Graph {
         worlds * (PER_WORLD + threads * PER_WORLD_AND_THREAD) + edges * size_of::<OutEdge>()
     }
 
-    /// Returns the range of indices of one level in a shard of `len` worlds.
+    /// Returns the range of indices of one level in a shard of `len` global states.
     fn indices(&self, shard: usize, level: usize, len: usize) -> std::ops::Range<usize> {
         let begin = |level: usize| {
             self.levels[shard].get(level).map_or(len, |begin| (*begin as usize).min(len))
@@ -111,8 +112,8 @@ impl Graph {
         begin(level)..begin(level + 1)
     }
 
-    /// Sorts the edges by the world in which they start, by counting sort. Each thread sorts the
-    /// edges of its own range of worlds.
+    /// Sorts the edges by the global state in which they start, by counting sort. Each thread sorts
+    /// the edges of its own range of states.
     fn sort_in(&mut self, edges: Vec<Vec<Edge>>) {
         let edges = self.numbered(edges);
         let edges = || edges.iter().flatten().take_while(|_| !self.stop.is_raised());
@@ -159,7 +160,7 @@ impl Graph {
         (self.starts, self.steps) = (starts, steps);
     }
 
-    /// Numbers the worlds of the edges, except those of faults.
+    /// Replaces the ids of global states in the edges by numbers. Omits the edges of faults.
     fn numbered(&self, edges: Vec<Vec<Edge>>) -> Vec<Vec<NumberedEdge>> {
         self.in_parallel(edges, |_, edges| {
             let edges = edges.into_iter().take_while(|_| !self.stop.is_raised());
@@ -189,19 +190,19 @@ impl Graph {
         })
     }
 
-    /// Returns the number of a world in this graph.
+    /// Returns the number of a global state in this graph.
     pub(crate) fn number(&self, id: StateId) -> u32 {
         let level = self.level_of(id);
         let begin = self.levels[id.shard()][level];
         self.bases[level][id.shard()] + (id.index() as u32 - begin)
     }
 
-    /// Returns the distance of a world from the initial worlds, in steps.
+    /// Returns the distance of a global state from the initial states, in steps.
     pub(crate) fn level_of(&self, id: StateId) -> usize {
         self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.index()) - 1
     }
 
-    /// Returns the id of the world with this number.
+    /// Returns the id of the global state with this number.
     pub(crate) fn id(&self, number: u32) -> StateId {
         let level = self.bases.partition_point(|bases| bases[0] <= number) - 1;
         // A shard without worlds on a level shares its base with the next shard.
@@ -228,13 +229,13 @@ impl Graph {
         self.open[number as usize]
     }
 
-    /// Returns true if the check prescribes the step of this world. Other steps are then possible
-    /// that the graph does not contain.
+    /// Returns true if the check prescribes the step from this global state. The graph then lacks
+    /// other steps that are possible.
     pub(crate) fn is_forced(&self, number: u32) -> bool {
         self.steps(number).iter().any(|step| step.fair_label() == self.forced_label)
     }
 
-    /// Returns the steps of a world.
+    /// Returns the steps of a global state.
     #[inline]
     pub(crate) fn steps(&self, number: u32) -> &[OutEdge] {
         let number = number as usize;

@@ -7,36 +7,36 @@ use crate::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::measure::weights::{is_fault, weight_of};
 
-/// Bit in the marks of a world. It is set if every user has issued all its commands, and no user
-/// waits.
+/// Bit in the marks of a global state. It is set if every user has issued all its commands, and no
+/// user waits.
 pub(crate) const SERVED: u32 = 1;
 
-/// Packs the measured value of a world and the [`SERVED`] bit into the marks of the world.
+/// Packs the measured value of a global state and the [`SERVED`] bit into the marks of the state.
 pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
     value << 1 | if is_served { SERVED } else { 0 }
 }
 
-/// Stands for a missing predecessor: that of a world that no path has reached, and that of the
-/// first world of a path.
+/// Stands for a missing predecessor. A global state has no predecessor if no path has reached it,
+/// or if a path begins in it.
 const NONE: u32 = u32::MAX;
 
-/// A step of a path: the world in which the step starts, and the step.
+/// A step of a path: the global state in which the step starts, and the step.
 pub(super) type Step = (u32, OutEdge);
 
-/// A path from an initial world.
+/// A path from an initial global state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) first: u32,
     pub(super) steps: Vec<Step>,
 }
 
-/// The greatest total of a run.
+/// Greatest total weight of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Greatest {
     /// The greatest total, and a run that has it.
     Total(u32, Path),
     /// No total is the greatest: these steps form a cycle that a run can repeat forever. The
-    /// measure counts the first of them.
+    /// measure counts the first of these steps.
     Unbounded(Vec<Step>),
 }
 
@@ -49,15 +49,15 @@ pub(super) struct Least {
     pub(super) is_quiescent: bool,
 }
 
-/// An analysis of a graph. `first` lists the initial worlds, each with the weight of the boots that
-/// lead to it.
+/// An analysis of a graph. `first` lists the initial global states, each with the weight of the
+/// boots that lead to it.
 pub(super) struct Extremes<'g> {
     pub(super) graph: &'g Graph,
     pub(super) first: &'g [(u32, u32)],
 }
 
 impl Extremes<'_> {
-    /// Returns the greatest total over all paths from an initial world.
+    /// Returns the greatest total over all paths from an initial global state.
     pub(super) fn greatest_total(&self) -> Greatest {
         let (values, repeated) = self.totals();
         if let Some((from, step)) = repeated {
@@ -70,8 +70,9 @@ impl Extremes<'_> {
         Greatest::Total(most, path)
     }
 
-    /// Returns, for each world, the greatest total of a path from it, and the first counted step
-    /// that can be repeated without end, if any. In the latter case the totals are meaningless.
+    /// Returns, for each global state, the greatest total of a path from it, and the first counted
+    /// step that can be repeated without end, if any. In the latter case the totals are
+    /// meaningless.
     fn totals(&self) -> (Vec<u32>, Option<Step>) {
         let mut values = vec![0u32; self.graph.len()];
         let mut repeated: Option<Step> = None;
@@ -99,7 +100,7 @@ impl Extremes<'_> {
         self.graph.steps(from).iter().filter(|step| step.to != OUT_OF_BOUNDS)
     }
 
-    /// Returns the steps of a shortest cycle that begins with the step `step` from the world
+    /// Returns the steps of a shortest cycle that begins with the step `step` from the global state
     /// `from`.
     fn cycle(&self, from: u32, step: OutEdge) -> Vec<Step> {
         let mut steps = vec![(from, step)];
@@ -110,9 +111,9 @@ impl Extremes<'_> {
         steps
     }
 
-    /// Returns a shortest path from one of the worlds in `first` whose steps have the greatest
-    /// total weight, which `values` contains for each world. The path continues to a world where a
-    /// run ends, if it can do so.
+    /// Returns a path of greatest total weight from a global state in `first`, and a shortest one
+    /// among these. For each state, `values` contains the greatest total weight of a path from it.
+    /// If possible, the path ends in a state in which a run ends.
     fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> Path {
         let value = |world: u32| values[world as usize];
         let is_tight = |from: u32, step: &OutEdge| {
@@ -130,7 +131,7 @@ impl Extremes<'_> {
             .unwrap_or_else(|| Path { first: first.clone().next().unwrap_or(0), steps: Vec::new() })
     }
 
-    /// Returns a shortest path from one of the worlds in `first` to a world that `is_wanted`
+    /// Returns a shortest path from one of the global states in `first` to a state that `is_wanted`
     /// accepts, by steps that `follows` accepts.
     fn shortest(
         &self,
@@ -156,8 +157,8 @@ impl Extremes<'_> {
         None
     }
 
-    /// Returns the path that leads to the world `end`. `before` contains the predecessor of each
-    /// world, and `follows` accepts the steps of the path.
+    /// Returns the path that leads to the global state `end`. `before` contains the predecessor of
+    /// each state, and `follows` accepts the steps of the path.
     fn path(&self, before: &[u32], end: u32, follows: impl Fn(u32, &OutEdge) -> bool) -> Path {
         let (mut steps, mut here) = (Vec::new(), end);
         while before[here as usize] != NONE {
@@ -170,7 +171,7 @@ impl Extremes<'_> {
         Path { first: here, steps }
     }
 
-    /// Returns the greatest value of a world, and the first world with this value.
+    /// Returns the greatest value of a global state, and the first state with this value.
     pub(super) fn greatest_peak(&self) -> (u32, u32) {
         let worlds = 0..self.graph.len() as u32;
         let by_value = |world: &u32| (self.value(*world), Reverse(*world));
@@ -179,9 +180,9 @@ impl Extremes<'_> {
     }
 
     /// Returns the run with the least value among those that serve all users. If `is_total`, the
-    /// value of a run is the total of its steps, and otherwise the greatest value of its worlds.
-    /// Among runs of equal value, returns a shortest one. If any of the runs ends by itself, only
-    /// such runs count.
+    /// value of a run is the total of its steps, and otherwise the greatest value of its global
+    /// states. Among runs of equal value, returns a shortest one. If some such runs end because no
+    /// step is possible, only these runs count.
     pub(super) fn least(&self, is_total: bool) -> Option<Least> {
         let (keys, before) = self.lightest(is_total);
         let worlds = || 0..self.graph.len() as u32;
@@ -198,9 +199,9 @@ impl Extremes<'_> {
         Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
 
-    /// Returns, for each world, the least key of a path to it, and its predecessor on this path
-    /// (Dijkstra's algorithm). Keys order paths by value, and paths of equal value by their number
-    /// of steps.
+    /// Returns, for each global state, the least key of a path to it, and its predecessor on this
+    /// path (Dijkstra's algorithm). Keys order paths by value, and paths of equal value by their
+    /// number of steps.
     fn lightest(&self, is_total: bool) -> (Vec<u64>, Vec<u32>) {
         let mut keys = vec![u64::MAX; self.graph.len()];
         let mut before = vec![NONE; self.graph.len()];
@@ -239,12 +240,13 @@ impl Extremes<'_> {
         self.graph.marks(world) >> 1
     }
 
-    /// Returns true if, in this world, every user has issued all its commands, and no user waits.
+    /// Returns true if, in this global state, every user has issued all its commands, and no user
+    /// waits.
     fn is_served(&self, world: u32) -> bool {
         self.graph.marks(world) & SERVED != 0
     }
 
-    /// Returns true if no step but a fault is possible in this world.
+    /// Returns true if no step but a fault is possible in this global state.
     fn is_end(&self, world: u32) -> bool {
         !self.graph.is_open(world)
             && self.graph.steps(world).iter().all(|step| is_fault(step.label))

@@ -74,9 +74,9 @@ impl Measure {
 pub struct MeasureConfig {
     /// Measure of a run.
     pub measure: Measure,
-    /// Kind of the counted messages. `None` means all kinds; if the service has a layer of its own,
-    /// only messages of that layer count. The costs on the card of the algorithm count the same
-    /// messages.
+    /// Kind of the counted messages. `None` means all kinds. If the service has a layer of its own,
+    /// then only messages of that layer count. The costs on the algorithm's
+    /// [`Card`](tenure_core::Card) count the same messages.
     pub kind: Option<String>,
 }
 

@@ -30,7 +30,7 @@ pub struct MeasureReport {
     /// Least value of a run that serves all users; `None` if there is no such run, or a limit
     /// stopped the analysis.
     pub minimum: Option<Extreme>,
-    /// State in which the runs end over which the minimum is taken. `None` if there is no minimum.
+    /// Kind of state in which runs end that count for the minimum. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
     /// True if all states were explored and no declared bound pruned any. Otherwise the maximum is
     /// a lower bound, and the minimum an upper bound.
@@ -80,8 +80,8 @@ pub enum MeasureValue {
 pub enum RunEnd {
     /// In the last state, no step but a fault is possible.
     Quiescent,
-    /// In the last state, all commands were issued, and no user waits. In every such state, further
-    /// steps are possible.
+    /// In the last state, all commands were issued and no user waits, but further steps are
+    /// possible. No run that serves all users ends by itself.
     Served,
 }
 

@@ -100,7 +100,7 @@ impl<P: Checkable> Check<P> {
 }
 
 impl<P: Checkable> FinishedSearch<'_, P> {
-    /// Returns the initial worlds, each with the weight of its boots: the number of counted
+    /// Returns the initial global states, each with the weight of its boots: the number of counted
     /// messages that processes send as they boot.
     fn weighted_first(&self, graph: &Graph) -> Vec<(u32, u32)> {
         let size = self.processes.config.size;
@@ -145,7 +145,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         }
     }
 
-    /// Returns the initial world and the actions of a path through the graph.
+    /// Returns the initial global state and the actions of a path through the graph.
     fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
         let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
         self.follow(graph, &mut run, path.steps.iter().copied());

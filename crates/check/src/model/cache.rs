@@ -25,18 +25,19 @@ pub(crate) struct QueueRow {
     items: Span,
 }
 
-/// A cached outcome of a cause.
+/// A cached outcome of an input of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeRow {
     pub(crate) local: u32,
-    /// Difference between the fingerprints of the world after and before the step.
+    /// Difference between the fingerprints of the global state after and before the step.
     pub(crate) change: u64,
     pub(crate) observation: u32,
-    /// Weight of the step: how much it adds to the measure. 0 without a measurement.
+    /// Number that the step adds to the quantity that the check measures. 0 if the check measures
+    /// nothing.
     pub(crate) weight: u16,
     sent: Span,
-    /// Position of the next outcome of the same cause in `more_outcomes`, counted from 1. 0 for the
-    /// last outcome.
+    /// Position in `more_outcomes`, counted from 1, of the next outcome of the same input. 0 for
+    /// the last outcome.
     next: u32,
 }
 
@@ -56,9 +57,9 @@ pub(crate) struct ModelCache {
     menus: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,
     items: Vec<Item>,
-    /// First outcome for each local state and cause.
+    /// First outcome for each local state and each input that occurred in it.
     outcomes: Memo<OutcomeRow>,
-    /// Outcomes of a cause after its first one, linked by `next`.
+    /// Further outcomes. Those of the same input form a list, linked by `next`.
     more_outcomes: Vec<OutcomeRow>,
     sent: Vec<SentMessage>,
     pushes: Memo<Change>,
@@ -70,7 +71,7 @@ pub(crate) struct ModelCache {
     monitors: Vec<Vec<Option<MonitorFacts>>>,
     /// True if any process has sent a message to a process other than its successor on the ring.
     pub(crate) has_sent_off_ring: bool,
-    /// Local state and cause of the handler that ran last, for the report of a panic.
+    /// Local state and input with which a handler ran last, for the report of a panic.
     pub(crate) last_handler: Option<(u32, Cause)>,
 }
 
@@ -116,7 +117,7 @@ impl ModelCache {
         self.local_row(id).0
     }
 
-    /// Returns the indices in `menus` of the commands and timers of a local state.
+    /// Returns the indices in `menus` of the commands and timers that may occur in a local state.
     #[inline]
     pub(crate) fn menu(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
         range(self.local_row(id).1)
@@ -187,8 +188,8 @@ impl ModelCache {
         self.items[row.items.0 as usize + index]
     }
 
-    /// Returns the first outcome of a cause in a local state. Runs the handler if the outcome is
-    /// not cached.
+    /// Returns the first outcome of the input `cause` in a local state. Runs the handler if the
+    /// outcome is not cached.
     #[inline]
     pub(crate) fn outcome(&mut self, local: u32, cause: Cause) -> OutcomeRow {
         let key = u64::from(local) << 32 | u64::from(cause.code());
@@ -198,7 +199,7 @@ impl ModelCache {
         }
     }
 
-    /// Returns the outcome that follows this one, of the same cause in the same local state. `None`
+    /// Returns the outcome that follows this one, of the same input in the same local state. `None`
     /// after the last one.
     #[inline]
     pub(crate) fn next_outcome(&self, row: OutcomeRow) -> Option<OutcomeRow> {
@@ -206,7 +207,8 @@ impl ModelCache {
         Some(self.more_outcomes[index as usize])
     }
 
-    /// Returns the outcome at an index, of this cause in this local state.
+    /// Returns the outcome with this index, among the outcomes of the input `cause` in a local
+    /// state.
     pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> OutcomeRow {
         let mut row = self.outcome(local, cause);
         for _ in 0..index {
@@ -283,8 +285,8 @@ impl ModelCache {
         change
     }
 
-    /// Returns the change of a monitor's state by an observation. Returns [`VIOLATED`] if the
-    /// monitor is violated.
+    /// Returns the change of a monitor's state that an observation causes. Returns [`VIOLATED`] if
+    /// the monitor is violated.
     #[inline]
     pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Change {
         let key = u64::from(monitor) << 32 | u64::from(observation);
@@ -326,7 +328,7 @@ impl ModelCache {
         change
     }
 
-    /// Returns the change of a part of a world when all its timestamps decrease by `by`.
+    /// Returns the change of a part of a global state when all its timestamps decrease by `by`.
     pub(crate) fn shift(&mut self, part: Part, id: u32, by: u64) -> Change {
         assert!(by < 1 << 24, "stamps grow by less than 2^24");
         let key = u64::from(id) << 32 | by << 8 | part.code();
@@ -346,7 +348,7 @@ impl ModelCache {
         change
     }
 
-    /// Returns the fingerprint of a part of a world after a renaming of the processes.
+    /// Returns the fingerprint of a part of a global state after a renaming of the processes.
     pub(crate) fn renamed_fingerprint(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
         let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
         if let Some(print) = self.renamed.get(key) {
@@ -378,7 +380,7 @@ impl ModelCache {
     }
 }
 
-/// Kind of a part of a world that contains timestamps or names.
+/// Kind of a part of a global state that contains timestamps or names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Local,
@@ -405,7 +407,8 @@ fn range((first, count): Span) -> std::ops::Range<usize> {
     first as usize..(first + count) as usize
 }
 
-/// Returns the cell of an id in a cache, which grows as needed.
+/// Returns the element for `id` in a cache that is indexed by ids. Enlarges the cache if it has no
+/// such element.
 pub(crate) fn entry<T: Clone>(rows: &mut Vec<Option<T>>, id: u32) -> &mut Option<T> {
     let index = id as usize;
     if rows.len() <= index {

@@ -64,7 +64,8 @@ impl Hasher for FoldHasher {
     }
 }
 
-/// Role of a hashed part of a world. The fingerprint of a part depends on its role and its content.
+/// Role of a hashed part of a global state. The fingerprint of a part depends on its role and its
+/// content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Local,
@@ -79,8 +80,9 @@ pub(crate) enum Role {
     Session,
 }
 
-/// Returns the fingerprint of one part of a world. The fingerprint of a world is the sum of those
-/// of its parts, modulo 2⁶⁴. So a step computes only the fingerprints of the parts that it changes.
+/// Returns the fingerprint of one part of a global state. The fingerprint of a state is the sum of
+/// those of its parts, modulo 2⁶⁴. So a step computes only the fingerprints of the parts that it
+/// changes.
 pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
     let mut hasher = FoldHasher::default();
     role.hash(&mut hasher);
@@ -88,7 +90,8 @@ pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Returns the probability that at least two of `states` distinct worlds have equal fingerprints.
+/// Returns the probability that at least two of `states` distinct global states have equal
+/// fingerprints.
 pub(crate) fn missed_state_probability(states: u64) -> f64 {
     let states = states as f64;
     let pairs = states * (states - 1.0) / 2.0;

@@ -17,8 +17,8 @@ pub(crate) struct Interned {
 /// link.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Replacement of a part of a world: the new id of the part, and the resulting change of the
-/// world's fingerprint.
+/// Replacement of a part of a global state: the new id of the part, and the resulting change of the
+/// state's fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) id: u32,
@@ -37,7 +37,7 @@ impl Change {
 /// Interned contents by id, shared by all threads.
 ///
 /// Ids depend on the order of insertion. Reports never show them, and ids of different checks are
-/// never compared. Equal contents have equal ids, so worlds can be compared by ids.
+/// never compared. Equal contents have equal ids, so global states can be compared by ids.
 #[derive(Debug)]
 pub(crate) struct Interner<T>(RwLock<Contents<T>>);
 

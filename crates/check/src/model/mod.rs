@@ -31,8 +31,8 @@ pub(crate) trait Model: Send + Sync {
     /// that may occur in it, with their fairness labels.
     fn local(&self, local: u32) -> (LocalFacts, Vec<(Cause, u32)>);
 
-    /// Returns the outcomes of a cause in a local state. There is one for each combination of the
-    /// handler's choices.
+    /// Returns the outcomes of the input `cause` in a local state. There is one for each
+    /// combination of the handler's choices.
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome>;
 
     /// Returns the local state after one unit of time.
@@ -60,7 +60,8 @@ pub(crate) trait Model: Send + Sync {
     /// `monitor`. `None` if the observation violates the monitor.
     fn judge(&self, index: usize, monitor: u32, observation: u32) -> Option<Interned>;
 
-    /// Returns the facts about the state `monitor` of the monitor at `index`.
+    /// Returns the facts about a monitor's state. `index` is the number of the monitor, and
+    /// `monitor` the id of the state.
     fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts;
 
     /// Returns the state of the monitor at `index` with all timestamps decreased by `by`.
@@ -70,8 +71,8 @@ pub(crate) trait Model: Send + Sync {
     /// the monitor that collects facts for properties written as expressions.
     fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
 
-    /// Returns the id of an observation from which the messages that were sent are removed. 0 if
-    /// nothing remains.
+    /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
+    /// remains.
     fn without_sending(&self, observation: u32) -> u32;
 
     /// Returns the commands and events that an observation contains.
@@ -90,7 +91,7 @@ pub(crate) trait Model: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// A possible result of a cause at a process.
+/// A possible result of an input of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) local: Interned,
@@ -98,7 +99,8 @@ pub(crate) struct Outcome {
     pub(crate) packets: Vec<u32>,
     /// Id of what the monitors observe in this step; 0 for nothing.
     pub(crate) observation: u32,
-    /// Weight of the step: how much it adds to the measure. 0 without a measurement.
+    /// Number that the step adds to the quantity that the check measures. 0 if the check measures
+    /// nothing.
     pub(crate) weight: u16,
 }
 
@@ -134,7 +136,8 @@ pub(crate) struct LocalFacts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// True if no run may end or stay forever in a world in which the monitor is in this state.
+    /// True if no run may end or stay forever in a global state in which the monitor is in this
+    /// state.
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,

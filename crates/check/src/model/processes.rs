@@ -40,8 +40,8 @@ pub(crate) struct ProtocolHooks<P: Protocol> {
     /// Functions that access the clock in application messages. `None` if these messages carry no
     /// clock.
     pub(crate) stamping: Option<Stamping<P>>,
-    /// Function that forgets the clock of a process. It may be called only if no later request
-    /// reads the clock.
+    /// Function that erases the logical clock of a process. It may be called only if no later
+    /// request reads the clock.
     pub(crate) forget_clock: Option<fn(&mut P)>,
 }
 
@@ -57,24 +57,24 @@ impl<P: Protocol> Default for ProtocolHooks<P> {
     }
 }
 
-/// Observations that the monitors of a check need.
+/// Data about a run that the monitors of a check need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MonitorNeeds {
     /// True if a monitor stores process names that cannot be derived from the states of the
     /// processes.
     pub(crate) names: bool,
-    /// Causality that processes and messages carry.
+    /// Kind of causal data that processes and messages carry for the monitors.
     pub(crate) causality: Causality,
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
-    /// True if the monitors observe every message of that layer.
+    /// True if the monitors observe every message of the layer `layer`.
     pub(crate) all_messages: bool,
-    /// Links along which messages must go, if the monitors observe only messages that leave these
-    /// links. `None` if they observe no such messages.
+    /// Links to which the messages are restricted. The monitors then observe only the messages that
+    /// violate the restriction. `None` if there is no restriction.
     pub(crate) links: Option<NeighboursOnly>,
 }
 
-/// Monitors of a search.
+/// Monitors of a search, without their Rust types.
 pub(crate) type ErasedMonitors<P> =
     Vec<Box<dyn ErasedMonitor<<P as Protocol>::Command, <P as Protocol>::Event>>>;
 
@@ -93,10 +93,10 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) network: Arc<Network>,
     /// Measure whose extremes the check determines; `None` for a check of properties.
     pub(crate) measure: Option<MeasureConfig>,
-    /// True if any process was ever in a term.
+    /// True if, in any state found so far, a process is in a term.
     pub(crate) has_terms: AtomicBool,
-    /// True while the search explores commuting deliveries alone. The model then postpones events
-    /// that may be postponed, and forgets clocks that no request will read.
+    /// True while the search uses the reduction by commuting deliveries. The model then postpones
+    /// events that may be postponed, and erases clocks that no later request reads.
     pub(crate) is_reducing: AtomicBool,
 }
 
@@ -106,8 +106,8 @@ impl<P: Checkable> Processes<P> {
         self.all_boot_runs(at).into_iter().map(|run| self.outcome(run)).collect()
     }
 
-    /// Returns the run of the boot handler of process `at` that leads to the local state with this
-    /// id.
+    /// Returns the run of the boot handler of process `at` that ends in the local state with the id
+    /// `local`.
     pub(crate) fn boot_into(&self, at: ProcessId, local: u32) -> HandlerRun<P> {
         let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
         self.all_boot_runs(at).swap_remove(index.expect("a boot leads to one of its outcomes"))
@@ -147,8 +147,8 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Runs the handler of a cause in a local state, once for each combination of its choices.
-    /// Returns one run per combination.
+    /// Runs the handler of the input `cause` in a local state, once for each combination of the
+    /// handler's choices. Returns one run per combination.
     pub(crate) fn runs(&self, local: &LocalState<P>, cause: Cause) -> Vec<HandlerRun<P>> {
         match cause {
             Cause::Crash => self.crash(local),
@@ -262,8 +262,9 @@ impl<P: Checkable> Processes<P> {
         })
     }
 
-    /// Applies a step of a mute process. Its effects are never released: a timer that it sets does
-    /// not start, and a timer that it cancels never fires.
+    /// Applies a step of a process that saves the step but crashes before it releases the effects
+    /// (a *mute* process). No message is sent. A timer that the step sets does not start, and a
+    /// timer that it cancels does not fire before the crash.
     fn mute_step(
         mut local: LocalState<P>,
         process: P,
@@ -365,8 +366,8 @@ impl<P: Checkable> Processes<P> {
     }
 
     /// Returns the id of the causal past that an application message carries: for each process, the
-    /// number of its known requests. If messages are stamped, the sender's clock is the last
-    /// element.
+    /// number of its requests that the sender knows. If messages carry a clock, the sender's clock
+    /// is the last element.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
         if !self.config.model.application_causality {
@@ -422,7 +423,7 @@ impl<P: Checkable> Processes<P> {
     }
 }
 
-/// Fairness label of a step that fairness does not demand.
+/// Fairness label of a step that a fair run need not take.
 pub(crate) const NOT_FAIR: u32 = 0;
 
 fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {

@@ -1,4 +1,4 @@
-//! Evaluation of properties written as expressions, in the worlds of a search.
+//! Evaluation of properties written as expressions, in the global states of a search.
 
 use std::sync::Arc;
 
@@ -51,9 +51,9 @@ impl Watched {
 type ProcessStep = (usize, OutcomeRow);
 
 impl Worker {
-    /// Evaluates all properties written as expressions in a world, after a step of a process or of
-    /// the environment. Adds the violations to `result`, and updates the events that are still due
-    /// in `world`.
+    /// Evaluates all properties written as expressions in a global state, after a step of a process
+    /// or of the environment. Adds the violations to `result`, and updates the events that are
+    /// still due in `world`.
     #[inline]
     pub(crate) fn judge_own(
         &mut self,
@@ -110,9 +110,9 @@ impl Worker {
         }
     }
 
-    /// Prepares an initial world: records the events that are due from the start, and evaluates all
-    /// properties written as expressions. Returns the new fingerprint and the bits of the violated
-    /// properties.
+    /// Prepares an initial global state: records the events that are due from the start, and
+    /// evaluates all properties written as expressions. Returns the new fingerprint and the bits of
+    /// the violated properties.
     pub(crate) fn begin_own(&mut self, world: &mut [u32], fingerprint: u64) -> (u64, u32) {
         let rules = Arc::clone(&self.rules);
         let Some(own) = rules.own.as_deref() else { return (fingerprint, 0) };
@@ -129,7 +129,8 @@ impl Worker {
         (result.fingerprint, result.violated)
     }
 
-    /// Returns the bits of the properties written as expressions that an initial world violates.
+    /// Returns the bits of the properties written as expressions that an initial global state
+    /// violates.
     pub(crate) fn violated_at_first(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::of(0);
@@ -139,8 +140,8 @@ impl Worker {
     }
 }
 
-/// Evaluates a property in a world, with the commands, events and messages of the step that led to
-/// it.
+/// Evaluates a property in a global state, with the commands, events and messages of the step that
+/// led to it.
 fn evaluate_own(
     rules: &Rules,
     (model, cache): (&mut ModelCache, &mut OwnCache),

@@ -12,7 +12,7 @@ use crate::check::{CheckKind, SelectedProperty};
 use crate::error::CheckError;
 use crate::world::Layout;
 
-/// Maximum number of marks of a world.
+/// Maximum number of marks of a global state.
 const MARKS: usize = u32::BITS as usize;
 
 /// The properties of a search that are expressions, ready for evaluation.
@@ -22,12 +22,12 @@ pub(crate) struct OwnProperties {
     /// Index of the monitor that collects facts from commands and events. `None` if no property
     /// needs these facts.
     pub(crate) fold: Option<usize>,
-    /// Facts for a search without that monitor: none.
+    /// Empty facts, for a search without the monitor that collects facts.
     pub(crate) no_facts: Arc<ServiceFacts>,
 }
 
-/// A property written as an expression, with the marks for its bindings. A world has the mark of a
-/// binding while an event is still due for this binding.
+/// A property written as an expression, with the marks for its bindings. A global state has the
+/// mark of a binding while an event is still due for this binding.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     pub(crate) property: Arc<OwnProperty>,
@@ -40,7 +40,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Returns the mark that a world has while an event is still due for this binding.
+    /// Returns the mark that a global state has while an event is still due for this binding.
     pub(crate) fn mark(&self, binding: usize) -> u32 {
         1 << (self.first_mark + binding)
     }
@@ -52,12 +52,12 @@ impl Watched {
 }
 
 impl OwnProperties {
-    /// Prepares properties for a search whose worlds have this layout. Returns `None` if there are
-    /// none.
+    /// Prepares properties for a search whose global states have this layout. Returns `None` if
+    /// there are none.
     ///
     /// # Errors
     ///
-    /// Returns an error if a world has too few marks for all bindings.
+    /// Returns an error if a state has too few marks for all bindings.
     pub(crate) fn new(
         properties: &[Arc<OwnProperty>],
         layout: Layout,
@@ -104,15 +104,15 @@ pub(crate) fn reads_services(uses: Uses) -> bool {
     uses.phases || uses.leaders || uses.fences || uses.events
 }
 
-/// Returns true if the property can have different values in worlds that differ only by a shift of
-/// timestamps.
+/// Returns true if the property can have different values in global states that differ only by a
+/// shift of timestamps.
 pub(crate) fn depends_on_timestamps(property: &OwnProperty) -> bool {
     let uses = property.uses();
     uses.fences || uses.state_numbers
 }
 
-/// Returns true if the property can have different values in worlds that differ only by a renaming
-/// of processes.
+/// Returns true if the property can have different values in global states that differ only by a
+/// renaming of processes.
 pub(crate) fn depends_on_names(property: &OwnProperty) -> bool {
     let uses = property.uses();
     // Worlds are merged without regard to the monitors, whose facts may thus be lost. Only whether

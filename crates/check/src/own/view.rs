@@ -1,4 +1,4 @@
-//! A world as expressions see it, with a cache per thread.
+//! A global state as expressions see it, with a cache per thread.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::world::rules::Rules;
 /// For each message name, the number of messages with this name in a queue.
 type QueueCounts = Arc<[(&'static str, u64)]>;
 
-/// Cache of one thread: facts about the parts of worlds.
+/// Cache of one thread: facts about the parts of global states.
 #[derive(Debug, Default)]
 pub(crate) struct OwnCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
@@ -43,7 +43,7 @@ pub(super) struct EvaluationResult {
     pub(super) violated: Option<Binding>,
 }
 
-/// A world and the step that led to it.
+/// A global state and the step that led to it.
 pub(crate) struct WorldView<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) model: &'a mut ModelCache,
@@ -67,7 +67,7 @@ impl OwnCache {
         self.results.insert(key.into(), result.clone());
     }
 
-    /// Returns the facts in the state `id` of the monitor at `index`.
+    /// Returns the facts that the monitor at `index` has collected in its state `id`.
     pub(crate) fn facts(&mut self, rules: &Rules, index: usize, id: u32) -> Arc<ServiceFacts> {
         let compute = || rules.model.service_facts(index, id);
         Arc::clone(entry(&mut self.facts, id).get_or_insert_with(compute))

@@ -56,8 +56,8 @@ impl Worker {
             && self.cache.local(outcome.local).user == self.cache.local(local).user
     }
 
-    /// Returns true if the first delivery of a link leads to a world within the declared bounds.
-    /// Otherwise the delivery is not an ample set.
+    /// Returns true if the first delivery of a link leads to a global state within the declared
+    /// bounds. Otherwise the delivery is not an ample set.
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
         let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
         self.undo(world);

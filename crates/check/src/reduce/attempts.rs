@@ -177,7 +177,7 @@ fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<Certified
     catch_unwind(AssertUnwindSafe(|| certify(workers, initial))).ok()
 }
 
-/// Returns true if no run visits a world twice.
+/// Returns true if no run visits a global state twice.
 fn is_acyclic(graph: &Graph) -> bool {
     let mut is_acyclic = true;
     let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;

@@ -1,12 +1,12 @@
-//! Canonical form of worlds. Worlds that differ only by a shift of all timestamps, or by a
+//! Canonical form of global states. States that differ only by a shift of all timestamps, or by a
 //! renaming, have the same form.
 
 use crate::model::cache::{ModelCache, Part};
 use crate::world::rules::Rules;
 use crate::world::{Faults, Layout, VIOLATED};
 
-/// Decreases all timestamps of a world by the smallest one, so that the smallest becomes 0. Returns
-/// the new fingerprint. Appends the changed slots, with their old values, to `changed`.
+/// Decreases all timestamps of a global state by the smallest one, so that the smallest becomes 0.
+/// Returns the new fingerprint. Appends the changed slots, with their old values, to `changed`.
 pub(crate) fn rebase(
     cache: &mut ModelCache,
     layout: Layout,
@@ -54,8 +54,8 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
     smallest
 }
 
-/// Returns the smallest fingerprint of a world over all renamings. Monitors do not count: in a
-/// symmetric search, their states follow from the processes.
+/// Returns the smallest fingerprint of a global state over all renamings. Monitors do not count: in
+/// a symmetric search, their states follow from the processes.
 pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world: &[u32]) -> u64 {
     let layout = rules.layout;
     let spent = Faults(world[layout.spent()]).fingerprint();
@@ -68,7 +68,7 @@ pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world
     (0..rules.renamings).map(print).min().expect("the identity is a renaming")
 }
 
-/// Returns the slots of a world that may contain timestamps or names.
+/// Returns the slots of a global state that may contain timestamps or names.
 fn parts(layout: Layout) -> impl Iterator<Item = (usize, Part)> {
     let locals = (0..layout.size).map(|slot| (slot, Part::Local));
     let links = layout.link_slots().map(|slot| (slot, Part::Queue));

@@ -46,8 +46,9 @@ struct Certificate<'w> {
     wrong: IdSet<Delivery>,
     /// Pairs of a delivery and an input that are still to be compared.
     open: Vec<(Delivery, Cause)>,
-    /// Pairs of a delivery and an input of the same sender that cannot be in flight together, as
-    /// far as the known steps show. They need no comparison unless further steps become known.
+    /// Pairs of a delivery and an input that need no comparison: the input delivers a message of
+    /// the same sender, and both messages cannot be in flight together. New steps may show that
+    /// they can.
     apart: Vec<(Delivery, Cause)>,
     steps: LocalSteps,
 }
@@ -183,7 +184,8 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns the chosen deliveries among `open`, and those from which `open` was derived, sorted.
+    /// Returns, sorted, the chosen deliveries that `open` contains or from which its deliveries
+    /// were derived.
     fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
         let mut seen: IdSet<Delivery> = open.iter().copied().collect();
         let mut found = Vec::new();

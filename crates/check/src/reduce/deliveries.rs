@@ -24,7 +24,7 @@ pub(crate) type Delivery = (u32, u32);
 /// Deliveries that a search has chosen, steps that it has taken, and known results of comparisons.
 #[derive(Default)]
 pub(crate) struct DeliveryRecord {
-    /// Deliveries that the search explored alone.
+    /// Deliveries that the search chose: it did not explore the other steps of the state.
     pub(crate) chosen: IdSet<Delivery>,
     /// Inputs that were taken: the process, its local state, and the input.
     pub(crate) taken: IdSet<(usize, u32, Cause)>,
@@ -44,8 +44,8 @@ impl Rules {
 }
 
 impl Worker {
-    /// If a delivery can be explored alone in a world, visits it and returns true. Otherwise
-    /// returns false.
+    /// If one delivery is sufficient in a global state, visits only this delivery and returns true.
+    /// Otherwise returns false.
     pub(crate) fn visit_commuting_delivery(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -190,8 +190,8 @@ impl Worker {
         sent
     }
 
-    /// Returns the id of an observation from which the messages that were sent are removed. 0 if
-    /// nothing remains.
+    /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
+    /// remains.
     fn without_sending(&self, observation: u32) -> u32 {
         if observation == 0 { 0 } else { self.rules.model.without_sending(observation) }
     }

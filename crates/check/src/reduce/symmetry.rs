@@ -4,9 +4,9 @@ use tenure_core::{ProcessId, Protocol};
 
 /// A protocol whose rules never compare process names.
 ///
-/// Implementing this trait is optional, and serves only checks of safety. The search merges worlds
-/// that differ only by a renaming, so it cannot detect starvation of one process. A renaming must
-/// change every name in a state.
+/// Implementing this trait is optional, and serves only checks of safety. The search merges global
+/// states that differ only by a renaming, so it cannot detect starvation of one process. A renaming
+/// must change every name in a state.
 pub trait Symmetric: Protocol {
     /// Returns the state with all process names in it renamed.
     #[must_use]
@@ -81,7 +81,7 @@ fn permute(order: &mut [ProcessId], fixed: usize, show: &mut impl FnMut(&[Proces
     }
 }
 
-/// Functions of a [`Symmetric`] protocol, and the permutations that its check merges.
+/// Functions of a [`Symmetric`] protocol, and the renamings under which the check merges states.
 pub(crate) struct Symmetry<P: Protocol> {
     pub(crate) renamed: fn(&P, &Renaming) -> P,
     pub(crate) renamed_message: fn(&P::Message, &Renaming) -> P::Message,

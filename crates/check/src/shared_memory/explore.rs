@@ -168,7 +168,7 @@ impl<L: SharedMemoryLock> Frontier<L> {
     }
 }
 
-/// Explores all states.
+/// Explores all reachable states, unless a limit stops the search.
 pub(crate) fn explore<L: SharedMemoryLock>(
     config: &SharedMemoryConfig,
     lock: &L::Config,

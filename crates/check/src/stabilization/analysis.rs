@@ -17,8 +17,8 @@ pub(super) struct Analysis<'s> {
     pub(super) is_legitimate: Vec<bool>,
     /// Number of steps from all states together.
     pub(super) transitions: u64,
-    /// A step from a legitimate state to one that is not legitimate, with the former. It violates
-    /// closure.
+    /// A legitimate state, and a step from it to a state that is not legitimate. Such a step
+    /// violates closure. `None` if there is no such step.
     pub(super) leaving: Option<(u32, Successor)>,
     /// For each state, its component among the states that are not legitimate. [`UNASSIGNED`] for a
     /// legitimate state.

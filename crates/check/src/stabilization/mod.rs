@@ -1,4 +1,4 @@
-//! Self-stabilization: the whole state space of a system, from every state.
+//! Check of self-stabilization: explores the whole state space of a system, from every state.
 //!
 //! A search of a [`Check`](crate::Check) begins in initial states. Here every state is initial, so
 //! that states are numbers and need no table.
@@ -36,7 +36,7 @@ pub enum StabilizationError {
     TooManyStates {
         /// Number of states of the system.
         states: u64,
-        /// Greatest number of states.
+        /// Maximum number of states that the options allow.
         max: u64,
     },
 }

@@ -33,7 +33,7 @@ pub struct StabilizationReport {
     pub violations: Vec<StabilizationViolation>,
     /// Greatest number of moves from any state to a legitimate one.
     pub moves: MeasureValue,
-    /// A schedule with so many moves; `None` if the number of moves has no bound.
+    /// A schedule with the greatest number of moves. `None` if the number of moves has no bound.
     pub worst_run: Option<SystemRun>,
     /// Duration of the check, in seconds.
     pub seconds: f64,

@@ -36,8 +36,8 @@ const LEAST_STATES: u64 = 20_000;
 impl<P: Checkable> Check<P> {
     /// Performs the search of one member of a swarm.
     ///
-    /// Safety is judged in every state, and liveness only where a run can end: where no step is
-    /// possible that must be taken. No property is ever reported to hold.
+    /// Judges safety in every state, and liveness only in states in which a run can end, because no
+    /// possible step must be taken. Never reports that a property holds.
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
@@ -76,7 +76,8 @@ impl<P: Checkable> Check<P> {
         Ok(report)
     }
 
-    /// Returns a search for violations of all selected properties, or of `only` one.
+    /// Returns a search for violations of the property `only`, or of all selected properties if
+    /// `only` is `None`.
     fn swarm_search(
         &self,
         swarm: SwarmConfig,
@@ -188,13 +189,12 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// Returns the id of the initial world with this index.
+/// Returns the id of the initial global state with this index.
 fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
 }
 
-/// Returns the marks that a world must not have if a run can end in it, according to this kind of
-/// property.
+/// Returns the marks of the global states in which a property of this kind permits no run to end.
 fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     let layout = rules.layout;
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mark(at));

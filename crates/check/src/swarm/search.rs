@@ -1,4 +1,4 @@
-//! Depth-first search that marks visited worlds in a table of bits.
+//! Depth-first search that marks visited global states in a table of bits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,7 +14,7 @@ use crate::limits::{Limit, Progress, StopSignal};
 use crate::model::processes::NOT_FAIR;
 use crate::world::action::{Action, Cause};
 
-/// Number of expanded worlds between two checks of the limits on time and memory.
+/// Number of expanded global states between two checks of the limits on time and memory.
 const CHECK_INTERVAL: u64 = 1 << 12;
 
 /// Parameters of one search.
@@ -26,18 +26,20 @@ pub(super) struct SwarmSearch<'a> {
     /// Seed of the order of the steps and of the hash functions.
     pub(super) seed: u64,
     pub(super) depth_max: u32,
-    /// Number of states after which the search ends, besides the limit of the configuration.
+    /// Limit on the number of states of this search. It applies in addition to the limit of the
+    /// configuration.
     pub(super) states_max: u64,
     /// Bits of the monitors and of the expressions that the search judges in each step.
     pub(super) wanted: u32,
-    /// Marks that violate a property if a world has any of them and a run can end in it.
+    /// Marks of global states in which no run may end: a run that can end in such a state violates
+    /// a property.
     pub(super) wanted_at_end: u32,
 }
 
 /// Violation that a search has found, with the run that leads to it.
 #[derive(Clone, Debug)]
 pub(super) struct SwarmViolation {
-    /// Index of the initial world of the run.
+    /// Index of the initial global state of the run.
     pub(super) first: usize,
     pub(super) actions: Vec<Action>,
     pub(super) kind: ViolatedBits,
@@ -48,7 +50,7 @@ pub(super) struct SwarmViolation {
 pub(super) enum ViolatedBits {
     /// The last step violates these monitors and expressions.
     Step(u32),
-    /// The run can end in its last world, which has these marks.
+    /// The run can end in its last global state, which has these marks.
     End(u32),
 }
 
@@ -68,7 +70,7 @@ pub(super) struct SwarmResult {
     pub(super) transitions: u64,
     /// Greatest number of steps of a run.
     pub(super) depth: u32,
-    /// Number of worlds that were not expanded because they are at the maximum depth.
+    /// Number of global states that were not expanded because they are at the maximum depth.
     pub(super) cut_states: u64,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(super) exceeded: [bool; 2],
@@ -81,13 +83,13 @@ pub(super) struct SwarmResult {
     pub(super) bytes_peak: usize,
 }
 
-/// A world on the current run, with the steps that are still to be explored from it.
+/// A global state on the current run, with the steps that are still to be explored from it.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Step that led to the world.
+    /// Step that led to the global state.
     action: Action,
     fingerprint: u64,
-    /// Index in `steps` of the first unexplored step of this world.
+    /// Index in `steps` of the first unexplored step of this global state.
     first_step: usize,
 }
 
@@ -97,11 +99,11 @@ struct SwarmRun<'a> {
     worker: &'a mut Worker,
     random: u64,
     frames: Vec<Frame>,
-    /// Worlds of the frames, one after the other.
+    /// Global states of the frames, one after the other.
     worlds: Vec<u32>,
     /// Unexplored steps of all frames, one frame after the other.
     steps: Vec<Action>,
-    /// Index of the initial world of the current run.
+    /// Index of the initial global state of the current run.
     first: usize,
     expanded: u64,
     result: SwarmResult,
@@ -109,7 +111,7 @@ struct SwarmRun<'a> {
 }
 
 impl<'a> SwarmSearch<'a> {
-    /// Searches from the initial worlds until the first violation, a limit, or the end.
+    /// Searches from the initial global states until the first violation, a limit, or the end.
     pub(super) fn run(self, worker: &'a mut Worker, first: &[(Vec<u32>, u64)]) -> SwarmResult {
         let result = SwarmResult {
             table: BitTable::new(self.bytes, HASHES, self.seed),
@@ -162,7 +164,7 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Inserts an initial world into the table. Returns true if it was new.
+    /// Inserts an initial global state into the table. Returns true if it was new.
     fn insert_first(&mut self, world: &[u32], fingerprint: u64) -> bool {
         let key = self.worker.key(world, fingerprint);
         let is_new = self.result.table.insert(key);
@@ -205,7 +207,7 @@ impl SwarmRun<'_> {
     }
 
     /// Adds a frame for the last of `worlds`, with its steps in random order. `action` led to this
-    /// world.
+    /// global state.
     fn expand(&mut self, action: Action, fingerprint: u64) {
         let first_step = self.steps.len();
         self.frames.push(Frame { action, fingerprint, first_step });
@@ -257,8 +259,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Records a violation at the end of the current run. If there is a step `last`, the run
-    /// includes it and the step causes the violation.
+    /// Records a violation by the current run. If there is a step `last`, it becomes the last step
+    /// of the run, and it causes the violation.
     fn found(&mut self, last: Option<Action>, kind: ViolatedBits) {
         let mut actions = self.actions();
         actions.extend(last);

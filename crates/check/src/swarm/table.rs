@@ -1,15 +1,17 @@
-//! Table of visited worlds with a few bits for each: bitstate hashing, a Bloom filter.
+//! Table of visited global states with a few bits for each: bitstate hashing, a Bloom filter.
 
-/// A bit array with several hash functions. A world counts as visited if all its bits are set. So
-/// the table can mistake a new world for a visited one, and the search then omits that world.
+/// A bit array with several hash functions. A global state counts as visited if all its bits are
+/// set. So the table can mistake a new state for a visited one, and the search then omits that
+/// state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitTable {
     words: Vec<u64>,
     hashes: u32,
-    /// Seed of the hash functions, so that different members of a swarm omit different worlds.
+    /// Seed of the hash functions, so that different members of a swarm omit different global
+    /// states.
     seed: u64,
     bits_set: u64,
-    /// Expected number of new worlds that the table has mistaken for visited ones.
+    /// Expected number of new global states that the table has mistaken for visited ones.
     omissions: f64,
 }
 
@@ -33,17 +35,17 @@ impl BitTable {
         self.omissions
     }
 
-    /// Returns the probability that the table, as it is now, mistakes a new world for a visited
-    /// one.
+    /// Returns the probability that the table, as it is now, mistakes a new global state for a
+    /// visited one.
     fn match_probability(&self) -> f64 {
         let fill = self.bits_set as f64 / self.bits() as f64;
         fill.powi(self.hashes as i32)
     }
 
-    /// Inserts the world with this key. Returns false if it counts as visited already.
+    /// Inserts the global state with this key. Returns false if it counts as visited already.
     ///
     /// Adds to the expected number of omissions: an insertion that succeeds stands for 1 / (1 − p)
-    /// new worlds, where p is the probability of a mistake at that moment.
+    /// new states, where p is the probability of a mistake at that moment.
     pub(super) fn insert(&mut self, key: u64) -> bool {
         let matched = self.match_probability();
         let mut is_new = false;
@@ -60,7 +62,7 @@ impl BitTable {
         is_new
     }
 
-    /// Returns true if the world with this key counts as visited.
+    /// Returns true if the global state with this key counts as visited.
     pub(super) fn contains(&self, key: u64) -> bool {
         let mut places = places(key, self.seed, self.hashes, self.bits());
         places.all(|(word, mask)| self.words[word] & mask != 0)

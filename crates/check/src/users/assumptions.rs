@@ -6,8 +6,8 @@ use crate::config::CheckConfig;
 use crate::error::CheckError;
 
 impl CheckConfig {
-    /// Returns an error if the check allows more than the assumed card does. Returns no error if
-    /// the configuration has no assumed card.
+    /// Returns an error if the check allows more than the assumptions on the configured [`Card`].
+    /// Returns no error if the configuration has no card.
     pub(crate) fn check_assumptions(&self) -> Result<(), CheckError> {
         let Some(card) = &self.model.assumed_card else { return Ok(()) };
         match card.unmet_assumptions(&self.system_model(card)).next() {
@@ -18,8 +18,8 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link may drop messages beyond the budget of losses. A card that
-    /// tolerates only a bounded number of losses excludes such runs.
+    /// Returns true if a full link may drop messages beyond the budget of losses. If the algorithm
+    /// tolerates only a bounded number of losses, its [`Card`] excludes such runs.
     pub(crate) fn drops_when_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

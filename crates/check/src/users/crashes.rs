@@ -7,11 +7,11 @@ use crate::users::user::{Service, User, UserState};
 /// Phase of the user of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UserPhase {
-    /// Neither waits nor holds a resource.
+    /// The user neither waits nor holds a resource.
     Idle,
-    /// Waits to be served.
+    /// The user waits to be served.
     Waiting,
-    /// Holds a resource that it must release, such as a lock.
+    /// The user holds a resource that it must release, such as a lock.
     Inside,
 }
 

@@ -17,13 +17,13 @@ pub struct ElectionUser {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Knowledge {
-    /// Has received no event since the first boot of its process.
+    /// The user has received no event since the first boot of its process.
     None,
-    /// Has started an election, or has learned that the leader was deposed.
+    /// The user has started an election, or has learned that the leader was deposed.
     Awaited,
-    /// Knows the leader.
+    /// The user knows the leader.
     Leader,
-    /// Has recovered from a crash of its process, and has started no election since.
+    /// The process has recovered from a crash, and the user has started no election since.
     Lost,
 }
 

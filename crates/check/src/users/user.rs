@@ -22,7 +22,8 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
 
     /// Returns true if the user may receive this event later than its process emits it. Every run
     /// in which it does must be as safe and as live as the run in which it does not. For instance,
-    /// an entry may be postponed, because the user then stays inside for a shorter time.
+    /// an entry may be postponed, because the user then stays inside the critical section for a
+    /// shorter time.
     fn may_postpone(event: &Self::Event) -> bool {
         let _ = event;
         false

@@ -1,4 +1,4 @@
-//! Steps of a world, encoded in 32 bits.
+//! Steps of a global state, encoded in 32 bits.
 
 /// One step of a run, encoded as the visited set stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub(crate) const ACTION_KINDS: [ActionKind; 15] = [
 pub(crate) const MAX_OUTCOMES: usize = 1 << 9;
 
 impl Action {
-    /// Encodes a step: its kind, the slot of the world that it concerns, the index of the item in
-    /// that slot, and the index of the outcome.
+    /// Encodes a step: its kind, the slot of the global state that it concerns, the index of the
+    /// item in that slot, and the index of the outcome.
     pub(crate) fn new(kind: ActionKind, slot: usize, item: usize, outcome: usize) -> Self {
         debug_assert!(slot < 1 << 11 && item < 1 << 8 && outcome < MAX_OUTCOMES);
         let code = (kind as usize) << 28 | slot << 17 | item << 9 | outcome;

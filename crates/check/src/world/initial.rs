@@ -1,5 +1,5 @@
-//! Initial worlds of a search. There is one for each combination of the outcomes of the boots of
-//! all processes.
+//! Initial global states of a search. There is one for each combination of the outcomes of the
+//! boots of all processes.
 
 use tenure_core::ProcessId;
 
@@ -11,10 +11,10 @@ use crate::world::Fault;
 use crate::world::network::EMPTY;
 use crate::world::rules::Rules;
 
-/// The initial worlds, each with its fingerprint.
+/// The initial global states, each with its fingerprint.
 pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
 
-/// Returns the initial worlds and their fingerprints.
+/// Returns the initial global states and their fingerprints.
 pub(crate) fn initial_worlds<P: Checkable>(
     processes: &Processes<P>,
     rules: &Rules,
@@ -34,8 +34,8 @@ pub(crate) fn initial_worlds<P: Checkable>(
     every_combination(&boots, &monitors, rules, down)
 }
 
-/// Returns one world for each combination of boot outcomes. This code is not generic, so it is
-/// compiled once.
+/// Returns one global state for each combination of boot outcomes. This code is not generic, so it
+/// is compiled once.
 fn every_combination(
     boots: &[Vec<Outcome>],
     monitors: &[Interned],

@@ -1,4 +1,4 @@
-//! The part of a world that belongs to one process: its state, its timers and its user.
+//! The part of a global state that belongs to one process: its state, its timers and its user.
 
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::MuteState;
@@ -11,7 +11,7 @@ use crate::world::step_queue::StepQueue;
 /// User of a protocol's service.
 pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;
 
-/// Local state: the part of a world that belongs to one process.
+/// Local state: the part of a global state that belongs to one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalState<P: Checkable> {
     pub(crate) at: ProcessId,
@@ -32,26 +32,26 @@ pub(crate) struct LocalState<P: Checkable> {
 /// Status of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lifecycle<P: Protocol> {
-    /// Up, in this state.
+    /// The process is up, in this state.
     Up(P),
-    /// Up, but mute: it will crash before it releases any further effect.
+    /// The process is up, but mute: it will crash before it releases any further effect.
     Mute {
         /// State of the process, which is also its saved state.
         process: P,
         /// Kind of the steps that the process has taken since it became mute.
         since: MuteState,
     },
-    /// Up, with released effects of steps that are not saved yet.
+    /// The process is up, and has released effects of steps that it has not saved yet.
     SaveBehind {
         /// State of the process.
         process: P,
         /// Saved state of the process.
         saved: P::Stable,
     },
-    /// Down, with this saved state.
+    /// The process is down, with this saved state.
     Down(P::Stable),
-    /// Up, with events that its user has not received yet. Only a search that uses commuting
-    /// deliveries postpones events.
+    /// The process is up, and its user has not received some of its events yet. Only a search that
+    /// uses commuting deliveries postpones events.
     Postponed {
         /// State of the process.
         process: P,

@@ -1,5 +1,6 @@
 //! A world: a global state as one row of small integers. Its slots contain the processes (each with
-//! its timers and its user), the links, the spent budgets, the monitors, and the sessions of peers.
+//! its timers and its user), the links, the counts of faults, the monitors, and the sessions of
+//! peers.
 
 pub(crate) mod action;
 pub(crate) mod choices;
@@ -11,15 +12,15 @@ pub(crate) mod step_queue;
 
 use crate::model::fingerprint::{Role, fingerprint};
 
-/// Greatest number of processes in a search.
+/// Greatest number of processes that a search supports.
 pub(crate) const MAX_PROCESSES: u32 = 31;
 
 /// Value in the slot of a monitor that is violated. The search does not check this monitor any
 /// more.
 pub(crate) const VIOLATED: u32 = u32::MAX;
 
-/// Positions of the parts of a world in its row, and of the marks in its annotations. A mark is a
-/// bit about a world, for the analysis of liveness.
+/// Positions of the parts of a global state in its row, and of the marks in its annotations. A mark
+/// is a bit about a global state, for the analysis of liveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) size: usize,
@@ -37,18 +38,19 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Returns the mark of a world in which this process waits to be served.
+    /// Returns the mark of the global states in which this process waits to be served.
     pub(crate) fn waiting_mark(self, process: usize) -> u32 {
         1 << process
     }
 
-    /// Returns the mark of a world in which this process has not been informed of a result that
-    /// another process knows.
+    /// Returns the mark of the global states in which this process has not been informed of a
+    /// result that another process knows.
     pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the mark of a world in which no run may end, according to the monitor at `index`.
+    /// Returns the mark of the global states in which no run may end, according to the monitor at
+    /// `index`.
     pub(crate) fn end_mark(self, index: usize) -> u32 {
         1 << (self.marks_of_processes() + index)
     }
@@ -91,7 +93,7 @@ impl Layout {
         self.size..self.size + self.links()
     }
 
-    /// Returns the slot that contains how often each fault has occurred.
+    /// Returns the slot of the counts of faults: for each kind of fault, how often it has occurred.
     pub(crate) fn spent(self) -> usize {
         self.size + self.links()
     }
@@ -101,8 +103,8 @@ impl Layout {
         self.spent() + 1 + index
     }
 
-    /// Returns the slot that contains, for the property written as an expression at `index`, the
-    /// events that are still due.
+    /// Returns the slot of the property at `index` that is written as an expression. The slot
+    /// contains the events that are still due.
     pub(crate) fn own(self, index: usize) -> usize {
         self.monitor(self.monitors) + index
     }
@@ -119,13 +121,13 @@ impl Layout {
         self.unseen_sessions(self.size) + process
     }
 
-    /// Returns the number of slots of a world.
+    /// Returns the number of slots of a global state.
     pub(crate) fn stride(self) -> usize {
         self.own(self.own) + if self.detects_restarts { 2 * self.size } else { 0 }
     }
 }
 
-/// A fault, or another kind of step that has a budget.
+/// A fault, or another kind of step whose number per run is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Loss,
@@ -140,7 +142,7 @@ pub(crate) enum Fault {
 
 const BITS: u32 = 5;
 
-/// Upper bound on each fault budget.
+/// Greatest number of faults of one kind that a check may allow per run.
 pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
 /// How often each [`Fault`] has occurred, or may occur: a number of `BITS` bits per fault.
@@ -164,7 +166,7 @@ impl Faults {
         self.with(fault, self.of(fault) + 1)
     }
 
-    /// Returns the part that these faults contribute to the fingerprint of a world.
+    /// Returns the part that these faults contribute to the fingerprint of a global state.
     pub(crate) fn fingerprint(self) -> u64 {
         fingerprint(Role::Spent, &self.0)
     }

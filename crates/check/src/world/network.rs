@@ -24,7 +24,8 @@ pub(crate) struct InFlightMessage {
     pub(crate) max_delay: u32,
 }
 
-/// All messages in flight that a search has reached, and all queues of them.
+/// All messages in flight, and all queues of such messages, that a search has found. Each has an
+/// id.
 #[derive(Debug)]
 pub(crate) struct Network {
     order: Order,

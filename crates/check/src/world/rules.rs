@@ -1,4 +1,5 @@
-//! Rules of a search: the layout of its worlds, its budgets, and the properties of its protocol.
+//! Rules of a search: the layout of its global states, the maximum numbers of faults, and the
+//! properties of its protocol.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,11 +36,11 @@ pub(crate) struct Rules {
     pub(crate) can_shift_timestamps: bool,
     /// True if the ample-set reduction is in effect.
     pub(crate) ample: bool,
-    /// Deliveries that the search must not explore alone, because they do not commute with all
-    /// later steps. `None` if the search does not use commuting deliveries.
+    /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
+    /// commute with all later steps. `None` if the search does not use this reduction.
     pub(crate) commuting: Option<Arc<IdSet<Delivery>>>,
-    /// Number of renamings by which the search merges worlds, the identity included. 1 without
-    /// symmetry reduction.
+    /// Number of renamings by which the search merges global states, the identity included. 1
+    /// without symmetry reduction.
     pub(crate) renamings: usize,
     /// True if the check has a declared bound on terms.
     pub(crate) has_term_bound: bool,
@@ -48,10 +49,10 @@ pub(crate) struct Rules {
     pub(crate) has_consequences: bool,
     /// True if the check can shift the timestamps of the protocol.
     pub(crate) has_shift_functions: bool,
-    /// True if a full link drops messages. Otherwise worlds with a full link are pruned.
+    /// True if a full link drops messages. Otherwise global states with a full link are pruned.
     pub(crate) drops_when_full: bool,
-    /// Steps to take before the search. The key is the fingerprint of the world in which the step
-    /// is taken.
+    /// Steps to take before the search. The key is the fingerprint of the global state in which the
+    /// step is taken.
     pub(crate) forced_steps: HashMap<u64, Action>,
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) weighs: bool,
@@ -62,7 +63,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns how often this fault may still occur after this world.
+    /// Returns how often this fault may still occur in a run from this global state.
     pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
         let spent = Faults(world[self.layout.spent()]);
         self.budget.of(fault).saturating_sub(spent.of(fault))
@@ -87,8 +88,8 @@ impl Rules {
         self.layout.detects_restarts && world[self.layout.pending_trust(process)] != 0
     }
 
-    /// Returns true if no message of the link at `slot` can be delivered now, because its receiver
-    /// must trust a peer first.
+    /// Returns true if no message of the link at `slot` can be delivered now, because the receiver
+    /// of the link must trust a peer first.
     #[inline]
     pub(crate) fn is_link_blocked(&self, world: &[u32], slot: usize) -> bool {
         self.layout.detects_restarts && self.has_pending_trust(world, self.layout.receiver(slot))

@@ -27,7 +27,7 @@ const MAX_IN_FLIGHT: usize = 16;
 enum Purpose {
     /// Counts states. Progress is the only property that the check judges.
     States,
-    /// Judges progress and the properties that the card promises.
+    /// Judges progress and the properties that the algorithm promises.
     Promises,
     /// Judges one property. The search ends at the first violation.
     Property(Property),
@@ -43,7 +43,7 @@ impl AgreementCase<'_> {
         (report.states, report.transitions)
     }
 
-    /// Judges progress and the properties that the card promises.
+    /// Judges progress and the properties that the algorithm promises.
     pub(crate) fn judged(&self) -> Report {
         self.explore(Purpose::Promises).report()
     }

@@ -207,7 +207,7 @@ fn three_phase(size: u32, switches: &[three_phase_commit::Switch]) -> Check<Thre
 
 type ThreePhase = Led<ThreePhaseCommit, DetectorElection>;
 
-/// Skeen: with perfect failure detection, no live process is ever blocked.
+/// With perfect failure detection, three-phase commit (Skeen) never blocks a live process.
 #[test]
 fn three_phase_commit_survives_coordinator_crash() {
     let found = [
@@ -325,8 +325,8 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }
 
-/// Links lose, duplicate and reorder messages. A link holds only one message, and therefore loses
-/// every further one.
+/// The channel hides the faults of links that lose, duplicate and reorder messages. A link that
+/// already holds one message loses every further one.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(inner: A::Config) -> Check<Fifo<Led<A, DetectorElection>>> {
@@ -347,7 +347,7 @@ fn reliable_channel_hides_loss_and_duplication() {
     assert_eq!([primary, commit, tree].map(|report| report.states), [658, 2702, 322]);
 }
 
-/// The checks of the applications, with an election that sends messages.
+/// The applications keep their properties with an election that sends messages.
 #[test]
 fn applications_are_sound_under_bully_election() {
     fn under<A: Application + Checkable>(size: u32, inner: A::Config) -> Check<Led<A, Bully>> {

@@ -40,7 +40,8 @@ fn pair_has_product_of_state_counts() {
     assert_eq!(both.states, alone * election, "{alone} and {election}");
 }
 
-/// Both parts use the same failure detector, and crash together.
+/// A lock and an election that both survive a crash still do so side by side. They use the same
+/// failure detector, and crash together.
 #[test]
 fn pair_survives_crash_if_both_parts_do() {
     let check = pair::<TolerantRicartAgrawala, Bully>((), bully(&[]));
@@ -48,8 +49,8 @@ fn pair_survives_crash_if_both_parts_do() {
     with_properties(check).assert_holds();
 }
 
-/// Negative control: the search finds a known mistake in one part after the same number of steps as
-/// without the other part.
+/// The search finds a known mistake in one part after the same number of steps as without the other
+/// part.
 #[test]
 fn mistake_in_one_part_is_found_equally_early() {
     let strict = lock(&[ricart_agrawala::Switch::ClockOnlyStrict]);

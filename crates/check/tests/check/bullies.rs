@@ -29,7 +29,8 @@ fn race(rule: &[Switch]) -> Report {
     check.always_and_at_end(Agreement::new()).run()
 }
 
-/// P3 recovers and announces itself. After that, an announcement arrives that P2 has sent earlier.
+/// Without terms, an old announcement makes three processes disagree: P3 recovers and announces
+/// itself, and then an announcement arrives that P2 sent earlier.
 #[test]
 fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[]), "agreement", 11);
@@ -40,22 +41,24 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     assert_eq!(states(two.always_and_at_end(Agreement::new())), 892);
 }
 
-/// The run has five steps: a crash, a timeout and a recovery, with their consequences.
+/// A leader that crashes and recovers leads at the same time as its successor. The run has five
+/// steps: a crash, a timeout and a recovery, with their consequences.
 #[test]
 fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);
     violated(&check.always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time", 5);
 }
 
-/// Control for 7-B4: the same crash and recovery with terms. The recovered process leads the second
-/// term.
+/// With terms, three processes agree after the crash and the recovery that make them disagree in
+/// 7-B4 of the checklist. The recovered process leads the second term.
 #[test]
 fn terms_let_three_agree_after_highest_recovers() {
     let check = restarted(3, &[]).crashing_at([ProcessId(2)]).synchronous(0..=1).term_max(2);
     with_properties(check, &[1, 2, 3]).run().assert_holds();
 }
 
-/// This is the command `tenure check bully -n 3 --crash 1 --recover 1 --initiators 1`.
+/// With terms, three processes agree after any recovery. This is the command `tenure check bully -n
+/// 3 --crash 1 --recover 1 --initiators 1`.
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn terms_let_three_agree_after_any_recovery() {

@@ -66,7 +66,8 @@ fn tolerates_duplication() {
     assert_eq!(cells(&THREE, |check| check.duplicating(1)), ALL_FINE);
 }
 
-/// P3 is down, so its rank does not count.
+/// The election tolerates a process that is down from the start. P3 is down, so its rank does not
+/// count.
 #[test]
 fn tolerates_crash_before_start() {
     assert_eq!(cells(&[1, 2, 0], |check| check.down([ProcessId(2)])), ALL_FINE);

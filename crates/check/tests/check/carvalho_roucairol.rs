@@ -1,7 +1,7 @@
 //! Carvalho–Roucairol in every schedule, and under one fault.
 //!
-//! The numbers of states are regression pins printed by this program. They have no independent
-//! confirmation.
+//! The expected numbers of states were computed by this checker, and detect changes. They have no
+//! independent confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::CarvalhoRoucairol;

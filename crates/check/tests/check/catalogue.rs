@@ -147,7 +147,8 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     safe_and_live(context).always(Order::new()).run().assert_holds();
 }
 
-/// The same number of application messages breaks the order if they carry no clock.
+/// Lamport's lock keeps the order of requests if application messages carry its clock. The same
+/// number of messages without a clock violates the order.
 #[test]
 fn l7_lamport_keeps_order_with_stamped_application_messages() {
     let context = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
@@ -215,8 +216,9 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     }
 }
 
-/// An application message without a clock can tell a process of a request. That process may then
-/// request with a smaller timestamp.
+/// Application messages without a clock violate the order of requests, although replies carry a
+/// clock. Such a message can tell a process of a request, and the process may then request with a
+/// smaller timestamp.
 #[test]
 fn r6_stamped_reply_does_not_stamp_application_messages() {
     for (size, steps) in [(2, 7), (3, 9)] {
@@ -254,8 +256,8 @@ fn m2_maekawa_as_of_1985_is_live_in_pairs() {
     assert_sound(maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Original1985]));
 }
 
-/// P2, P3 and P4 have requested, and three requests have arrived. Each process has a vote that
-/// another one needs.
+/// Maekawa's algorithm of 1985 deadlocks on a grid of four processes. P2, P3 and P4 have requested,
+/// and three requests have arrived. Each process has a vote that another one needs.
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
     assert_deadlock(maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]), 6);

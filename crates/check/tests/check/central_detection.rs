@@ -25,7 +25,9 @@ fn states_match_independent_model() {
     compare(&[1, 0, 1]);
 }
 
-/// Takes some seconds: `cargo test -p tenure-check --test check -- --ignored two_of_three`.
+/// The numbers of states and steps match those of the independent model if two of three processes,
+/// or both of two, perform the rounds. Takes some seconds: `cargo test -p tenure-check --test check
+/// -- --ignored two_of_three`.
 #[test]
 #[ignore = "takes some seconds"]
 fn states_of_two_of_three_match_independent_model() {
@@ -48,7 +50,8 @@ fn numbered_tables_show_no_phantom() {
     case(&[1, 1, 0], &[]).judged().assert_holds();
 }
 
-/// The lengths are those of the shortest runs. `tenure check` draws these runs.
+/// If reports arrive late, the coordinator detects a deadlock that does not exist (a phantom). The
+/// shortest such run has 17 steps.
 #[test]
 fn late_reports_show_a_phantom() {
     let reports = case(&[1, 1, 0], &["reports"]);

@@ -17,9 +17,9 @@ const MAX_STATES: u64 = 5_000;
 /// Results of a check without and with the reduction.
 type Pair = [Result<Report, CheckError>; 2];
 
-/// Scope in which a lock is checked. The output is the report without and that with the reduction.
-/// `None` if the card requires an environment in which the reduction does not apply, or if the
-/// search without it is too large.
+/// Scope in which a lock is checked. As a visitor of the catalogue, it returns the report without
+/// the reduction and the one with it. It returns `None` if the lock requires an environment in
+/// which the reduction does not apply, or if the search without it is too large.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     size: u32,

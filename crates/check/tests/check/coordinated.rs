@@ -44,7 +44,7 @@ fn partition_keeps_mutual_exclusion_with_accurate_clocks() {
     partitioned(Some(times()), [1, 1, 0]).assert_holds();
 }
 
-/// Negative controls: an entry that does not expire, and a lock that is granted to the next process
+/// The lock is unsafe if an entry does not expire, or if the lock is granted to the next process
 /// too early.
 #[test]
 fn missing_entry_expiry_is_unsafe() {

@@ -26,8 +26,9 @@ fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
 
-/// Returns the outcomes of four crashes: of an idle P3, of a waiting process, of a process inside,
-/// and of an idle P1. P1 is the coordinator, the first holder of a token, or an ordinary process.
+/// Returns the outcomes of four crashes: of an idle P3, of a waiting process, of a process inside
+/// the critical section, and of an idle P1. P1 is the coordinator, the first holder of a token, or
+/// an ordinary process.
 fn outcomes<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Outcome; 4] {
     [
         crashing_idle(of([1, 1, 0]), 2),
@@ -108,7 +109,8 @@ fn crash_takes_one_of_two_places() {
     }
 }
 
-/// Without the filters, the crash of the coordinator would block the waiting process.
+/// The filters restrict crashes to one process and one phase. Without them, the crash of the
+/// coordinator would block the waiting process.
 #[test]
 fn crash_filters_restrict_process_and_phase() {
     let one = || of::<Central>(3).entries([0, 1, 0]).crashing(1);

@@ -53,7 +53,8 @@ fn with_four_readings() -> Check<Heartbeat> {
     check.configure(|config| config.model.clock_readings = 4)
 }
 
-/// The detector satisfies ◇P of Chandra and Toueg. Here the bounds on delays hold from the start.
+/// With a sufficient timeout, the detector is perfect, because the bounds on delays hold from the
+/// start. In general, it satisfies only ◇P of Chandra and Toueg.
 #[test]
 fn sufficient_timeout_makes_detector_perfect() {
     for size in [2, 3] {
@@ -64,7 +65,7 @@ fn sufficient_timeout_makes_detector_perfect() {
     accurate(with_four_readings()).assert_holds();
 }
 
-/// Negative control: a timeout of three units is too short.
+/// A timeout of three units is too short: the detector suspects a live process.
 #[test]
 fn short_timeout_suspects_live_process() {
     violates(&accurate(heartbeats(2, SHORT_TIMEOUT)), "accuracy");
@@ -94,8 +95,8 @@ fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<WithDetector<Heartbe
     check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
 }
 
-/// The test of elections whose name starts with `b2_perfect_timeouts` uses an oracle in place of
-/// the heartbeats.
+/// The bully algorithm agrees on a leader if a heartbeat detector reports crashes. The tests of
+/// elections whose names start with `b2_perfect_timeouts` use an oracle in place of the heartbeats.
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
     let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
@@ -104,14 +105,15 @@ fn bully_agrees_with_heartbeat_detector() {
     check.always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
-/// Only the detector's timeout is short. A wrongly suspected process answers within the bully's own
-/// timeout, so there is one leader.
+/// The detector's timeout is too short, but there is one leader. A wrongly suspected process
+/// answers within the bully algorithm's own timeout.
 #[test]
 fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
-/// Negative control: 7-B3 of the checklist.
+/// Without terms, and if processes accept lower leaders, the bully algorithm violates agreement
+/// after a recovery (7-B3 of the checklist).
 #[test]
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
@@ -217,7 +219,7 @@ fn second_crash_after_new_session_is_suspected() {
         .assert_holds();
 }
 
-/// Negative control: a detector that ignores new sessions.
+/// A detector that ignores new sessions trusts a peer that has crashed again.
 #[test]
 fn detector_ignoring_sessions_trusts_crashed_process() {
     let report = crash_after_recovery(

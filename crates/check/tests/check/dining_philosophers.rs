@@ -32,8 +32,8 @@ fn check(lists: &graphs::Graph, entries: &[u32]) -> ServiceCheck<DiningPhilosoph
     with::<DiningPhilosophers>(lists.len() as u32, Config::of(graph(lists))).entries(entries)
 }
 
-/// Checks the promises of the card in every schedule. Compares the numbers of states, steps and
-/// messages with those of the independent model. Returns the least and the greatest number of
+/// Checks the promises of the algorithm in every schedule. Compares the numbers of states, steps
+/// and messages with those of the independent model. Returns the least and the greatest number of
 /// messages.
 fn compare(lists: &graphs::Graph, entries: &[u32]) -> (u64, u64) {
     let context = format!("{lists:?}, entries {entries:?}");
@@ -64,8 +64,9 @@ fn matches_independent_model() {
     }
 }
 
-/// All 28 classes of graphs of two to five vertices, and the graph with one vertex. Only the first
-/// and the last process are hungry: no other process requests a fork.
+/// If only the first and the last process are hungry, the checker matches the independent model on
+/// all 28 classes of graphs of two to five vertices, and on the graph with one vertex. No other
+/// process requests a fork.
 #[test]
 fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
     for graph in (1..=5).flat_map(classes) {
@@ -77,7 +78,8 @@ fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
     }
 }
 
-/// Takes some seconds: `cargo test -p tenure-check --test check -- --ignored all_hungry`.
+/// If all processes are hungry, the checker matches the independent model on all graphs of four
+/// vertices. Takes some seconds: `cargo test -p tenure-check --test check -- --ignored all_hungry`.
 #[test]
 #[ignore = "takes some seconds"]
 fn all_hungry_match_independent_model_on_all_graphs_of_four() {

@@ -37,7 +37,8 @@ fn safe_and_live_for_two_and_three_in_any_order() {
     assert_eq!((two, three), known);
 }
 
-/// In the shortest runs to a deadlock, every process requests.
+/// Without detection, processes that hold locks deadlock. In the shortest such run, the only steps
+/// are the requests of all processes.
 #[test]
 fn holders_deadlock_without_detection() {
     for size in [2, 3] {
@@ -54,8 +55,8 @@ fn ordered_acquisition_prevents_deadlock() {
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
 
-/// The manager of the second lock increments its own fences, and does not know those of other
-/// locks.
+/// Fences can decrease if the manager of each lock counts alone, because it does not know the
+/// fences of other locks.
 #[test]
 fn separate_fence_counters_can_decrease() {
     let check = |variants| Check::<EdgeChasing>::with(3, variants).entries([2, 1, 1]);

@@ -109,8 +109,8 @@ impl Case {
         }
     }
 
-    /// Configures a check with the environment that the card requires, and with the faults of this
-    /// case.
+    /// Configures a check with the environment that the algorithm requires, and with the faults of
+    /// this case.
     fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
         let mut check = check.channel(if self.needs_fifo() { Order::Fifo } else { card.order });
         if card.detection != Detection::None {
@@ -317,7 +317,8 @@ fn elections_hold_over_reliable_channel_with_faults() {
     explore(ELECTIONS, OverTheChannel);
 }
 
-/// Negative control: without the reliable channel, these faults violate properties.
+/// Without the reliable channel, one lost message and one duplicate violate properties. So the
+/// searches over the channel explore faults that matter.
 #[test]
 fn faults_violate_properties_without_reliable_channel() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "raymond"] {

@@ -13,8 +13,8 @@ use tenure_core::{
 /// lease within a tenth of it.
 const MAX_STATES: u64 = 20_000;
 
-/// Search of two processes with one wrong suspicion. The output is the judgement of the safety
-/// property; `None` if the card does not promise it.
+/// Visitor of the catalogue that checks an algorithm with two processes and one wrong suspicion. It
+/// returns the judgement of the safety property, or `None` if the algorithm does not promise it.
 struct Suspect;
 
 impl Suspect {
@@ -51,7 +51,7 @@ impl Visitor for Suspect {
     }
 }
 
-/// Returns true if the card permits that a live process is suspected.
+/// Returns true if the algorithm keeps its promises although a live process may be suspected.
 fn permits_wrong_suspicions(card: &Card) -> bool {
     let around = SystemModel { false_suspicion: true, ..card.system_model() };
     card.unmet_assumptions(&around).next().is_none()
@@ -84,8 +84,8 @@ fn compositions_keep_promises_despite_permitted_suspicion() {
     assert!(judged > 5, "{judged} compositions promise a judged property");
 }
 
-/// Negative control: the cards of locks at a leader without a lease exclude wrong suspicions, and
-/// one of them admits two processes.
+/// Locks at a leader without a lease do not tolerate wrong suspicions. With one wrong suspicion, at
+/// least ten of these locks admit two processes.
 #[test]
 fn wrong_suspicion_breaks_lock_at_leader_without_lease() {
     let mut broken = 0;

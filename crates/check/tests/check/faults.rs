@@ -191,8 +191,9 @@ fn partition_blocks_sides_lacking_permissions() {
     assert_eq!(cell(maekawa(3, [0, 1, 0]).partitioning(cut(2))), Blocked);
 }
 
-/// In the first case, P1 and P2 request, and the partition separates P3. In the other cases, it
-/// separates P1, which has the token: first only P1 requests, then only P2 and P3.
+/// A partition never moves the token to the other side, where processes then wait. In the first
+/// case, P1 and P2 request, and the partition separates P3. In the other cases, it separates P1,
+/// which has the token: first only P1 requests, then only P2 and P3.
 #[test]
 fn partition_keeps_token_on_its_side() {
     fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Outcome; 3] {
@@ -232,9 +233,9 @@ fn reliable_channel_hides_loss_and_duplication() {
     assert_sound(over().entries([1, 0]).losing(1).duplicating(1));
 }
 
-/// Links lose, duplicate and reorder messages. A link holds only one message, and therefore loses
-/// every further one. The test contains no token lock, because the sequence numbers of the channel
-/// would grow without end.
+/// The channel hides the faults of links that lose, duplicate and reorder messages. A link that
+/// already holds one message loses every further one. The test contains no token lock, because the
+/// sequence numbers of the channel would grow without end.
 #[test]
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]

@@ -59,8 +59,8 @@ fn states_match_independent_search_and_all_ends_have_minimum_tree() {
     }
 }
 
-/// On these graphs all schedules take the same number of messages. Up to three processes it is the
-/// card's upper bound.
+/// On these graphs all schedules take the same number of messages. For up to three processes, this
+/// number is the upper bound that the algorithm states.
 #[test]
 fn message_bounds_hold_in_every_schedule() {
     for (size, edges, sent) in
@@ -98,7 +98,7 @@ fn each_mistake_has_a_shortest_run() {
     }
 }
 
-/// Negative control: the paper requires FIFO channels.
+/// The algorithm fails on links that reorder messages. The paper requires FIFO channels.
 #[test]
 fn reordered_messages_break_it() {
     violates(&check(3, TRIANGLE, Variants::none()).run(), "progress");

@@ -30,7 +30,7 @@ struct Case<'a> {
 /// Purpose of an exploration.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Judges the properties that the card promises.
+    /// Judges the properties that the algorithm promises.
     Promises,
     /// Counts states without monitors. An initiator that knows the leader starts no election.
     States,

@@ -131,8 +131,9 @@ fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// A process that votes for the successor breaks its promise not to vote. But by then, the old
-/// leader has stepped down.
+/// A transfer of leadership never creates two leaders. A process that votes for the successor
+/// breaks its promise not to vote, but by then the old leader has stepped down. If the old leader
+/// continues to lead, there are two leaders.
 #[test]
 fn leadership_transfer_never_creates_two_leaders() {
     one_leader_at_a_time(timed(false)).assert_holds();

@@ -145,8 +145,8 @@ fn bully_matches_independent_state_counts() {
     }
 }
 
-/// Negative control: an independent model that omits a rule of the paper has another number of
-/// states.
+/// An independent model that omits a rule of the paper has another number of states than the
+/// checker finds.
 #[test]
 fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);

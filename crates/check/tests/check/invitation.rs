@@ -17,7 +17,7 @@ fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
     with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting()
 }
 
-/// Adds the properties that the card promises to a check.
+/// Adds the properties that the algorithm promises to a check.
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
     let check = check.always_and_at_end(Agreement::new()).progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(FreshTerms::new())

@@ -1,4 +1,4 @@
-//! Raymond's k-mutex: at most k processes are inside in every schedule.
+//! Raymond's k-mutex: at most k processes are inside the critical section in every schedule.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -52,8 +52,8 @@ fn surplus_reply_admits_three_of_two() {
     violates(&with_properties(wrong.entries([2, 1, 1]).fifo(), 2), "at-most-k");
 }
 
-/// Cells of the fault matrix: a lost message or a crash occupies one of the k places forever. If it
-/// was the last place, processes wait forever.
+/// A lost message or a crash occupies one of the k places forever. If it was the last place,
+/// processes wait forever.
 #[test]
 fn one_crash_leaves_k_minus_one_places() {
     with_properties(check(3, 2).entries([1, 1, 0]).fifo().crashing(1), 2).assert_holds();

@@ -1,5 +1,6 @@
-//! A lock that expires. While clocks are accurate, two processes are never inside, whatever
-//! messages and processes fail. The controls omit a rule, or pause a holder.
+//! A lock that expires. While clocks are accurate, two processes are never inside the critical
+//! section at the same time, whatever messages and processes fail. The controls omit a rule, or
+//! pause a holder.
 
 use std::ops::RangeInclusive;
 
@@ -53,7 +54,7 @@ fn safe_for_three() {
     three().crashing(1).recovering(1).run().assert_holds();
 }
 
-/// Negative controls: without any of the rules, two processes may be inside.
+/// Without any one of these rules, two processes may be inside the critical section.
 #[test]
 fn every_rule_is_needed_for_safety() {
     use Switch::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};
@@ -72,8 +73,8 @@ fn every_rule_is_needed_for_safety() {
     assert_eq!(lengths, [9, 9, 8, 5, 8]);
 }
 
-/// If timers fire at any time, a holder may be paused. It then continues inside although its lease
-/// has expired.
+/// If timers fire at any time, a holder may be paused. It then continues inside the critical
+/// section although its lease has expired.
 #[test]
 fn paused_holder_wakes_up_beside_another_holder() {
     let check = with::<Lease>(2, config(&[])).always(MutualExclusion::new());

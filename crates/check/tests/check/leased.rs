@@ -1,5 +1,6 @@
-//! A lock service with clients. While clocks are accurate, two clients are never inside and every
-//! client is served, whatever messages, processes and leaders fail. The controls omit a rule.
+//! A lock service with clients. While clocks are accurate, two clients are never inside the
+//! critical section at the same time, and every client is served, whatever messages, processes and
+//! leaders fail. The controls omit a rule.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -44,8 +45,8 @@ fn lease_ends_crashed_holder_across_leader_changes() {
     violates(&full, "starvation-freedom");
 }
 
-/// The command is the one on the algorithm's card. Before the search begins, P2 has entered and
-/// crashed, and no time has passed.
+/// The steps that the check takes before the search precede all passing of time. In these steps, P2
+/// enters and crashes. The card of the algorithm contains the same steps as a command.
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
@@ -70,7 +71,7 @@ fn early_grant_before_logged_expiry_tolerates_duplication() {
     assert_eq!(states(two(&[Switch::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
 }
 
-/// Negative controls: without any of the rules, a property is violated.
+/// Without any one of these rules, the lock service violates a property.
 #[test]
 fn every_rule_is_needed() {
     use Switch::{DeadlineFromAnswer, DeposedRenews, ExpiryDisregardsRenewal};

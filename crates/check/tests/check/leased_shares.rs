@@ -1,6 +1,6 @@
-//! Read and write locks, semaphores and several locks of a lock service with clients. Clients never
-//! hold two shares that exclude each other at the same time while clocks are accurate. Fences grow,
-//! and every client is served. The controls omit a rule.
+//! Read and write locks, semaphores and several locks of a lock service with clients. While clocks
+//! are accurate, no two clients hold conflicting parts of a lock at the same time. Fences grow, and
+//! every client is served. In the controls, the service omits a rule.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Judgement, Report};
@@ -130,7 +130,8 @@ const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver
 const TWO_CLAIMS: &str =
     "lock p2 whole; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 part";
 
-/// The same as [`TWO_CLAIMS`], but P1 requests the whole lock after an entry with a part.
+/// The same as [`TWO_CLAIMS`], but P1 first enters and exits with a part, and then requests the
+/// whole lock.
 const TWO_UPGRADES: &str = "lock p1 part; unlock p1; lock p2 whole; deliver p2→p1; \
     deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 whole";
 

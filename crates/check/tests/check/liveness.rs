@@ -40,6 +40,20 @@ fn unfair_coordinator_starves_process() {
 }
 
 #[test]
+fn any_number_of_threads_finds_the_same_cycle() {
+    let found = |threads| {
+        let report = unfair_coordinator().threads(threads).starvation_free().run();
+        let found = report.counterexample("starvation-freedom");
+        let found = found.unwrap_or_else(|| panic!("{report}"));
+        (report.states, report.transitions, found.steps().to_vec(), found.run.repeats_from)
+    };
+    let expected = found(1);
+    for threads in [2, 3, 8] {
+        assert_eq!(found(threads), expected, "{threads} threads");
+    }
+}
+
+#[test]
 fn starvation_does_not_violate_deadlock_freedom() {
     let report = unfair_coordinator().deadlock_free().starvation_free().run();
     holds(&report, "deadlock-freedom");

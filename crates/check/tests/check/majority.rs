@@ -33,7 +33,8 @@ fn safe_and_live_without_crashes() {
     assert_eq!(KINDS.map(counts), [[49, 269, 457], [49, 269, 404]]);
 }
 
-/// Without suspicions, no process withdraws its request, as in Maekawa's algorithm.
+/// Without crashes, the lock tolerates links that reorder messages. Without suspicions, no process
+/// withdraws its request, as in Maekawa's algorithm.
 #[test]
 fn tolerates_reordering_without_crashes() {
     assert_eq!(KINDS.map(|kind| survives(reordered(kind, 3))), [549, 622]);
@@ -49,7 +50,8 @@ fn survives_one_crash_of_three() {
     assert_eq!(KINDS.map(|kind| survives(check(kind, 3).crashing(1))), [24_628, 17_207]);
 }
 
-/// For this reason, the card requires FIFO links.
+/// On links that reorder messages, a withdrawal can cancel the next request of the same process. So
+/// the algorithm requires FIFO links.
 #[test]
 fn reordered_withdrawal_cancels_next_request() {
     let report = with_properties(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
@@ -73,7 +75,8 @@ fn listed_quorums_survive_while_one_is_left() {
     violates(&report, "starvation-freedom");
 }
 
-/// Checklist 3.6: of three processes, ⌊(N − 1)/2⌋ = 1 may crash.
+/// If two of three processes crash, the lock stays safe, but the third process may wait forever.
+/// Only ⌊(N − 1)/2⌋ processes may crash (checklist 3.6).
 #[test]
 fn two_crashes_of_three_block_safely() {
     for kind in KINDS {
@@ -91,7 +94,8 @@ fn crash_blocks_without_detector() {
     violates(&report, "starvation-freedom");
 }
 
-/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// After a wrong suspicion, two processes may be inside the critical section, but their fences
+/// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let wrong = |size, times| check(Kind::Majority, size).suspecting_falsely(times);
@@ -112,7 +116,7 @@ fn switched(kind: Kind, switch: Switch) -> Report {
     with_properties(with::<Majority>(3, config).fifo().detecting().crashing(1))
 }
 
-/// Negative controls: without quorums that intersect, or without generations, the lock is unsafe.
+/// Without quorums that intersect, or without generations, the lock is unsafe.
 #[test]
 fn disjoint_quorums_and_missing_generations_are_unsafe() {
     let report = switched(Kind::Tree, Switch::LeftOut);
@@ -125,7 +129,7 @@ fn disjoint_quorums_and_missing_generations_are_unsafe() {
     }
 }
 
-/// Checklist 3.1: the reliable channel hides a loss and a duplicate.
+/// The reliable channel hides a loss and a duplicate from the lock (checklist 3.1).
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     let check = over_channel::<Majority>(Config::of(Kind::Majority, 2).unwrap()).fifo();

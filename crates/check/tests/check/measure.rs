@@ -61,7 +61,8 @@ fn ricart_agrawala_has_constant_cost() {
     }
 }
 
-/// Garcia-Molina 1982: the lowest process starts, and every process answers and starts in turn.
+/// The bully algorithm attains its bound (Garcia-Molina 1982) if the lowest process starts, and
+/// every process answers and starts an election in turn.
 #[test]
 fn bully_attains_its_bound() {
     for n in 2..=3 {
@@ -92,7 +93,7 @@ fn mistake_raises_the_maximum() {
     assert!(measured(check, kind("election")).exact_maximum() > Some(6));
 }
 
-/// The token of an idle ring travels for ever.
+/// The number of messages on an idle token ring has no bound, because the token travels for ever.
 #[test]
 fn idle_token_has_no_bound() {
     let report = measured(of::<TokenRing>(2), Measure::Messages);

@@ -65,8 +65,8 @@ fn rings(size: u32) -> Vec<Vec<u32>> {
 }
 
 /// Measures the messages of an algorithm in several workloads. Asserts that no run exceeds the
-/// bounds of the card. Returns true if a run attains the upper bound, and `None` if the card has no
-/// upper bound.
+/// bounds on the algorithm's [`Card`]. Returns true if a run attains the upper bound, and `None` if
+/// the card has no upper bound.
 fn attains(name: &str, size: u32) -> Option<bool> {
     let all: Vec<ProcessId> = (0..size).map(ProcessId).collect();
     let workloads = std::iter::once(all.clone()).chain(all.iter().map(|one| vec![*one]));
@@ -94,7 +94,8 @@ fn attains(name: &str, size: u32) -> Option<bool> {
     attained
 }
 
-/// Returns the algorithms of which no run attains the upper bound on the card.
+/// Returns the algorithms of which no run attains the upper bound on the number of messages, as the
+/// algorithm's [`Card`] states it.
 fn not_attained(size: u32) -> BTreeSet<&'static str> {
     let names = MUTEXES.iter().chain(ELECTIONS.iter()).copied();
     let found: BTreeMap<&str, bool> =
@@ -103,8 +104,8 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
     found.into_iter().filter(|(_, attained)| !attained).map(|(name, _)| name).collect()
 }
 
-/// With quorums, two entries of two processes take at most 7 messages, and the card permits 12
-/// messages. Only with more competitors, a run attains 6(K − 1) messages for an entry.
+/// With quorums, two entries of two processes take at most 7 messages, although the algorithm's
+/// bound is 12. Only with more competitors does a run attain 6(K − 1) messages for an entry.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));

@@ -57,7 +57,7 @@ fn tokens_overtake_each_other_without_fifo() {
     violates(&report, "mutual-exclusion");
 }
 
-/// Cells of the fault matrix for faults that the ring does not tolerate.
+/// The ring tolerates neither a duplicate, which makes it unsafe, nor a crash, which blocks it.
 #[test]
 fn duplicate_is_unsafe_and_crash_blocks() {
     violates(&check(2).duplicating(1).always(MutualExclusion::new()).run(), "mutual-exclusion");

@@ -121,7 +121,7 @@ fn named_lock_is_safe_and_live_with_recovery() {
     assert_eq!(all, [48, 219, 7206]);
 }
 
-/// Negative control: two different names are two locks, so two processes are inside.
+/// Two different names are two locks, so two processes may hold them at the same time.
 #[test]
 fn different_names_are_independent_locks() {
     violates(&named(["a", "b"]).run(), "mutual-exclusion");

@@ -46,7 +46,7 @@ fn survives_two_crashes_with_two_entries() {
     assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
 }
 
-/// Checklist 5.6: crashes that block the plain algorithm, by process and phase.
+/// The lock survives crashes that block the plain algorithm, by process and phase (checklist 5.6).
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
@@ -70,7 +70,8 @@ fn crash_blocks_without_detector() {
     assert_eq!(cell(of::<NishioLiManning>(2).crashing(1)), Blocked);
 }
 
-/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// After a wrong suspicion, two processes may be inside the critical section, but their fences
+/// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let wrong = || check(2).entries(2).suspecting_falsely(1);
@@ -82,8 +83,8 @@ fn false_suspicion_admits_two_with_different_fences() {
     }
 }
 
-/// Checklist 5.6: a token in flight to P2 arrives after P2 has crashed and recovered. P2 cannot
-/// know that P1 has made a new token. The card promises nothing in this case.
+/// A token in flight to P2 arrives after P2 has crashed and recovered. P2 cannot know that P1 has
+/// made a new token. The algorithm promises nothing in this case (checklist 5.6).
 #[test]
 fn recovered_process_accepts_old_token() {
     let report = with_properties(check(2).entries(2).crashing(1).recovering(1));

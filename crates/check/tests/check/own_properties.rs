@@ -200,8 +200,8 @@ fn fairness_decides_liveness() {
     judged(Fairness::Strong).assert_holds();
 }
 
-/// A process that enters when its second timer fires. When the first timer fires, it arms the
-/// second one or, the next time, cancels it, and so on for ever.
+/// A process that enters when its second timer fires. Each time the first timer fires, it arms or,
+/// the next time, cancels the second one, and so on for ever.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Toggling {
     is_armed: bool,
@@ -256,7 +256,8 @@ impl Protocol for Toggling {
     }
 }
 
-/// The second timer is possible again and again, but never stays possible for ever.
+/// The second timer is armed and cancelled for ever, so it never stays possible. Weak fairness does
+/// not demand that it fires, and strong fairness does.
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
@@ -272,9 +273,9 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     built_in.assert_holds();
 }
 
-/// A search that merges symmetric states keeps one of "P2 crashed, P3 waits" and "P3 crashed, P2
-/// waits", so it would miss one of these two violations. The control shows that symmetry is in
-/// effect for a property without names.
+/// The search does not merge symmetric states if a property names processes. If it kept only one of
+/// "P2 crashed, P3 waits" and "P3 crashed, P2 waits", it would miss a violation. For a property
+/// without names, it merges symmetric states.
 #[test]
 fn symmetry_is_off_for_named_processes() {
     let clients = [ProcessId(1), ProcessId(2)];

@@ -7,7 +7,7 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, Never, ProcessId, Protocol, labelled};
 
 /// A lock that a process enters when all others have greeted it. A process that is greeted while it
-/// is inside panics.
+/// is inside the critical section panics.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PanicOnGreeting {
     group: Group,

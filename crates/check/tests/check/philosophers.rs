@@ -46,13 +46,13 @@ impl<'a> Case<'a> {
         explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
 
-    /// Checks the promises of the card in every schedule.
+    /// Checks the promises of the algorithm in every schedule.
     fn report(&self) -> Report {
         self.explore(false).report()
     }
 
-    /// Checks the promises of the card, and compares the numbers of states and steps with those of
-    /// the independent model.
+    /// Checks the promises of the algorithm, and compares the numbers of states and steps with
+    /// those of the independent model.
     fn compare_states<S: Process>(&self, sites: Vec<S>) {
         let report = self.report();
         report.assert_holds();

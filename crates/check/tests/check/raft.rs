@@ -67,8 +67,8 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
-/// Control for the searches above: with the same bounds, a search finds a forgotten vote. If no
-/// message may be lost, one message per link is not enough.
+/// The bounds of the searches above are large enough to find a forgotten vote. If no message may be
+/// lost, one message per link is not enough.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
@@ -76,7 +76,8 @@ fn bounds_suffice_to_find_forgotten_vote() {
     one_leader_per_term(forgetful()).assert_holds();
 }
 
-/// Each search allows one kind of fault. A search with all kinds needs more than 6 GB of memory.
+/// Three processes elect at most one leader in each of two terms. Each search allows one kind of
+/// fault. A search with all kinds needs more than 6 GB of memory.
 #[test]
 #[ignore = "takes half a minute on one core when optimised"]
 fn three_elect_one_leader_in_each_of_two_terms() {
@@ -86,7 +87,8 @@ fn three_elect_one_leader_in_each_of_two_terms() {
     one_leader_per_term(raft().crashing(1).recovering(1)).assert_holds();
 }
 
-/// Checklist 2.12: a voter recovers without its vote, and votes again.
+/// A voter that recovers without its vote votes again, and one term has two leaders (checklist
+/// 2.12).
 #[test]
 fn forgotten_vote_makes_two_leaders_of_one_term() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]);
@@ -98,8 +100,8 @@ fn forgotten_vote_makes_two_leaders_of_one_term() {
     one_leader_per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
 }
 
-/// This is the command `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency
-/// 1 --initiators 1`.
+/// Three processes agree in synchronous time although one crashes and recovers. This is the command
+/// `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1 --initiators 1`.
 ///
 /// In synchronous time every message arrives after one unit, so the search ends without a bound on
 /// messages per link. Only terms are bounded.
@@ -144,8 +146,7 @@ fn partition_has_one_leader_with_pre_vote_or_latency() {
     one_leader_at_a_time(timed(&[], 0..=1)).assert_holds();
 }
 
-/// Negative controls: without the check of a quorum, or with a lease that is too long, two
-/// processes lead.
+/// Two processes lead if the leader does not check for a quorum, or if its lease is too long.
 #[test]
 fn missing_check_quorum_or_long_lease_makes_two_leaders() {
     for (switch, length) in [(Switch::NoCheckQuorum, 14), (Switch::LongLease, 12)] {
@@ -154,7 +155,8 @@ fn missing_check_quorum_or_long_lease_makes_two_leaders() {
     }
 }
 
-/// Checklist 5.7, column of Raft: reordering, loss, duplication, wrong timeouts and restarts.
+/// Within the explored terms, all processes agree under reordering, loss, duplication, wrong
+/// timeouts and restarts (column of Raft in section 5.7 of the checklist).
 #[test]
 fn all_agree_within_explored_terms() {
     let agreed = |check: ServiceCheck<Raft>| {

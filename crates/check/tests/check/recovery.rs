@@ -20,8 +20,8 @@ fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
     cell(check.crashing(1).recovering(1))
 }
 
-/// The recovered coordinator has forgotten the current grant. Other processes have forgotten the
-/// answers that they received.
+/// A recovery makes these locks unsafe. The recovered coordinator has forgotten the current grant,
+/// and other processes have forgotten the answers that they received.
 #[test]
 fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(of::<Central>(3).entries([0, 1, 1])), Unsafe);
@@ -32,8 +32,8 @@ fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
 }
 
-/// No process makes a new token. So there are never two tokens, and a token that is lost in a crash
-/// stays lost.
+/// A token that is lost in a crash stays lost after the recovery. No process makes a new token, so
+/// there are never two tokens.
 #[test]
 fn crashed_token_stays_lost() {
     for size in 2..=3 {

@@ -54,7 +54,8 @@ fn largest_leads_without_crashes() {
     assert_eq!(twice, [[137, 1_356, 1_467], [319, 11_547, 12_909]]);
 }
 
-/// Rows *crash during* and *crash before start* (sections 3.14 and 5.7 of the checklist).
+/// After any crash, before the start or during the election, the largest live rank leads (rows
+/// *crash before start* and *crash during*, sections 5.7 and 3.14 of the checklist).
 #[test]
 fn largest_survivor_leads_after_any_crash() {
     let during = on_all(|ring| ring.crashing(1));
@@ -74,8 +75,8 @@ fn third_leads_after_two_crashes() {
     assert_eq!([Order::Fifo, Order::Reordered].map(two), [15_636, 51_399]);
 }
 
-/// Row *restart within election* (section 5.7 of the checklist). The search prunes terms above the
-/// third.
+/// If the largest process crashes and recovers, it leads in the end (row *restart within election*,
+/// section 5.7 of the checklist). The search prunes terms above the third.
 #[test]
 fn recovered_largest_process_leads() {
     let back = |ring: ServiceCheck<RepairedChangRoberts>| {
@@ -96,8 +97,8 @@ fn recovered_largest_process_leads_with_reordering() {
     assert_eq!(found, [2_189_219, 1_273_302]);
 }
 
-/// Row *wrong timeouts* (section 5.7 of the checklist): wrong suspicions cause additional elections
-/// and nothing else.
+/// Wrong suspicions cause additional elections and nothing else (row *wrong timeouts*, section 5.7
+/// of the checklist).
 #[test]
 fn false_suspicion_costs_only_elections() {
     let wrong =
@@ -107,8 +108,8 @@ fn false_suspicion_costs_only_elections() {
     assert_eq!(beside, [[186, 10_022, 6_482], [249, 26_454, 20_018]]);
 }
 
-/// Row *crash during* (section 5.7 of the checklist) for the published Chang–Roberts, with the same
-/// schedules and detector.
+/// The published Chang–Roberts fails after a crash, with the same schedules and detector (row
+/// *crash during*, section 5.7 of the checklist).
 #[test]
 fn crash_breaks_election_without_repair() {
     let ids = [3, 2, 1];
@@ -119,7 +120,7 @@ fn crash_breaks_election_without_repair() {
     violated(&report, "validity", 6);
 }
 
-/// Without a failure detector, the ring does not repair itself.
+/// Without a failure detector, the ring does not repair itself, so a crash blocks the election.
 #[test]
 fn crash_blocks_without_detector() {
     let ids = [3, 2, 1];
@@ -127,7 +128,8 @@ fn crash_blocks_without_detector() {
     violated(&with_properties(check, &ids).run(), "progress", 2);
 }
 
-/// Checklist Q-28: the card requires channels without loss.
+/// A lost message blocks the election unless the channel is reliable, so the algorithm requires
+/// channels without loss (Q-28 of the checklist).
 #[test]
 fn lost_message_blocks_unless_channel_is_reliable() {
     let ids = [2, 1];

@@ -40,7 +40,8 @@ fn crash_blocks_without_detector() {
     violates(&report, "starvation-freedom");
 }
 
-/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// After a wrong suspicion, two processes may be inside the critical section, but their fences
+/// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let wrong = || check(2).entries(1).suspecting_falsely(1);

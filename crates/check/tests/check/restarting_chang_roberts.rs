@@ -52,7 +52,8 @@ fn unnumbered_attempts_are_swallowed() {
     assert!(report.counterexample("progress").is_some(), "{report}");
 }
 
-/// The same process is down from the start. One ring excludes this process, the other does not.
+/// If one process is down from the start, the others elect a leader on a ring that excludes this
+/// process. On a ring that contains it, a process waits forever.
 #[test]
 fn ring_of_survivors_needs_known_crashes() {
     let ids = [3, 1, 4, 2];

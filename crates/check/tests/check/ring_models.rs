@@ -84,7 +84,8 @@ fn every_process_lists_all_in_the_model() {
     }
 }
 
-/// The least and the greatest number of messages on rings of 2 to 5 processes.
+/// For Peterson's election on rings of 2 to 5 processes: the least and the greatest number of
+/// messages.
 const PETERSON: [(u64, u64); 4] = [(7, 7), (11, 11), (15, 20), (19, 26)];
 
 #[test]

@@ -159,8 +159,8 @@ fn tolerates_duplication() {
     assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
 }
 
-/// Links reorder messages, and any one process starts an election. Two initiators would make more
-/// than a million states.
+/// Hirschberg–Sinclair tolerates a duplicate on links that reorder messages. Each search has one
+/// initiator, because two initiators would make more than a million states.
 #[test]
 fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     let states = [0, 1, 2].map(|first| {
@@ -170,7 +170,7 @@ fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     assert_eq!(states, [1_009, 12_846, 3_601]);
 }
 
-/// A crash breaks the ring, and a process waits forever.
+/// If a process of the ring crashes, another process waits forever.
 #[test]
 fn crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {
@@ -184,7 +184,8 @@ fn crash_breaks_the_ring() {
     breaks(itai_rodeh(2));
 }
 
-/// The ring consists of the surviving processes from the start.
+/// The processes that survive a crash elect a leader if their ring never contained the crashed
+/// process.
 #[test]
 fn survivors_elect_on_initially_repaired_ring() {
     let rest = &THREE[..2];

@@ -78,7 +78,7 @@ impl Case {
 
 struct Explore<'a> {
     case: &'a Case,
-    /// True if the messages are counted and no property is judged.
+    /// True if the exploration counts messages instead of judging properties.
     measures: bool,
 }
 
@@ -116,7 +116,8 @@ impl Visitor for Explore<'_> {
 
 const FLOODSET: &str = "floodset";
 
-/// By default, f is N − 2, and the algorithm takes f + 1 = N − 1 rounds.
+/// FloodSet reaches agreement in f + 1 rounds, but not in f rounds. By default, f is N − 2, so that
+/// the algorithm takes N − 1 rounds.
 #[test]
 fn f_plus_one_rounds_agree_and_f_rounds_do_not() {
     for (size, crashes) in [(2, 1), (3, 1), (3, 2), (4, 2)] {
@@ -166,7 +167,8 @@ fn messages_match_independent_model() {
     news.crashing(2).report().assert_holds();
 }
 
-/// In asynchronous time, a round may end before its messages have arrived.
+/// In asynchronous time, FloodSet violates agreement without any crash, because a round may end
+/// before its messages have arrived.
 #[test]
 fn asynchronous_time_violates_agreement_without_a_crash() {
     let asynchronous = Case::new(FLOODSET, 2).changed(|config| {
@@ -176,7 +178,8 @@ fn asynchronous_time_violates_agreement_without_a_crash() {
     assert_eq!(asynchronous.is("agreement"), Judgement::Violated);
 }
 
-/// Rounds that are longer than the latency need no common clock, only a common start.
+/// FloodSet needs no common clock if its rounds are longer than the latency. It needs only a common
+/// start.
 #[test]
 fn known_bounds_carry_rounds_that_are_long_enough() {
     let stretched = |units| {
@@ -235,7 +238,8 @@ fn mistakes_on_synchronous_rings_are_found() {
     assert_eq!((linear.1, Case::ring("variable-speeds", &ids).messages().1), (19, 18 - 1));
 }
 
-/// An election in rounds relies on a common start and on latencies that it knows.
+/// In asynchronous time, the time-slice election violates agreement. It relies on a common start
+/// and on known latencies.
 #[test]
 fn time_slice_fails_in_asynchronous_time() {
     let asynchronous = Case::new("time-slice", 2).changed(|config| {
@@ -246,7 +250,7 @@ fn time_slice_fails_in_asynchronous_time() {
     assert_eq!(asynchronous.is("agreement"), Judgement::Violated);
 }
 
-/// An asynchronous algorithm keeps its promises in rounds.
+/// Chang–Roberts, which is an asynchronous algorithm, keeps its promises in synchronous rounds.
 #[test]
 fn asynchronous_election_holds_in_rounds() {
     let rounds = Case::new("chang-roberts", 4).changed(|config| {

@@ -124,7 +124,8 @@ fn raft_votes_once_despite_crash_around_save() {
     assert_eq!((at_once.states, apart.states), (11_895, 18_507));
 }
 
-/// Negative control: if a vote is released before it is saved, the process may vote twice.
+/// The checker detects a runner that releases a vote before it saves the vote: the process may vote
+/// twice.
 #[test]
 fn finds_runner_that_releases_before_saving() {
     violated(&raft(Saving::AfterRelease, 2), "one-leader-per-term", 8);

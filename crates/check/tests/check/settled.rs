@@ -96,7 +96,7 @@ fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
-/// The two steps are a wrong suspicion, and a timeout before the answer arrives.
+/// Two processes lead after two steps: a wrong suspicion, and a timeout before the answer arrives.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
@@ -110,8 +110,8 @@ fn b1_two_lead_after_two_steps_and_follow_after_six() {
     right.always_and_at_end(Agreement::new()).run().assert_holds();
 }
 
-/// The four steps are crash, suspicion, timeout and recovery. With perfect timeouts, there is a
-/// fifth step: the link drops the query to the crashed process.
+/// After a recovery, two processes lead. The four steps are crash, suspicion, timeout and recovery.
+/// With perfect timeouts, there is a fifth step: the link drops the query to the crashed process.
 #[test]
 fn b5_recovery_makes_two_leaders_after_four_steps() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {

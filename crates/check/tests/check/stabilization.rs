@@ -181,8 +181,8 @@ fn ring_with_messages_needs_more_states() {
     }
 }
 
-/// `cargo test --release -p tenure-check --test check -- --ignored three_processes`: 3 million
-/// states.
+/// The search has 3 million states. To run it: `cargo test --release -p tenure-check --test check
+/// -- --ignored three_processes`.
 #[test]
 #[ignore = "takes minutes"]
 fn ring_of_three_processes_with_messages_needs_five_states() {

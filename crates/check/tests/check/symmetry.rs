@@ -21,11 +21,11 @@ pub(crate) struct QueueCoordinator {
 /// Behaviour of the coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Manner {
-    /// Serves the waiting processes in the order of arrival.
+    /// The coordinator serves the waiting processes in the order of arrival.
     Fair,
-    /// May forget that a process is inside.
+    /// The coordinator may forget that a process is inside the critical section.
     Forgetful,
-    /// Always serves the waiting process with the smallest number.
+    /// The coordinator always serves the waiting process with the smallest number.
     SmallestFirst,
 }
 

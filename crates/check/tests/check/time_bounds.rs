@@ -118,7 +118,7 @@ fn derived_timeouts_of_bully_are_safe() {
     within(crashing, bounds).run().assert_holds();
 }
 
-/// Negative control: timeouts derived from smaller bounds are too short.
+/// Timeouts that are derived from smaller bounds than the true ones are unsafe.
 #[test]
 fn timeouts_for_smaller_bounds_are_unsafe() {
     let [steady, slow] = [(0, 0), (1, 4)].map(|step| Bounds { latency: (0, 1), step, drift: 0 });
@@ -171,7 +171,8 @@ fn no_timeout_is_safe_in_asynchronous_time() {
     }
 }
 
-/// The timeouts of a lease follow from the bound on drift. The negative control ignores this bound.
+/// A lease is safe if its timeouts are derived from the bound on drift, and unsafe if they ignore
+/// it.
 #[test]
 fn derived_timeouts_of_lease_are_safe() {
     let lease = |config: lease::Config, step, drift| {

@@ -17,7 +17,7 @@ use crate::faults::Outcome::{Blocked, Fine, Unsafe};
 use crate::faults::{Outcome, cell};
 use crate::survival::explored;
 
-/// Message of an assertion that expects no violation.
+/// Message of the assertions that runs this short contain no violation.
 const SHORT: &str = "no violation in runs this short";
 
 fn suzuki_kasami(size: u32) -> ServiceCheck<SuzukiKasami> {
@@ -70,14 +70,16 @@ fn raymond_is_safe_and_live_on_star_and_path() {
     assert_eq!(counts(path, 2), known);
 }
 
-/// The lock's own messages carry the causality.
+/// Suzuki–Kasami violates the order of requests with three processes, even without messages between
+/// applications. The lock's own messages carry the causality.
 #[test]
 fn suzuki_kasami_breaks_request_order_of_three() {
     let report = suzuki_kasami(3).always(Order::new()).run();
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
-/// A message of an application tells a process of a request.
+/// The locks on trees violate the order of requests if a message between applications tells a
+/// process of a request.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
@@ -89,7 +91,8 @@ fn application_message_reveals_request_order_violation_of_trees() {
     }
 }
 
-/// The lock's own messages carry the causality.
+/// Raymond's lock on a path violates the order of requests if a process enters twice, even without
+/// messages between applications. The lock's own messages carry the causality.
 #[test]
 fn trees_break_request_order_with_second_entry() {
     holds(&naimi_trehel(4).always(Order::new()).run(), "order");

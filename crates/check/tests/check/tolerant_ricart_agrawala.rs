@@ -18,7 +18,8 @@ fn check(size: u32) -> ServiceCheck<TolerantRicartAgrawala> {
     of::<TolerantRicartAgrawala>(size).detecting()
 }
 
-/// Processes store their last entry, which adds a few states to those of the plain algorithm.
+/// The lock is safe and live, and its fences increase. Processes store their last entry, which adds
+/// a few states to those of the plain algorithm.
 #[test]
 fn safe_and_live_with_increasing_fences() {
     assert_eq!(survives(check(2).entries(2)), 221);
@@ -44,7 +45,7 @@ fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 3_571);
 }
 
-/// Checklist 5.6: crashes that block the plain algorithm, by process and phase.
+/// The lock survives crashes that block the plain algorithm, by process and phase (checklist 5.6).
 #[test]
 fn survives_crashes_that_block_plain_algorithm() {
     for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
@@ -61,7 +62,8 @@ fn crash_blocks_without_detector() {
     assert_eq!(cell(blind), Blocked);
 }
 
-/// A recovery makes the plain algorithm unsafe (sections 3.15 and 5.6 of the checklist).
+/// A recovered process enters with a higher fence. In the plain algorithm, a recovery violates
+/// safety (sections 3.15 and 5.6 of the checklist).
 #[test]
 fn recovered_process_enters_with_higher_fence() {
     let plain = of::<RicartAgrawala>(2).detecting().crashing(1).recovering(1);
@@ -83,7 +85,8 @@ fn alternating_crashes_break_fence_order_only() {
     violated(&report, "fencing", 7);
 }
 
-/// Checklist 3.6: with an unreliable detector, only the fencing token guarantees safety.
+/// After a wrong suspicion, two processes may be inside the critical section, but their fences
+/// differ. With an unreliable detector, only the fencing token guarantees safety (checklist 3.6).
 #[test]
 fn false_suspicion_admits_two_with_different_fences() {
     let lets_two_in = |wrong: &dyn Fn() -> ServiceCheck<TolerantRicartAgrawala>, length| {

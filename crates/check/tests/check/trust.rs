@@ -105,8 +105,8 @@ fn limit_makes_judgement_incomplete() {
     assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
 }
 
-/// The flag is set at the last check of the limits. At this moment the search has ended, but the
-/// analysis has not begun.
+/// If the caller stops the check between the search and the analysis of liveness, the check skips
+/// the analysis. The test sets the flag when the search checks its limits for the last time.
 #[test]
 fn stopped_search_skips_liveness_analysis() {
     let raised = Arc::new(AtomicBool::new(false));

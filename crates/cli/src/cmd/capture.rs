@@ -1,13 +1,13 @@
-//! Output of a command that runs inside another program, such as a page.
+//! Captures the output of a command that runs inside another program, such as a web page.
 
 use std::cell::RefCell;
 
-/// Texts that a command printed.
+/// Texts that a command printed while its output was captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Output {
     /// Text on standard output.
     pub(super) stdout: String,
-    /// Warnings and the error message, as on standard error.
+    /// Warnings and the error message, which a process would print to standard error.
     pub(super) stderr: String,
 }
 
@@ -15,7 +15,8 @@ thread_local! {
     static CAPTURED: RefCell<Option<Output>> = const { RefCell::new(None) };
 }
 
-/// Runs `act` and collects the texts that its thread prints through this module.
+/// Runs `act`, and captures the texts that its thread prints through this module. Returns the
+/// result of `act` and the texts.
 pub(super) fn capture<T>(act: impl FnOnce() -> T) -> (T, Output) {
     let before = CAPTURED.replace(Some(Output::default()));
     let result = act();
@@ -34,7 +35,7 @@ pub(super) fn print(text: &str) -> bool {
     append(|output| output.stdout.push_str(text))
 }
 
-/// Prints a line of a warning or an error on standard error. If the output of this thread is
+/// Prints a line with a warning or an error to standard error. If the output of this thread is
 /// captured, appends the line to the captured text instead.
 pub(crate) fn print_error(line: &str) {
     if !append(|output| output.stderr.extend([line, "\n"])) {

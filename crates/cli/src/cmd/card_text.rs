@@ -1,21 +1,21 @@
-//! Layout of a card, for `tenure list NAME`.
+//! Layout of the card of an algorithm, as `tenure list NAME` prints it.
 
 use tenure_core::Variant;
 
 use super::output::{width, wrap};
 use super::rows::Rows;
 
-/// Column at which the text of a row begins, in characters.
+/// Column at which the text of a row begins, in the printed card of an algorithm. In characters.
 const COLUMN: usize = 13;
 
 impl Rows {
-    /// Begins a card with its name and title.
+    /// Starts the text of an algorithm's card with the name and the title of the algorithm.
     pub(crate) fn of_card(name: &str, title: &str) -> Self {
         let heading = wrap(&format!("{name}: {title}"), width() - 2);
         Rows { text: heading.join("\n  ") + "\n", column: COLUMN }
     }
 
-    /// Adds the rows of a variant, with the command that demonstrates it.
+    /// Adds the rows of a variant. `command` is the command that demonstrates the variant, if any.
     pub(crate) fn add_variant(&mut self, variant: &Variant, command: Option<String>) {
         let Variant { name, description, sound, known_result, .. } = variant;
         let warning = if *sound { "" } else { " (deliberate mistake)" };

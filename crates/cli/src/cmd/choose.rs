@@ -1,4 +1,4 @@
-//! `tenure choose`: recommends a lock.
+//! `tenure choose`: recommends a lock for the user's system.
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -42,8 +42,8 @@ enum Answer {
     No,
 }
 
-/// Upper bound on the number of nodes. More nodes are of no use for a lock, and the ports of the
-/// example would run out.
+/// Upper bound on the number of nodes. A lock gains nothing from more nodes, and the example
+/// configuration has too few ports for them.
 const MAX_NODES: u32 = 100;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -125,7 +125,7 @@ fn recommendation(card: &Card, reason: &str) -> String {
 /// Line of the example configuration that enables the status page.
 const PAGE: &str = "# listen = \"127.0.0.1:7180\"";
 
-/// Returns the example configuration, changed to use this lock, `size` nodes, and a status page.
+/// Returns the example configuration with this lock, `size` nodes, and an enabled status page.
 fn configuration(lock: &str, size: u32) -> String {
     let election = lock.split_once(':').map_or("raft", |(_, election)| election);
     let addresses: Vec<String> =
@@ -148,8 +148,8 @@ fn configuration(lock: &str, size: u32) -> String {
     )
 }
 
-/// Asks the user until the answer is valid. The end of the input counts as an empty answer, which
-/// selects the default.
+/// Asks the user a question, and repeats it until the answer is valid. The end of the input counts
+/// as an empty answer, which selects the default.
 fn prompt<T>(
     lines: &mut impl BufRead,
     question: &str,

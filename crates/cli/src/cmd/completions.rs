@@ -1,4 +1,4 @@
-//! `tenure completions`: prints a completion script.
+//! `tenure completions`: prints a completion script for a shell.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

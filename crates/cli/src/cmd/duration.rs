@@ -1,11 +1,11 @@
-//! Parses and formats durations such as 250ms, 10s, 1.5s, 1m, 1h.
+//! Parses and formats durations, such as `250ms`, `10s`, `1.5s`, `1m` and `1h`.
 
 use std::time::Duration;
 
 const UNITS: [(&str, f64); 5] =
     [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
-/// Upper bound on a duration: one day.
+/// Upper bound on a duration, in seconds: one day.
 const MAX_SECONDS: f64 = 86_400.0;
 
 /// Parses a duration with its unit, at most [`MAX_SECONDS`].

@@ -1,4 +1,4 @@
-//! The command inside another program, such as a page in a browser.
+//! Runs commands of `tenure` inside another program, such as a page in a browser.
 
 use std::ffi::OsString;
 use std::sync::atomic::Ordering;
@@ -11,30 +11,31 @@ use super::capture::capture;
 use super::lab::RunFactory;
 use super::{interrupt, program, run_line};
 
-/// A performed command: its exit status and the texts that it printed.
+/// Result of a command that was performed: its exit status and the texts that it printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerformedCommand {
     /// Exit status that the process `tenure` would have.
     pub exit: u8,
     /// Text on standard output.
     pub stdout: String,
-    /// Warnings and the error message, as on standard error.
+    /// Warnings and the error message, which a process would print to standard error.
     pub stderr: String,
 }
 
-/// Function that a search calls after each slice of its work. It returns false to stop the search,
-/// whose verdict is then incomplete.
+/// Function that a search calls after each part of its work. If it returns false, the search stops
+/// and its verdict is incomplete.
 pub type OnSlice = fn(&Progress) -> bool;
 
 static ON_SLICE: OnceLock<OnSlice> = OnceLock::new();
 
-/// Sets the function that is called after each slice of a search. Returns false if one is set
-/// already, and keeps it.
+/// Sets the function that each search calls after each part of its work. If one is set already,
+/// keeps it and returns false.
 pub fn set_on_slice(on_slice: OnSlice) -> bool {
     ON_SLICE.set(on_slice).is_ok()
 }
 
-/// Returns the observer of a search that calls the function of [`set_on_slice`], if there is one.
+/// Returns an observer of a search that calls the function of [`set_on_slice`]. Returns `None` if
+/// none is set.
 pub(super) fn progress_observer() -> Option<OnProgress> {
     let on_slice = *ON_SLICE.get()?;
     Some(Arc::new(move |progress: &Progress| {
@@ -44,9 +45,9 @@ pub(super) fn progress_observer() -> Option<OnProgress> {
     }))
 }
 
-/// Performs a command with these arguments, such as `check`, `bully`, `-n`, `3`. It prints nothing.
-/// The texts are those of a terminal of 100 columns without colours. Files are those of
-/// [`tenure_trace::files`].
+/// Performs a command with these arguments, such as `check`, `bully`, `-n`, `3`. Prints nothing,
+/// but returns the texts as for a terminal of 100 columns without colours. The command reads and
+/// writes the files of [`tenure_trace::files`].
 ///
 /// Only one command may run at a time, because an interrupt stops all running commands.
 pub fn perform(arguments: &[String]) -> PerformedCommand {
@@ -57,7 +58,7 @@ pub fn perform(arguments: &[String]) -> PerformedCommand {
     PerformedCommand { exit: status as u8, stdout: output.stdout, stderr: output.stderr }
 }
 
-/// Creates a lab without sessions whose runs are simulations of the catalogue.
+/// Creates a lab without sessions. Its runs are simulations of the algorithms in the catalogue.
 pub fn lab() -> Lab {
     Lab::new(RunFactory)
 }

@@ -1,4 +1,4 @@
-//! Exit statuses, and the one-line error of a failed command.
+//! The exit statuses of commands, and the one-line error of a failed command.
 
 use std::fmt;
 use std::path::Path;
@@ -8,20 +8,20 @@ use tenure_core::UnmetAssumption;
 use tenure_trace::plain;
 use tenure_trace::property::PropertyError;
 
-/// Exit status of the command. Scripts depend on the numbers.
+/// Exit status of a command. Scripts depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// Success: all checked properties hold.
     Success = 0,
     /// A property was violated.
     Violated = 1,
-    /// Invalid usage or input. Nothing was changed.
+    /// The usage or the input was invalid. Nothing was changed.
     Usage = 2,
-    /// Stopped by a limit or interrupt before the verdict was known.
+    /// The command was stopped by a limit or an interrupt before the verdict was known.
     Incomplete = 3,
     /// The environment failed, for example a port in use or a full disk.
     Environment = 4,
-    /// Evicted: the peers of this node reject it permanently, so a restart does not help.
+    /// The node is evicted: its peers reject it permanently, so a restart does not help.
     Evicted = 5,
 }
 
@@ -44,10 +44,10 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// The error of a command.
+/// The error of a failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Exit status of the process.
+    /// Exit status that the process returns.
     pub(crate) status: Status,
     /// The problem and the remedy, in one line.
     message: String,
@@ -60,14 +60,14 @@ impl Failure {
     }
 
     /// Creates a failure for an invalid expression. The message has several lines, because a caret
-    /// points at the wrong place.
+    /// marks the position of the error in the expression.
     pub(crate) fn expression(option: &str, error: &PropertyError) -> Self {
         let text = format!("--{option}: {error}");
         let lines: Vec<_> = text.lines().map(|line| plain(line).into_owned()).collect();
         Failure { status: Status::Usage, message: lines.join("\n") }
     }
 
-    /// Creates a failure for a run that exceeds the assumptions of the algorithm's card.
+    /// Creates a failure for a run that exceeds an assumption of the algorithm.
     pub(crate) fn unmet_assumption(algorithm: &str, weakness: &UnmetAssumption) -> Self {
         let remedy = "change it or add --beyond-assumptions";
         Failure::usage(format!("{algorithm}: {weakness}; {remedy}"))
@@ -83,19 +83,19 @@ impl Failure {
         Failure { status: Status::Incomplete, message: one_line(&message.to_string()) }
     }
 
-    /// Creates a failure of the environment.
+    /// Creates a failure whose cause is the environment, such as a port in use or a full disk.
     pub(crate) fn environment(message: impl fmt::Display) -> Self {
         Failure { status: Status::Environment, message: one_line(&message.to_string()) }
     }
 
-    /// Returns a function that converts an error into a failure of the environment: `cannot ACT:
-    /// ERROR`.
+    /// Returns a function that converts an error into a failure of the environment. Its message is
+    /// `cannot ACT: ERROR`.
     pub(crate) fn cannot<E: fmt::Display>(act: impl fmt::Display) -> impl Fn(E) -> Self {
         move |error| Failure::environment(format!("cannot {act}: {error}"))
     }
 
-    /// Returns a function that converts an error of writing a file into a failure of the
-    /// environment.
+    /// Returns a function that converts an error of writing the file at `path` into a failure of
+    /// the environment.
     pub(crate) fn cannot_write<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
         move |error| Failure::environment(format!("cannot write {}: {error}", path.display()))
     }
@@ -105,7 +105,7 @@ impl Failure {
         Failure { status: Status::Evicted, message: one_line(&message.to_string()) }
     }
 
-    /// Appends to the message the path of a file with more information.
+    /// Appends the path of a file with more information to the message.
     pub(crate) fn with_path(mut self, path: &Path) -> Self {
         self.message = format!("{} (see {})", self.message, one_line(&path.display().to_string()));
         self
@@ -118,8 +118,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Joins the lines and escapes control characters: the text may contain file names and file
-/// contents.
+/// Joins the lines of a text, and escapes its control characters. The text may contain file names
+/// and the contents of files.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(plain);
     lines.collect::<Vec<_>>().join("; ")

@@ -16,13 +16,14 @@ use super::failure::Failure;
 use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
 use super::name_parser::NameParser;
 
-/// Default number of processes.
+/// Default number of processes of a group.
 pub(crate) const DEFAULT_SIZE: u32 = 5;
 
-/// Upper bound on processes: more processes do not fit into the memory of ordinary machines.
+/// Upper bound on the number of processes. More of them do not fit into the memory of ordinary
+/// machines.
 const MAX_PROCESSES: u32 = 16_000_000;
 
-/// Upper bound on threads: each takes memory, and no machine has more cores.
+/// Upper bound on the number of threads. Each thread takes memory, and no machine has more cores.
 const MAX_THREADS: usize = 1024;
 
 /// Options that describe a group, its workload and its environment.
@@ -118,7 +119,7 @@ impl GroupOptions {
         Ok(size)
     }
 
-    /// For each given option that determines the number of processes, returns the name of the
+    /// Returns the given options that determine the number of processes. Each has the name of the
     /// option, the name of its items, and the number of these items.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
@@ -141,13 +142,13 @@ impl GroupOptions {
         given.collect()
     }
 
-    /// Returns the names of the vertices in the file of `--topology`. Empty if the vertices have
-    /// only numbers.
+    /// Returns the names that the vertices have in the file of `--topology`. Returns an empty list
+    /// if the vertices have only numbers.
     pub(crate) fn vertex_names(&self) -> &[String] {
         self.topology.as_ref().map_or(&[], TopologyOption::names)
     }
 
-    /// Sets the number of processes, if no option determines it.
+    /// Sets the number of processes to `size`, unless an option determines it.
     pub(crate) fn with_default_size(mut self, size: u32) -> Self {
         if self.n.is_none() && self.given_sizes().is_empty() {
             self.n = Some(size);
@@ -155,8 +156,8 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the parameters of the algorithm's configuration. Ranks that are drawn for each run
-    /// are 1..n here, and the longest message delay is one unit.
+    /// Returns the parameters of the algorithm's configuration. If each run draws its ranks, the
+    /// ranks here are 1 to n. The longest message delay here is one unit of time.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
@@ -188,7 +189,7 @@ impl GroupOptions {
         })
     }
 
-    /// Rejects a timeout that the algorithm does not have.
+    /// Returns an error if `--timeout` names a timeout that the algorithm does not have.
     pub(crate) fn check_timeouts(&self, card: &Card) -> Result<(), Failure> {
         let known = || card.timeouts.iter().map(|timeout| timeout.name);
         let unknown = self.timeout.iter().find(|option| known().all(|name| name != option.name));
@@ -201,12 +202,12 @@ impl GroupOptions {
         )))
     }
 
-    /// Returns true if ranks are drawn anew for each run.
+    /// Returns true if each run draws new ranks of the processes.
     pub(crate) fn draws_ids(&self) -> bool {
         matches!(self.ids, Some(Ids::Random))
     }
 
-    /// Returns the initiators of the election, or `None` for all processes.
+    /// Returns the initiators of the election; `None` if all processes are initiators.
     pub(crate) fn initiators(&self) -> Option<&[ProcessId]> {
         match &self.initiators {
             Some(Initiators::Listed(listed)) => Some(listed),
@@ -248,12 +249,13 @@ impl GroupOptions {
         ])
     }
 
-    /// Returns the processes that have crashed before the start.
+    /// Returns the processes that have crashed before the start of the run.
     pub(crate) fn down(&self) -> &[ProcessId] {
         self.down.as_ref().map_or(&[], |down| &down.0)
     }
 
-    /// Returns the delivery order of links, or `None` for that of the card.
+    /// Returns the delivery order of links that the user selects; `None` to use the order on the
+    /// card.
     pub(crate) fn order(&self) -> Option<Order> {
         self.channel.map(|channel| match channel {
             Channel::Fifo => Order::Fifo,
@@ -261,7 +263,7 @@ impl GroupOptions {
         })
     }
 
-    /// Returns the timing model, or `None` for that of the card.
+    /// Returns the timing model that the user selects; `None` to use the model on the card.
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.map(|timing| match timing {
             TimingOption::Asynchronous => Timing::Asynchronous,
@@ -280,8 +282,8 @@ impl GroupOptions {
         )
     }
 
-    /// Formats the options that configure the algorithm for the header of a trace: word by word,
-    /// and with the contents of files in place of their names.
+    /// Formats the options that configure the algorithm for the header of a trace. They contain the
+    /// contents of files in place of file names.
     pub(crate) fn header_options(&self) -> String {
         self.options_with(
             TopologyOption::without_file,
@@ -310,7 +312,8 @@ impl GroupOptions {
         given.filter_map(|(name, value)| Some(format!(" --{name} {}", value?))).collect()
     }
 
-    /// Returns the options that recreate this group, word by word, as a trace stores them.
+    /// Returns the options that recreate this group as separate words, as the header of a trace
+    /// stores them.
     pub(crate) fn option_words(&self) -> Result<Vec<String>, Failure> {
         let mut words = vec!["-n".to_owned(), self.size()?.to_string()];
         let mut list = |name: &str, list: Vec<String>| {
@@ -359,7 +362,7 @@ impl GroupOptions {
     }
 }
 
-/// A value of `--timeout`.
+/// The value of the option `--timeout`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimeoutOption {
     name: String,
@@ -392,7 +395,7 @@ impl fmt::Display for TimeoutOption {
     }
 }
 
-/// Formats a delay in virtual units: 5 or 10..20.
+/// Formats a delay in virtual units of time, such as `5` or `10..20`.
 pub(crate) fn in_units(delay: Delay) -> Distribution {
     let Delay { min, max } = delay;
     if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }
@@ -402,21 +405,21 @@ pub(crate) fn in_units(delay: Delay) -> Distribution {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 
-/// The ranks of the processes.
+/// The ranks of the processes, as the value of `--ids`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ids {
-    /// In ring order.
+    /// Ranks that the user lists in ring order.
     Listed(CommaList<u32>),
-    /// A fresh permutation of 1..n for each run.
+    /// Each run draws a random permutation of 1 to n.
     Random,
 }
 
-/// Numbers of requests that the processes issue.
+/// Numbers of requests that the processes issue, as the value of `--entries`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOption {
-    /// A number for each process.
+    /// The same number for all processes, or one number for each.
     Of(Entries),
-    /// No bound; supported by the checker only.
+    /// The number of requests has no bound. Only the checker supports this value.
     Unbounded,
 }
 
@@ -456,7 +459,7 @@ fn ids(text: &str) -> Result<Ids, String> {
     numbers(text, "a rank for each process, such as 8,1,5").map(|ids| Ids::Listed(CommaList(ids)))
 }
 
-/// Returns true if an algorithm has the same configuration with both sets of parameters.
+/// Returns true if both sets of parameters lead to the same configuration of the algorithm.
 pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {
     let config = |parameters: &Parameters| {
         let algorithm = tenure_instances::algorithm(algorithm, parameters).ok()?;
@@ -466,7 +469,7 @@ pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Paramete
     first.is_some() && config(other) == first
 }
 
-/// Returns the names in `options` that are paired with true.
+/// Returns those names in `options` that are paired with true.
 pub(crate) fn names_where_true(
     options: impl IntoIterator<Item = (&'static str, bool)>,
 ) -> Vec<&'static str> {
@@ -492,7 +495,7 @@ fn entries(text: &str) -> Result<EntriesOption, SettingsError> {
     text.parse().map(EntriesOption::Of)
 }
 
-/// Parses a number of threads.
+/// Parses a number of threads, and checks its range.
 pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     let threads = text.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
     threads.ok_or_else(|| format!("expected 1 to {MAX_THREADS}"))

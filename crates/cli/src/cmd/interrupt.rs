@@ -1,4 +1,4 @@
-//! Handles Ctrl-C and SIGTERM for work that can stop early and report a partial result.
+//! Handles Ctrl-C and SIGTERM for commands that can stop early and report a partial result.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,26 +14,25 @@ use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::program;
 
-/// Returns the flag that the first interrupt sets, whether it is Ctrl-C or a signal. A second
-/// interrupt ends the process.
+/// Returns a flag that the first Ctrl-C or signal sets. A second one ends the process.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     FLAG.get_or_init(watch).clone()
 }
 
-/// Returns true if the process has received an interrupt.
+/// Returns true if the process has received Ctrl-C or a signal that asks it to end.
 pub(crate) fn is_interrupted() -> bool {
     flag().load(Ordering::Relaxed)
 }
 
-/// Returns an error if the process was interrupted, because its result would be partial. The error
-/// message is `interrupted`, followed by `when`.
+/// Returns an error if the process was interrupted, because the caller's result would be partial.
+/// The error message is `interrupted`, followed by `when`.
 pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
     if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
 
-/// Applies `act` to each item. After an interrupt, it stops with an error that names the last
-/// completed item.
+/// Applies `act` to each item. Stops after an interrupt with an error that names the last completed
+/// item.
 pub(crate) fn run_each<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
     mut act: impl FnMut(T) -> Result<Status, Failure>,
@@ -54,7 +53,8 @@ pub(crate) fn run_each<'a, T>(
     Ok(worst)
 }
 
-/// Creates the flag. A page receives no signals: it sets the flag itself.
+/// Creates the flag, and starts to watch for interrupts. A web page receives no signals, and sets
+/// the flag itself.
 #[cfg(target_family = "wasm")]
 fn watch() -> Arc<AtomicBool> {
     Arc::default()
@@ -92,7 +92,7 @@ pub(crate) struct TerminationSignals(Vec<Signal>);
 
 #[cfg(not(target_family = "wasm"))]
 impl TerminationSignals {
-    /// Catches SIGINT, SIGTERM and SIGHUP.
+    /// Catches the signals SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn new() -> Result<Self, Failure> {
         TerminationSignals::of(&[
             SignalKind::interrupt(),
@@ -107,7 +107,7 @@ impl TerminationSignals {
         signals.map(TerminationSignals).map_err(Failure::cannot("install signal handlers"))
     }
 
-    /// Waits for the next signal.
+    /// Waits for the next of the caught signals.
     pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut signals = self.0.iter_mut();

@@ -1,4 +1,4 @@
-//! `tenure keys`: keys of nodes.
+//! `tenure keys`: creates the keys by which nodes authenticate each other.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use tenure_daemon::{make_keys, private_key_file, public_keys_file};
 use super::failure::{Failure, Status};
 use super::output::print;
 
-/// Upper bound on the number of nodes.
+/// Upper bound on the number of nodes for which keys are created.
 const MAX_NODES: u32 = 1024;
 
 /// Manage the keys that authenticate the nodes of a cluster
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Describes the created files and their use.
+/// Describes the files that were created, and how to use them.
 fn next_steps(directory: &Path, nodes: u32) -> String {
     let private = |process| private_key_file(directory, ProcessId(process)).display().to_string();
     let public = public_keys_file(directory).display().to_string();

@@ -1,4 +1,4 @@
-//! `tenure list`: the catalogue of algorithms.
+//! `tenure list`: prints the catalogue of algorithms.
 
 use std::fmt::Write;
 
@@ -19,7 +19,8 @@ use super::rows::Rows;
 use super::stabilizing_card;
 use super::verified::{Verified, refusal};
 
-/// Number of processes for which the cards are made. The formulas on the cards hold for any number.
+/// Group size for which the printed [`Card`]s are made. The formulas on the cards hold for any
+/// size.
 const SIZE: u32 = 5;
 
 /// List the algorithms and their cards: service, paper, assumptions, messages, variants, proofs
@@ -64,7 +65,7 @@ impl GroupKnowledge {
     }
 }
 
-/// Width of the terminal from which on the table has all columns, in characters.
+/// Least width of the terminal, in characters, at which the table has all columns.
 const FULL_TABLE_WIDTH: usize = 100;
 
 /// An algorithm in the JSON output.
@@ -73,19 +74,20 @@ struct AlgorithmEntry<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
-    /// Proofs and exhaustive checks of the algorithm.
+    /// Extent to which the algorithm is verified by proofs and exhaustive checks.
     verified: Verified,
     variants: Vec<VariantEntry<'a>>,
 }
 
-/// A variant in the JSON output, and the arguments of `tenure` that demonstrate it.
+/// A variant in the JSON output, with the command that demonstrates it.
 #[derive(Debug, Serialize)]
 struct VariantEntry<'a> {
     #[serde(flatten)]
     variant: &'a Variant,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// Part of `tenure prove` that refuses the variant: `invariant` or `comparison`.
+    /// Part of `tenure prove` that refuses the variant: `invariant` or `comparison`. `None` if
+    /// neither does.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused_by: Option<&'static str>,
 }
@@ -112,7 +114,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the selected cards.
+/// Returns the [`Card`]s of the algorithms that the options select.
 fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     let parameters = Parameters::plain(SIZE);
     let card = |name: &str| tenure_instances::card(name, &parameters).map_err(Failure::usage);
@@ -126,7 +128,7 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     }
 }
 
-/// Returns the JSON output.
+/// Returns the JSON output for the selected algorithms.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
         return Ok(card.entries());
@@ -153,8 +155,8 @@ fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
 
 /// Returns the command that demonstrates a variant; `None` if there is none.
 ///
-/// A mistake of a component is demonstrated with the component alone. In the composition, users
-/// issue other commands, and other properties are checked.
+/// If the variant belongs to a component of a composition, the command runs the component alone. In
+/// the composition, users issue other commands, and other properties are checked.
 fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     let parameters = Parameters::plain(SIZE);
     let mut full_card: &str = &card.name;
@@ -167,7 +169,7 @@ fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     variant.command(full_card)
 }
 
-/// Formats all cards in two lines each, and the names of the compositions.
+/// Formats the [`Card`]s of all algorithms, each in two lines, and the names of the compositions.
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
     let is_wide = width() >= FULL_TABLE_WIDTH;
@@ -207,7 +209,7 @@ fn table(cards: &[Card]) -> String {
     )
 }
 
-/// Formats a card with all its claims.
+/// Formats the [`Card`] of an algorithm with all its claims.
 fn full_card(card: &Card) -> String {
     let mut text = Rows::of_card(&card.name, &card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);
@@ -265,7 +267,7 @@ fn channel(order: Order) -> &'static str {
     }
 }
 
-/// Describes what the processes of an algorithm know about their group.
+/// Describes what each process knows about its group before the start.
 fn knowledge(card: &Card) -> String {
     let names = if card.knows.names { "have names" } else { "have no names" };
     let size = if card.knows.size { "know the group size" } else { "need not know the group size" };

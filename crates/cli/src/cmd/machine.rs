@@ -1,4 +1,4 @@
-//! Memory of this machine, and its use by this process.
+//! The memory of this machine, and how much of it this process uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,13 @@ use super::{interrupt, program};
 /// Interval between two measurements of this process's memory use.
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Number of measurements after the interrupt until the process is ended, if its memory use stays
-/// too high.
+/// Number of measurements for which the memory use may stay too high after the interrupt. After
+/// that, the process is ended.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
-/// Returns the memory of the machine in bytes, bounded by control groups and `ulimit -v`; `None` if
-/// the system does not report it.
+/// Returns the memory that this process may use, in bytes. It is the memory of the machine, unless
+/// control groups or `ulimit -v` set a lower limit. Returns `None` if the system does not report
+/// it.
 pub(crate) fn memory() -> Option<u64> {
     let all = kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
     let all = getrlimit(Resource::As).current.map_or(all, |limit| all.min(limit));
@@ -38,8 +39,8 @@ pub(crate) fn terminal_columns(terminal: impl std::os::fd::AsFd) -> Option<usize
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Creates a runtime that runs on the calling thread only. The system ends a child process together
-/// with the thread that started it.
+/// Creates a tokio runtime that runs only on the calling thread. It suits child processes, because
+/// the system ends a child together with the thread that started it.
 pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -47,8 +48,8 @@ pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failur
         .map_err(Failure::cannot("start"))
 }
 
-/// Watches the memory use of this process. At half of the machine's memory it interrupts the
-/// process. If that does not help, it ends the process before the memory runs out.
+/// Watches the memory use of this process in another thread. At half of the available memory, it
+/// interrupts the command. If the use does not shrink, it ends the process.
 pub(crate) fn watch_memory_use() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -95,20 +96,20 @@ pub(crate) fn memory_growth() -> Option<u64> {
     Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
 }
 
-/// Reads a field of `/proc/self/status`, and converts it to bytes.
+/// Reads a field of `/proc/self/status`, such as `VmRSS:`, and converts it to bytes.
 fn used_memory(field: &str) -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, field)
 }
 
-/// Reads a field whose value is in kB, and converts it to bytes.
+/// Finds the field `name` in `text`, whose value is in kB, and converts the value to bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1 << 10)
 }
 
-/// Returns the files with the memory limits of a control group, such as `0::/user`, and of the
-/// groups that contain it.
+/// Returns the files with the memory limits of a control group and of all groups that contain it.
+/// `group` is a line such as `0::/user`.
 fn limits(group: &str) -> Vec<PathBuf> {
     let mut parts = group.splitn(3, ':').skip(1);
     let (file, root) = match parts.next() {

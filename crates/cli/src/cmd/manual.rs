@@ -1,4 +1,4 @@
-//! `tenure man`: prints manual pages.
+//! `tenure man`: prints the manual pages.
 
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;

@@ -1,4 +1,4 @@
-//! The subcommands, one module each.
+//! The subcommands of `tenure`, one module each.
 
 mod capture;
 mod card_text;
@@ -108,8 +108,9 @@ enum Subcommands {
     Man(manual::Options),
 }
 
-/// Runs the command line of this process, with the built-in algorithms and those of `own`. The
-/// built-in monitors and those of `monitors` judge the runs. Prints a failure on standard error.
+/// Runs the command line of this process, like `tenure`. The catalogue contains the built-in
+/// algorithms and those of `own`. The built-in monitors and those of `monitors` judge the runs.
+/// Prints an error to standard error.
 pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
     program::set_own_name(!own.is_empty() || !monitors.is_empty());
     own.install();
@@ -117,7 +118,7 @@ pub fn main(own: Catalogue, monitors: Monitors) -> ExitCode {
     run_line(std::env::args_os().collect()).into()
 }
 
-/// Runs a command line, which begins with the name of the program. Prints a failure on standard
+/// Runs a command line, whose first word is the name of the program. Prints an error to standard
 /// error.
 fn run_line(words: Vec<OsString>) -> Status {
     let command = Command::command().name(program::name()).bin_name(program::name());
@@ -135,7 +136,7 @@ fn run_line(words: Vec<OsString>) -> Status {
     })
 }
 
-/// Parses options that are not a whole command line, such as those in the header of a trace.
+/// Parses words that are only options, such as those in the header of a trace.
 fn parse_options<T: Args>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<T, clap::Error> {
@@ -143,8 +144,8 @@ fn parse_options<T: Args>(
     T::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
-/// Makes `help --help` the same as `help help`: the subcommand `help` of clap has no options, and
-/// takes them for the name of a subcommand.
+/// Replaces the option in `help --help` by a subcommand: `help help`. The subcommand `help` of clap
+/// has no options, and would read `--help` as the name of a subcommand.
 fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) -> Vec<OsString> {
     let mut group = command;
     for place in 1..words.len() {
@@ -166,7 +167,7 @@ fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) ->
     words
 }
 
-/// Joins the first names; a terminal has no room for all of them, and the most used come first.
+/// Joins the first few of `names`, which are the most used ones. A terminal has no room for all.
 fn first_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 12;
     match names.get(..MAX_NAMES) {

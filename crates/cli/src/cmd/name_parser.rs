@@ -11,7 +11,8 @@ use super::own_model_card;
 use crate::lessons::{Question, Scenario};
 use crate::nearest::nearest;
 
-/// Parser of one of several names. Shells complete the names; the help does not list them.
+/// Command-line parser of a name out of several. Shells complete these names, but the help does not
+/// list them.
 #[derive(Clone)]
 pub(crate) struct NameParser<T> {
     names: fn() -> Vec<&'static str>,
@@ -58,18 +59,19 @@ pub(crate) fn checkable() -> NameParser<String> {
     )
 }
 
-/// Returns the names of the algorithms and systems that only the checker runs.
+/// Returns the names of the algorithms and systems that no command except `tenure check` runs.
 fn only_checked() -> impl Iterator<Item = &'static str> {
     let is_new = |name: &&str| tenure_instances::names().all(|known| known != *name);
     own_model_card::names().chain(stabilization::NAMES.into_iter().filter(is_new))
 }
 
-/// Returns a parser of the name of an algorithm with variants, NAME+VARIANT.
+/// Returns a parser of the name of an algorithm, optionally with variants: `NAME+VARIANT`.
 pub(crate) fn algorithm_with_variants() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_with_variants)
 }
 
-/// Returns a parser of the name of a scenario. `Scenario::find` reports unknown names.
+/// Returns a parser of the name of a scenario. It accepts any name; `Scenario::find` reports
+/// unknown ones.
 pub(crate) fn scenario() -> NameParser<String> {
     NameParser::new(
         || Scenario::all().iter().map(|it| &*it.name).collect(),
@@ -109,15 +111,16 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
     })
 }
 
-/// Parses the name of an algorithm with variants. The plan checks the variants, as it checks those
-/// of `--variant`.
+/// Parses the name of an algorithm, optionally with variants. Does not check the variants: the plan
+/// of the runs checks them together with those of `--variant`.
 fn parse_with_variants(text: &str) -> Result<String, String> {
     let (name, variants) = text.split_once('+').unwrap_or((text, ""));
     let name = parse_algorithm(name)?;
     Ok(if variants.is_empty() { name } else { format!("{name}+{variants}") })
 }
 
-/// Describes why a lock and an election do not match. `write` formats a setting.
+/// Describes why a lock and an election do not match. `write` formats a setting from its key and
+/// its value.
 pub(crate) fn describe_mismatch(
     mutex: &str,
     election: &str,
@@ -141,7 +144,8 @@ pub(crate) fn describe_mismatch(
     )
 }
 
-/// Describes why the names of a lock and an election, which were not parsed before, are invalid.
+/// Describes why the names of a lock and an election are invalid. `write` formats a setting from
+/// its key and its value. Serves names that no command-line parser has checked.
 pub(crate) fn describe_unknown_names(
     mutex: &str,
     election: &str,

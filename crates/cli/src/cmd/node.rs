@@ -1,4 +1,4 @@
-//! `tenure node`: one node of a cluster.
+//! `tenure node`: runs one node of a cluster.
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal, Read};
@@ -24,7 +24,7 @@ use super::name_parser::describe_unknown_names;
 use super::notify::{ServiceManager, notify, watchdog_interval};
 use super::output::{print_file, print_line};
 
-/// A commented configuration that works.
+/// A complete configuration file of a node, with comments.
 pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 
 /// Run a node from a configuration file
@@ -106,8 +106,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Describes an error of a node. An unknown name of an algorithm is described as by the parser of
-/// the command line.
+/// Describes an error of a node. For an unknown algorithm, the text is the same as that of the
+/// command-line parser.
 fn describe(error: &NodeError, service: &Service) -> String {
     match error {
         NodeError::Unknown(CatalogueError::Algorithm { .. }) => {
@@ -118,7 +118,7 @@ fn describe(error: &NodeError, service: &Service) -> String {
     }
 }
 
-/// Notifies the service manager of the change of state that a report implies, if any.
+/// Notifies the service manager if a report implies that the state of the node has changed.
 fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
     match event {
         Report::Ready { .. } => notify(manager, "READY=1\nSTATUS=no leader yet"),
@@ -130,8 +130,8 @@ fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
     }
 }
 
-/// Sends watchdog notifications if the service manager expects them. A node that is blocked, for
-/// example by its disk, sends none, so the manager restarts it.
+/// Sends watchdog notifications at intervals, if the service manager expects them. If the node is
+/// blocked, for example by its disk, none is sent, and the manager restarts the node.
 async fn run_watchdog(manager: Option<&ServiceManager>) -> Infallible {
     let (Some(manager), Some(pause)) = (manager, watchdog_interval()) else {
         return std::future::pending().await;
@@ -153,8 +153,8 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error: events of this level and of more severe ones. `RUST_LOG`
-/// overrides the level, as in `warn,tenure_runtime=debug`.
+/// Starts logging to standard error. Logs the events of this level and of more severe ones, unless
+/// the variable `RUST_LOG` contains another filter, such as `warn,tenure_runtime=debug`.
 pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
     let registry = tracing_subscriber::registry().with(log_filter(level));
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
@@ -164,7 +164,7 @@ pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
     }
 }
 
-/// Starts logging like [`init_logging`], and passes spans to `spans`.
+/// Starts logging like [`init_logging`]. In addition, passes all spans to the layer `spans`.
 #[cfg(feature = "otel")]
 pub(super) fn init_logging_with(
     level: LevelFilter,
@@ -197,8 +197,9 @@ pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
 }
 
-/// Checks that the parent still runs. On this system, a later end of the parent closes the node's
-/// standard input, and the node ends then. A suspended node notices this only after it resumes.
+/// Returns an error if the parent process no longer runs. If it ends later, this operating system
+/// closes the node's standard input, which ends the node. A suspended node notices this after it
+/// resumes.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
@@ -211,7 +212,7 @@ fn check_parent(parent: i32) -> Result<(), Failure> {
     Err(Failure::environment("the parent process has ended"))
 }
 
-/// Resolves when the node must end: it has received a signal, or its standard input has ended and
+/// Waits until the node must end. The reason is a signal, or the end of standard input if
 /// `by_input` is true.
 async fn stop(by_input: bool) {
     let (ended, input) = oneshot::channel();
@@ -234,7 +235,7 @@ async fn stop(by_input: bool) {
     }
 }
 
-/// Resolves when this process receives SIGINT or SIGTERM.
+/// Waits until this process receives SIGINT or SIGTERM.
 pub(super) async fn interrupted() {
     match TerminationSignals::of(&[SignalKind::interrupt(), SignalKind::terminate()]) {
         Ok(mut signals) => signals.next().await,
@@ -242,8 +243,8 @@ pub(super) async fn interrupted() {
     }
 }
 
-/// Prints a report as a line on standard output. Ignores write errors, because the reader may have
-/// ended.
+/// Prints a report of the node as a line on standard output. Ignores errors, because the reader of
+/// the reports may have ended.
 fn report(report: Report) {
     if let Ok(line) = serde_json::to_string(&ReportLine::now(report)) {
         let _ = print_line(&line);

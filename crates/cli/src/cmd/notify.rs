@@ -1,5 +1,5 @@
-//! Notifications to a service manager, by the protocol of `sd_notify`. Each is a text in a datagram
-//! to the socket that an environment variable names.
+//! Notifications to a service manager, by the protocol of `sd_notify`. Each notification is a text,
+//! sent as a datagram to the socket that `NOTIFY_SOCKET` names.
 
 use std::env;
 use std::io;
@@ -54,9 +54,9 @@ pub(crate) fn notify(manager: Option<&ServiceManager>, state: &str) {
     }
 }
 
-/// Returns the interval of watchdog notifications: half of `WATCHDOG_USEC`, so that one late
-/// notification is tolerated. `None` if the service manager expects none, or watches another
-/// process.
+/// Returns the interval of watchdog notifications. It is half of `WATCHDOG_USEC`, so that one late
+/// notification is tolerated. Returns `None` if the service manager expects none, or watches
+/// another process.
 pub(crate) fn watchdog_interval() -> Option<Duration> {
     let own = |pid: String| pid.parse() == Ok(std::process::id());
     if !env::var("WATCHDOG_PID").ok().is_none_or(own) {

@@ -1,4 +1,4 @@
-//! Prints results to standard output.
+//! Prints the results of commands to standard output.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -16,8 +16,8 @@ const MAX_WIDTH: usize = 100;
 /// Lower bound on the length of printed lines, in characters, even if the terminal is narrower.
 const MIN_WIDTH: usize = 40;
 
-/// Returns the length of lines for results, in characters. It is the value of `COLUMNS`, or else
-/// the width of the terminal.
+/// Returns the length to which lines of results are wrapped, in characters. It is the value of the
+/// variable `COLUMNS`, or else the width of the terminal.
 pub(crate) fn width() -> usize {
     if capture::is_active() {
         return MAX_WIDTH;
@@ -43,7 +43,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Prints a result in this format: as JSON, or as the text that `text` returns.
+    /// Prints a result in this format: either `json` as JSON, or the text that `text` returns.
     pub(crate) fn print(
         self,
         result: &impl Serialize,
@@ -56,25 +56,26 @@ impl Format {
     }
 }
 
-/// Prints text for people, wrapped to the width of the terminal. At a terminal lines with failures
-/// are red, unless `NO_COLOR` is set.
+/// Prints text for people, wrapped to the width of the terminal. At a terminal, lines that report a
+/// failure are red, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = if width() < MAX_WIDTH { wrap_lines(text) } else { text.to_owned() };
     if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
 }
 
-/// Returns true if standard output may be coloured.
+/// Returns true if text on standard output may be coloured.
 pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     wanted && !capture::is_active() && io::stdout().is_terminal()
 }
 
-/// Prints text without changes: the contents of a file, or input for another program.
+/// Prints text without changes, because it is the content of a file or the input of another
+/// program.
 pub(crate) fn print_file(text: &str) -> Result<(), Failure> {
     write_stdout(text)
 }
 
-/// Colours lines red that report a failure.
+/// Colours each line that reports a failure red.
 fn colour_failures(text: &str) -> String {
     let red = |line: &str| {
         let is_bad = line.contains('✗') || line.trim_end().ends_with(" violated");
@@ -84,7 +85,7 @@ fn colour_failures(text: &str) -> String {
     text.split_inclusive('\n').map(red).collect()
 }
 
-/// Writes text to standard output. A closed pipe, as with `| head`, is not an error.
+/// Writes text to standard output. Ignores a closed pipe, as with `| head`.
 fn write_stdout(text: &str) -> Result<(), Failure> {
     let text = with_program_name(text);
     if capture::print(&text) {
@@ -98,7 +99,7 @@ fn write_stdout(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line on standard output at once, for a program that reads it.
+/// Prints a line to standard output without buffering, for a program that reads the lines.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn print_line(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -143,8 +144,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Formats a row of a table: a label, and text that begins at this column and is wrapped to the
-/// width of the terminal.
+/// Formats a row of a table, which has a label and a text. The text begins at `column` and is
+/// wrapped to the width of the terminal.
 pub(crate) fn format_row(label: &str, text: &str, column: usize) -> String {
     let mut row = String::new();
     for (place, line) in wrap(text, width() - column).iter().enumerate() {
@@ -155,8 +156,8 @@ pub(crate) fn format_row(label: &str, text: &str, column: usize) -> String {
     row
 }
 
-/// Formats rows as columns, each as wide as its longest cell. `is_figure` tells the columns that
-/// are aligned to the right.
+/// Formats rows of cells in columns. Each column is as wide as its longest cell. `is_figure`
+/// returns true for the columns that are aligned to the right.
 pub(crate) fn format_columns<R: AsRef<[String]>>(
     rows: &[R],
     is_figure: impl Fn(usize) -> bool,
@@ -177,8 +178,8 @@ pub(crate) fn format_columns<R: AsRef<[String]>>(
     text
 }
 
-/// Wraps long lines to the width of the terminal. The rest of a wrapped line begins at the column
-/// of the text after its label. A wrapped command line can still be copied.
+/// Wraps lines that are longer than the terminal is wide. If a line has a label, its further lines
+/// begin where the text after the label begins. A wrapped command line can still be copied.
 pub(crate) fn wrap_lines(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {
@@ -203,8 +204,8 @@ fn wrap_line(line: &str, width: usize) -> String {
     format!("{head}{}", wrap(rest, room).join(&format!("{joint}\n{:indent$}", "")))
 }
 
-/// Returns the position of the text after a label, if the line has a label and a gap of at least
-/// two blanks.
+/// Returns the position at which the text after a label begins. A label ends with at least two
+/// blanks. Returns `None` for a line without a label.
 fn text_column(line: &str) -> Option<usize> {
     let indent_end = line.len() - line.trim_start().len();
     let gap = indent_end + line[indent_end..].find("  ")?;

@@ -12,29 +12,31 @@ use tenure_instances::{byzantine, shared_memory};
 use super::output::{width, wrap};
 use super::rows::Rows;
 
-/// Group size of the cards of locks: two processes, as in most papers.
+/// Group size for which the [`SharedMemoryCard`]s of locks are made. Most papers use two processes.
 const LOCK_SIZE: u32 = 2;
 
-/// Number of generals on the card of the generals: the fewest that tolerate [`LIARS`] liars.
+/// Number of generals for which the [`GeneralsCard`] is made. It is the least number that tolerates
+/// [`LIARS`] liars.
 const GENERALS: u32 = 4;
 
-/// Number of liars on the card of generals.
+/// Number of lying generals for which the [`GeneralsCard`] is made.
 const LIARS: u32 = 1;
 
-/// Card of an algorithm that only the checker runs.
+/// Card of an algorithm that only `tenure check` runs.
 #[derive(Debug)]
 pub(crate) enum OwnModelCard {
     Lock(SharedMemoryCard),
     Generals(GeneralsCard),
 }
 
-/// Returns the names of all algorithms that only the checker runs.
+/// Returns the names of all algorithms that only `tenure check` runs.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     shared_memory::names().chain(byzantine::names())
 }
 
 impl OwnModelCard {
-    /// Returns the card of an algorithm, or `None` for another name.
+    /// Returns the [`OwnModelCard`] of the algorithm with this name. Returns `None` if other
+    /// commands run it as well, or if there is no such algorithm.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let lock = shared_memory::card(name, LOCK_SIZE).map(OwnModelCard::Lock);
         let generals = || byzantine::card(name, GENERALS, LIARS).map(OwnModelCard::Generals);
@@ -62,7 +64,8 @@ impl OwnModelCard {
         }
     }
 
-    /// Returns the JSON output: a list with one entry.
+    /// Returns this card of an algorithm as JSON: a list with one element, like the list of other
+    /// algorithms.
     pub(crate) fn entries(&self) -> Value {
         let (service, card) = match self {
             OwnModelCard::Lock(card) => ("mutex", json!(card)),
@@ -72,7 +75,8 @@ impl OwnModelCard {
         json!([{ "name": self.name(), "service": service, "card": card, "variants": variants }])
     }
 
-    /// Returns the rows of the card, without the variants.
+    /// Returns the rows of this algorithm's printed card, except those of the variants. Each row
+    /// has a label and a text.
     fn rows(&self) -> Vec<(&'static str, String)> {
         match self {
             OwnModelCard::Lock(card) => {
@@ -97,7 +101,7 @@ impl OwnModelCard {
         }
     }
 
-    /// Formats the card with all its claims.
+    /// Formats this card of an algorithm with all its claims.
     pub(crate) fn full_card(&self) -> String {
         let mut text = Rows::of_card(self.name(), self.title());
         self.rows().iter().for_each(|(name, message)| text.row(name, message));
@@ -108,7 +112,7 @@ impl OwnModelCard {
     }
 }
 
-/// Formats the names and titles of all these algorithms.
+/// Formats the names and titles of all algorithms that only `tenure check` runs.
 pub(crate) fn table() -> String {
     let mut text = "For `tenure check` only, in shared memory or among liars:\n".to_owned();
     for card in names().filter_map(OwnModelCard::of) {

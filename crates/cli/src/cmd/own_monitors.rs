@@ -1,12 +1,12 @@
-//! Judges recorded runs by the monitors that a program adds to the built-in ones.
+//! Judges recorded runs by monitors that are not part of Tenure, but of a program that embeds it.
 
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 use tenure_instances::{OwnMonitor, own_monitors};
 use tenure_trace::{Kind, Merged, ProcessStates, StateChange, Verification};
 
-/// Judges a run by the monitors that this program adds to the built-in ones, and adds their
-/// findings to `verification`. `ended` is true if the run is complete.
+/// Judges a run by the monitors that this program adds to the built-in ones. Adds their findings to
+/// `verification`. `ended` is true if the run is complete.
 pub(crate) fn judge(merged: &Merged, ended: bool, verification: &mut Verification) {
     let start = merged.records.first().map_or(0, |record| record.time);
     for monitor in own_monitors(merged.header.service) {

@@ -1,4 +1,4 @@
-//! Properties that the user writes as expressions.
+//! Options with properties that the user writes as expressions.
 
 use std::sync::Arc;
 
@@ -37,12 +37,13 @@ pub(crate) struct OwnPropertyOptions {
 }
 
 impl OwnPropertyOptions {
-    /// Returns true if there is no property.
+    /// Returns true if the user has written no property.
     pub(crate) fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
 
-    /// Returns the properties as written, each with its form.
+    /// Returns the properties as the user wrote them, each with its form, which is the name of the
+    /// option.
     fn all(&self) -> impl Iterator<Item = (Form, &String)> {
         let of = |form: Form, texts| std::iter::repeat(form).zip(texts);
         of(Form::Never, self.never.iter())
@@ -51,7 +52,7 @@ impl OwnPropertyOptions {
             .chain(of(Form::LeadsTo, self.leads_to.iter()))
     }
 
-    /// Parses and checks the properties.
+    /// Parses the properties, and checks them against `vocabulary`.
     pub(crate) fn parse(&self, vocabulary: &Vocabulary) -> Result<Vec<Arc<OwnProperty>>, Failure> {
         let parse = |(form, text): (Form, &String)| {
             OwnProperty::parse(form, text, vocabulary)
@@ -62,7 +63,7 @@ impl OwnPropertyOptions {
     }
 
     /// Parses the properties. Returns an error if a property names a message or a field that the
-    /// algorithm does not have. The function learns the names from sample runs.
+    /// algorithm does not have. To learn these names, performs sample runs of the algorithm.
     pub(crate) fn parse_for(
         &self,
         card: &Card,
@@ -90,14 +91,14 @@ impl OwnPropertyOptions {
     }
 }
 
-/// Number of seeds, each with one or two sample runs.
+/// Number of seeds with which sample runs are performed. Each seed has one or two sample runs.
 const SAMPLES: u64 = 8;
 
 /// Greatest number of events of a sample run.
 const SAMPLE_EVENTS: u64 = 4_000;
 
-/// Returns the settings of the sample runs for a seed: one with random latencies and, if the
-/// algorithm tolerates losses, one that loses messages too.
+/// Returns the settings of the sample runs for one seed. Latencies are random. If the algorithm
+/// tolerates lost messages, there is a second sample run, which loses some.
 fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -124,8 +125,8 @@ fn samples(card: &Card, size: u32, seed: u64) -> Vec<Settings> {
     all
 }
 
-/// Returns the records of a sample run, with the states of processes; `None` if the algorithm
-/// rejects the settings.
+/// Performs a sample run and returns its records, with the states of processes. Returns `None` if
+/// the algorithm rejects the settings.
 fn sample(algorithm: &dyn AnyAlgorithm, settings: Settings) -> Option<Vec<Record>> {
     let written = TraceBuffer::default();
     let writer = Box::new(written.clone());

@@ -1,14 +1,14 @@
-//! The name of this program in messages.
+//! The name of this program, as it appears in messages.
 //!
-//! A program that adds algorithms has its own name, and the commands in its messages begin with
-//! that name: the algorithms are unknown to `tenure`.
+//! A program that adds algorithms has its own name. The commands in its messages begin with that
+//! name, because `tenure` does not know the algorithms.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Name of a program that adds no algorithms.
+/// Name of this program if it adds no algorithms.
 const TENURE: &str = "tenure";
 
 static NAME: OnceLock<String> = OnceLock::new();
@@ -23,18 +23,19 @@ pub(crate) fn set_own_name(is_own: bool) {
 }
 
 thread_local! {
-    /// Arguments of a command that runs inside another program.
+    /// Arguments of a command that runs inside another program; `None` for a command that is a
+    /// process.
     static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Returns the arguments of the command: those of this process, or those that [`with_arguments`]
-/// sets.
+/// Returns the arguments of the command: those that [`with_arguments`] sets, or else those of this
+/// process.
 pub(crate) fn arguments() -> Vec<String> {
     let own = || std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     ARGUMENTS.with_borrow(Clone::clone).unwrap_or_else(|| own().collect())
 }
 
-/// Runs `act`. Within it, the command has these arguments in place of those of this process.
+/// Runs `act` while [`arguments`] returns these arguments.
 pub(crate) fn with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -> T {
     let before = ARGUMENTS.replace(Some(arguments.to_vec()));
     let result = act();
@@ -47,13 +48,13 @@ pub(crate) fn name() -> &'static str {
     NAME.get().map_or(TENURE, String::as_str)
 }
 
-/// Replaces `tenure` by the name of this program in the commands of a text.
+/// Replaces `tenure` by the name of this program in those places of a text that are commands.
 pub(crate) fn with_program_name(text: &str) -> Cow<'_, str> {
     replace_name(text, name())
 }
 
-/// Replaces `tenure` by `name` in commands. A command has a backtick before it or a subcommand
-/// after it.
+/// Replaces `tenure` by `name` in those places of a text that are commands. An occurrence counts as
+/// a command if a backtick precedes it or a subcommand follows it.
 fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     if name == TENURE {
         return Cow::Borrowed(text);
@@ -65,7 +66,7 @@ fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     Cow::Owned(text)
 }
 
-/// Quotes a value for a POSIX shell if it needs quotes.
+/// Quotes a text for a POSIX shell. Returns a text that needs no quotes without changes.
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,+=@%→".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -74,7 +75,7 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Returns the command line with these arguments, except the given options and their values.
+/// Returns the command line with these arguments. Leaves out the given options and their values.
 pub(crate) fn command_without(
     options: &[&str],
     arguments: impl IntoIterator<Item = String>,

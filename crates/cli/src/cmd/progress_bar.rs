@@ -1,4 +1,5 @@
-//! Progress lines on standard error. A page shows progress in its own way.
+//! Progress lines on standard error. A build for a web page has placeholders, because the page
+//! shows progress in its own way.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ pub(crate) use without_terminal::ProgressBar;
 #[cfg(target_family = "wasm")]
 use without_terminal::ProgressStyle;
 
-/// Creates a progress line on standard error, if it is a terminal. `length` is the number of steps,
-/// if it is known.
+/// Creates a progress line on standard error. It is invisible if standard error is no terminal.
+/// `length` is the number of steps; `None` if it is not known.
 pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar {
     let line = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -23,7 +24,7 @@ pub(crate) fn progress_line(length: Option<u64>, template: &str) -> ProgressBar 
     line
 }
 
-/// Progress lines in a build without a terminal: the functions do nothing.
+/// Placeholders for progress lines, in a build without a terminal. Their functions do nothing.
 #[cfg(target_family = "wasm")]
 mod without_terminal {
     use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Parses the names of properties.
+//! Command-line parsers of the names of properties.
 
 use std::ffi::OsStr;
 
@@ -9,14 +9,15 @@ use tenure_core::{Card, Property, Service};
 use super::failure::Failure;
 use crate::nearest::nearest;
 
-/// Returns a parser of one of these names.
+/// Returns a parser that accepts the names of these properties.
 pub(crate) fn parser(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
     PropertyParser { properties: properties.into_iter().collect(), accepts_bound: false }
 }
 
-/// Returns a parser of one of these names that also accepts a bypass with a bound: `bypass=2`.
+/// Returns a parser that accepts the names of these properties, and `bounded-bypass` with a bound,
+/// such as `bounded-bypass=2`.
 pub(crate) fn parser_with_bound(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
@@ -26,7 +27,7 @@ pub(crate) fn parser_with_bound(
 #[derive(Clone)]
 struct PropertyParser {
     properties: Vec<Property>,
-    /// True if a bypass may have a bound.
+    /// True if the parser accepts `bounded-bypass` with a bound.
     accepts_bound: bool,
 }
 
@@ -68,7 +69,8 @@ fn read(properties: &[Property], text: &str) -> Result<Property, String> {
     })
 }
 
-/// Returns the replacement of a name that was retired because textbooks use it for something else.
+/// If `text` is a retired name, returns advice on the names that replace it. Names were retired
+/// because textbooks use them for other properties.
 fn renamed(text: &str) -> Option<&'static str> {
     match text.split('=').next()? {
         "no-starvation" => Some(
@@ -80,9 +82,11 @@ fn renamed(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Rejects a property that does not apply to an algorithm, or cannot be judged in these runs.
-/// `expected` describes the properties that apply. `cost` and `topology` are the reasons why the
-/// card's cost and topology cannot be judged, if any.
+/// Returns an error if one of the requested properties does not apply to the algorithm, or cannot
+/// be decided in these runs.
+///
+/// `expected` describes the properties that apply. `cost` and `topology` are the reasons why it
+/// cannot be decided whether the runs keep the cost and the topology on the [`Card`], if any.
 pub(crate) fn check_requested(
     requested: &[Property],
     card: &Card,

@@ -1,14 +1,14 @@
-//! A table of rows that have a label and a text.
+//! A table whose rows have a label and a text.
 
 use super::output::{format_row, width, wrap};
 
-/// Column at which the text of a row usually begins, in characters.
+/// Default column at which the text of a row begins, in characters.
 const INDENT: usize = 22;
 
 /// Upper bound on the number of items that a list shows.
 const MAX_LISTED: usize = 24;
 
-/// A table under construction.
+/// A table of rows, to which rows are added one by one.
 pub(crate) struct Rows {
     pub(super) text: String,
     /// Column at which the text of a row begins, in characters.
@@ -21,18 +21,18 @@ impl Rows {
         Rows::with_column(headline, INDENT)
     }
 
-    /// Starts a table whose rows have their text at this column.
+    /// Starts a table with a headline. The text of each row begins at this column.
     pub(crate) fn with_column(headline: &str, column: usize) -> Self {
         Rows { text: wrap(headline, width()).join("\n") + "\n\n", column }
     }
 
-    /// Adds a row, wrapped to the width of the terminal. A row without a name continues the one
-    /// above.
+    /// Adds a row with the label `name`, wrapped to the width of the terminal. A row without a
+    /// label continues the previous row.
     pub(crate) fn row(&mut self, name: &str, text: &str) {
         self.text += &format_row(&format!("  {name}"), text, self.column);
     }
 
-    /// Adds lines that are never wrapped: a command to copy, or text with its own layout.
+    /// Adds a line that is never wrapped, such as a command to copy.
     pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
@@ -44,7 +44,7 @@ impl Rows {
     }
 }
 
-/// Formats a number with few significant digits.
+/// Formats a number. A larger number has fewer digits after the decimal point.
 pub(crate) fn format_figure(value: f64) -> String {
     let digits = match value.abs() {
         _ if value.fract() == 0.0 => 0,
@@ -59,7 +59,7 @@ pub(crate) fn format_figure(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Joins the first items of a list, and adds the number of omitted items.
+/// Joins the first items of a list with `joint`. If items are omitted, adds their number.
 pub(crate) fn join_first(items: impl ExactSizeIterator<Item = String>, joint: &str) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(MAX_LISTED).collect();

@@ -1,10 +1,11 @@
-//! Axes of plots: positions of values, and round numbers. Shapes of the marks.
+//! Axes of plots, which map values to positions and choose round numbers for labels. Shapes of
+//! markers.
 
-/// Ratio of the largest to the smallest mean from which on an axis is logarithmic. On a linear axis
-/// the small values would lie on each other.
+/// Ratio of the largest to the smallest figure above which an axis is logarithmic. On a linear
+/// axis, the small figures would overlap.
 const LOGARITHMIC_FROM: f64 = 40.0;
 
-/// Maps values to positions between 0 and 1.
+/// An axis of a plot. It maps values to positions between 0 and 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     low: f64,
@@ -13,15 +14,15 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Creates a horizontal axis for numbers, with a linear scale.
+    /// Creates a linear horizontal axis that covers these numbers.
     pub(crate) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let margin = if high > low { (high - low) * 0.02 } else { 0.5 };
         Scale { low: low - margin, high: high + margin, is_logarithmic: false }
     }
 
-    /// Creates a vertical axis for figures. It begins at 0, or is logarithmic if the figures differ
-    /// much.
+    /// Creates a vertical axis that covers these figures. It begins at 0, or is logarithmic if the
+    /// figures differ much.
     pub(crate) fn vertical(values: impl Iterator<Item = f64> + Clone) -> Self {
         let positive = range(values.clone().filter(|value| *value > 0.0));
         let all = range(values).unwrap_or((0.0, 1.0));
@@ -45,7 +46,7 @@ impl Scale {
         position.clamp(0.0, 1.0)
     }
 
-    /// Returns round numbers within the range of the axis, about `wanted` of them.
+    /// Returns about `wanted` round numbers within the range of the axis, to label it.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.is_logarithmic {
             return logarithmic_ticks(self.low, self.high).collect();
@@ -57,21 +58,21 @@ impl Scale {
     }
 }
 
-/// Returns the least of 1, 2, 5, 10, … that is at least the value.
+/// Returns the least of the numbers …, 0.5, 1, 2, 5, 10, … that is at least `value`.
 fn round_step(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0].map(|first| first * decade);
     steps.into_iter().find(|step| *step >= value * 0.999).unwrap_or(10.0 * decade)
 }
 
-/// Returns the numbers 1, 2, 5, 10, … and 0.5, 0.2, 0.1, … that lie between `low` and `high`.
+/// Returns the numbers …, 0.2, 0.5, 1, 2, 5, 10, … that lie between `low` and `high`.
 pub(crate) fn logarithmic_ticks(low: f64, high: f64) -> impl Iterator<Item = f64> {
     let decades = (-6..13).map(|power| 10f64.powi(power));
     let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
     ticks.filter(move |tick| (low..=high).contains(tick))
 }
 
-/// Returns the smallest and the largest value, or `None` without values.
+/// Returns the smallest and the largest of the values; `None` if there are no values.
 pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends: Option<(f64, f64)>, value| {
         let (low, high) = ends.unwrap_or((value, value));
@@ -79,8 +80,8 @@ pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Returns the SVG path of the marker of a curve, around the origin. There are six shapes, which
-/// repeat.
+/// Returns the SVG path of the marker of a curve, around the origin. `curve` is the index of the
+/// curve. There are six shapes, which repeat.
 pub(crate) fn marker_path(curve: usize) -> &'static str {
     match curve % 6 {
         0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",

@@ -1,6 +1,6 @@
 //! Parses sizes in bytes.
 
-/// Parses `500M`, `2G` or a number of bytes, at least 1.
+/// Parses a size of at least 1 byte, such as `500M`, `2G` or a plain number of bytes.
 pub(super) fn parse_byte_size(text: &str) -> Result<u64, String> {
     let invalid = || "expected a number of bytes, such as 500M or 2G".to_owned();
     let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {

@@ -1,12 +1,12 @@
-//! Errors of the command-line parser, clap, with the messages that it produces.
+//! Errors of the command-line parser, clap. Their messages are those of clap.
 
 use clap::Error;
 
 use super::capture;
 use super::failure::{Failure, Status};
 
-/// Prints help and version to standard output, and usage errors to standard error. Returns the exit
-/// status.
+/// Prints the message of the command-line parser. Help and version are printed to standard output,
+/// and usage errors to standard error. Returns the exit status.
 pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
     if !error.use_stderr() {
         super::output::print(&error.render().to_string())?;
@@ -21,8 +21,8 @@ pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
     Ok(Status::Usage)
 }
 
-/// Returns a usage error in one line, for pages and other messages. It has no usage text and no
-/// hint on help.
+/// Formats a usage error in one line, for pages and other messages. Leaves out the usage text and
+/// the hint on help.
 pub(crate) fn one_line(error: &Error) -> String {
     let rendered = error.render().to_string();
     let lines = rendered.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

@@ -1,5 +1,5 @@
-//! Groups for which the promises of an algorithm are verified: proofs for every number of
-//! processes, and exhaustive checks of small groups.
+//! Extent to which each algorithm is verified: by proofs for every number of processes, and by
+//! exhaustive checks of small groups.
 
 use std::fmt::{self, Display};
 
@@ -59,8 +59,8 @@ const CHECKED_FOR_THREE: [&str; 48] = [
     "variable-speeds",
 ];
 
-/// Algorithms of which only groups of two are checked over all schedules: groups of three have more
-/// states than `tenure compare --faults` searches.
+/// Algorithms of which only groups of two are checked over all schedules without faults. Groups of
+/// three have more states than `tenure compare --faults` searches.
 const CHECKED_FOR_TWO: [&str; 8] = [
     "atomic-broadcast",
     "central-detection",
@@ -72,8 +72,8 @@ const CHECKED_FOR_TWO: [&str; 8] = [
     "relayed-log",
 ];
 
-/// Mistakes of the code that no model describes. The comparison of the code with the model of the
-/// algorithm refuses each one, which a test checks.
+/// Algorithms, each with a variant that no model describes. `tenure prove` refuses the variant when
+/// it compares the variant's code with the algorithm's model. A test checks this list.
 const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
     ("lamport", "clock-only-own-first"),
     ("lamport", "ids-as-stamps"),
@@ -91,8 +91,8 @@ const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
 pub(crate) struct Verified {
     /// Properties that `tenure prove` proves for every number of processes.
     proved: Vec<&'static str>,
-    /// Largest group for which `tenure check` covers every schedule without faults, in processes.
-    /// `None` if groups of two have too many states, or the algorithm is not in the tables.
+    /// Largest number of processes for which `tenure check` explores every schedule without faults.
+    /// `None` if groups of two have too many states, or if the algorithm is in no list.
     checked: Option<u32>,
 }
 
@@ -110,7 +110,7 @@ impl Verified {
         }
     }
 
-    /// Returns the extent in a sentence. `None` if nothing is verified.
+    /// Describes the extent in a sentence. Returns `None` if nothing is verified.
     pub(crate) fn sentence(&self) -> Option<String> {
         let proved = (!self.proved.is_empty())
             .then(|| format!("{} for every N (tenure prove)", self.proved.join(", ")));
@@ -121,7 +121,8 @@ impl Verified {
     }
 }
 
-/// Prints the largest verified group: `every N`, `n ≤ 3`, or a dash.
+/// Formats the largest number of processes for which the algorithm is verified: `every N`, `n ≤ 3`,
+/// or a dash.
 impl Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.checked {
@@ -132,8 +133,8 @@ impl Display for Verified {
     }
 }
 
-/// Returns the part of `tenure prove` that refuses a variant: `invariant` or `comparison`. `None`
-/// if neither does.
+/// Returns the part of `tenure prove` that refuses a variant: `invariant` or `comparison`. Returns
+/// `None` if neither does.
 pub(crate) fn refusal(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
     if proved_properties(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {
@@ -152,7 +153,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the verdict without faults of an algorithm in `docs/algorithms.md`.
+    /// Returns the verdict that the table of `docs/algorithms.md` contains for an algorithm without
+    /// faults.
     fn documented(page: &str, name: &str, order: Order) -> Option<String> {
         let (_, section) = page.split_once("one fault does")?;
         let (table, _) = section.split_once("## Variants")?;

@@ -1,20 +1,21 @@
-//! Memory of a WebAssembly module.
+//! The memory of a WebAssembly module, in which this program runs on a web page.
 
 use std::sync::OnceLock;
 
 /// Number of bytes in a page of linear memory.
 const PAGE_BYTES: u64 = 1 << 16;
 
-/// Returns the maximum size of the linear memory in bytes.
+/// Returns the maximum size of the module's linear memory, in bytes.
 #[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
 pub(crate) fn memory() -> Option<u64> {
     Some(1 << 32)
 }
 
-/// Does nothing: a module cannot end itself, and the searches have limits of their own.
+/// Does nothing. A module cannot end itself, and each search has a limit of its own.
 pub(crate) fn watch_memory_use() {}
 
-/// Returns by how many bytes the linear memory has grown since the first call. It never shrinks.
+/// Returns by how many bytes the module's linear memory has grown since the first call. The memory
+/// never shrinks.
 #[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
 pub(crate) fn memory_growth() -> Option<u64> {
     static BEFORE: OnceLock<u64> = OnceLock::new();
@@ -22,7 +23,7 @@ pub(crate) fn memory_growth() -> Option<u64> {
     Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
 }
 
-/// Returns `None`, because a page has no terminal.
+/// Returns `None`, because a web page has no terminal.
 pub(crate) fn terminal_columns(_terminal: &std::io::Stdout) -> Option<usize> {
     None
 }

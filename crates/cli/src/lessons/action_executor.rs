@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Result of an action of an experiment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionResult {
-    /// Figures of the action: the JSON output of the command or call.
+    /// Figures that the action yields, as the JSON output of its command or call.
     pub(crate) data: Value,
     /// Diagram of the run, as text; `None` if none was drawn.
     pub(crate) picture: Option<String>,
@@ -19,10 +19,11 @@ impl From<Value> for ActionResult {
 
 /// Executes the actions of lessons.
 pub(crate) trait ActionExecutor {
-    /// Error of an action.
+    /// Error of an action that cannot be executed.
     type Failure;
 
-    /// Runs a command line of `tenure`, such as `check central -n 3`. The data is the JSON output.
+    /// Runs a command line of `tenure`, such as `check central -n 3`. The data of the result is the
+    /// JSON output. If `drawn` is true, the result has a diagram.
     ///
     /// # Errors
     ///

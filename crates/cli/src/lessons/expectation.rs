@@ -1,18 +1,18 @@
-//! Expected results of experiments.
+//! Expected results of experiments, and their comparison with observed results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::formula;
 
-/// Relation that a figure must have to its expected value.
+/// Relation that the observed value of a figure must have to the expected value.
 #[derive(Clone, Debug, PartialEq)]
 enum Relation {
-    /// The figure is equal to this value.
+    /// The observed value equals this value.
     Is(Value),
-    /// The figure is in this inclusive range.
+    /// The observed value is in this range, which includes both ends.
     Between(f64, f64),
-    /// The figure is a text that contains these words.
+    /// The observed value is a text that contains these words.
     Mentions(String),
 }
 
@@ -30,7 +30,7 @@ impl Relation {
         }
     }
 
-    /// Returns the expected value in its JSON form.
+    /// Returns the expected value as JSON.
     fn expected(&self) -> Value {
         match self {
             Relation::Is(expected) => expected.clone(),
@@ -42,10 +42,11 @@ impl Relation {
     }
 }
 
-/// Length in characters from which on the output shows only the expected words of a text.
+/// Length of an observed text, in bytes, above which the output shows only the expected words of
+/// it.
 const LONG_TEXT: usize = 120;
 
-/// Returns true if two values are equal. The integer 2 is equal to 2.0.
+/// Returns true if two JSON values are equal. The integer 2 equals 2.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -63,7 +64,7 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Returns a text that contains these words, at any depth of the observed value.
+/// Returns a text in `observed`, at any depth, that contains these words.
 fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     match observed {
         Value::String(text) => text.contains(words).then_some(observed),
@@ -78,10 +79,11 @@ fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Expectation {
     pub(crate) name: String,
-    /// Command line that produces this figure. `None`: the experiment's command line does.
+    /// Command line that produces this figure. `None` if the command line of the experiment
+    /// produces it.
     pub(crate) line: Option<String>,
-    /// Location of the figure, as a JSON pointer or a formula. `None`: the experiment's default
-    /// location.
+    /// Location of the figure in the data, as a JSON pointer or a formula. `None` for the default
+    /// location of the experiment.
     at: Option<String>,
     is: Option<Value>,
     at_least: Option<f64>,
@@ -89,12 +91,12 @@ pub(crate) struct Expectation {
     mentions: Option<String>,
 }
 
-/// Result of an expectation: the figure with its expected and observed value.
+/// Result of comparing a figure of an experiment with its expected value.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Finding {
     /// Name of the figure, as it is shown to the user.
     pub(crate) name: String,
-    /// Expected value, in JSON form.
+    /// Expected value of the figure, as JSON.
     pub(crate) expected: Value,
     /// Value of the figure in the data of the experiment.
     pub(crate) observed: Value,
@@ -145,7 +147,7 @@ impl Expectation {
         }
     }
 
-    /// Returns true if the expectation has exactly one relation: a value, words, or a range.
+    /// Returns true if the expectation states exactly one relation: a value, words, or a range.
     pub(crate) fn has_one_relation(&self) -> bool {
         let between = self.at_least.is_some() || self.at_most.is_some();
         [self.is.is_some(), self.mentions.is_some(), between].into_iter().filter(|it| *it).count()

@@ -1,4 +1,5 @@
-//! Experiments. Each has actions and expected results, and yields observed results.
+//! Experiments of lessons. An experiment has actions and expected results, and yields observed
+//! results.
 
 use std::collections::BTreeSet;
 
@@ -9,42 +10,42 @@ use super::action_executor::{ActionExecutor, ActionResult};
 use super::expectation::{Expectation, Finding};
 use super::file::{self, Parameters, one_line, prose};
 
-/// Actions of an experiment, with the expected results.
+/// Actions of an experiment, with the results that they must have.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Experiment {
-    /// Statement that the experiment supports, as a sentence.
+    /// Sentence that the experiment supports.
     #[serde(default, deserialize_with = "prose")]
     description: String,
     /// True if the output includes a diagram of the run.
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
-    /// Several command lines, one per line of the text. The data is then a list with one element
-    /// per command line.
+    /// Several command lines, one per line of this text. The data of the experiment is then a list
+    /// with one element per command line.
     lines: Option<String>,
-    /// Name and arguments of a call, for an action that no command line can perform. If the
-    /// arguments are a list, the data is a list as well.
+    /// Name of a call, for an action that no command line can perform. `with` has its arguments. If
+    /// they are a list, the call is performed once per element, and the data is a list.
     call: Option<String>,
     #[serde(default)]
     with: Value,
-    /// Description of the actions for the reader, if they are not command lines.
+    /// Description of the actions for the reader, if they are a call and not command lines.
     does: Option<String>,
-    /// Default location of the figures, as a JSON pointer.
+    /// Default location of the figures in the data, as a JSON pointer.
     #[serde(default)]
     at: String,
     expect: Vec<Expectation>,
     broken: Broken,
 }
 
-/// Negative control: the same experiment with one change, so that an expectation must fail. Omitted
-/// fields stay the same.
+/// Negative control of an experiment: one change to its actions that must make an expectation fail.
+/// Actions whose field is omitted stay the same.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Broken {
     line: Option<String>,
-    /// Name of the expectation whose command line changes. `None`: the experiment's command line
-    /// changes.
+    /// Name of the expectation whose command line is changed. `None` if the command line of the
+    /// experiment is changed.
     of: Option<String>,
     lines: Option<String>,
     call: Option<String>,
@@ -53,7 +54,7 @@ struct Broken {
 }
 
 impl Experiment {
-    /// Parses experiments, and substitutes the parameters in them.
+    /// Substitutes the parameters in experiments, and parses them.
     pub(crate) fn parse_all(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
         let filled = file::substitute(&Value::Array(experiments.to_vec()), with)?;
         let Value::Array(filled) = filled else { unreachable!("a list stays a list") };
@@ -100,7 +101,7 @@ impl Experiment {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
-    /// Returns the command lines to run, and true if the data is a list.
+    /// Returns the command lines of the experiment, and true if its data is a list.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
             (Some(line), _) => (vec![one_line(line)], false),
@@ -117,7 +118,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the command lines of the negative control, with the change applied.
+    /// Returns the command lines of the negative control, which contain its change.
     fn broken_lines(&self) -> Vec<String> {
         let (mut lines, _) = self.lines();
         match (&self.broken.lines, &self.broken.line, self.changed()) {
@@ -139,8 +140,8 @@ impl Experiment {
         lines.iter().position(|line| Some(line) == changed.line.as_ref())
     }
 
-    /// Performs the experiment, or its negative control, and compares the results with the expected
-    /// ones.
+    /// Performs the experiment and compares its results with the expected ones. If `broken` is
+    /// true, performs the negative control instead.
     fn conduct<P: ActionExecutor>(
         &self,
         by: &P,
@@ -176,7 +177,8 @@ impl Experiment {
         })
     }
 
-    /// Runs a command line. If an error is expected, the data is the error message.
+    /// Runs a command line of the experiment. If an error is expected, the data is the error
+    /// message.
     fn line<P: ActionExecutor>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
         by.run_line(line, self.drawn).or_else(|failure| {
             let expected = self.expect.iter().any(|expected| expected.at("") == "/refused");
@@ -201,7 +203,8 @@ fn split(lines: &str) -> Vec<String> {
     lines.lines().map(one_line).filter(|line| !line.is_empty()).collect()
 }
 
-/// Performs a call. If the arguments are a list, performs it once per element.
+/// Performs the call `name` with the arguments `with`. If they are a list, performs it once per
+/// element.
 fn called<P: ActionExecutor>(by: &P, name: &str, with: &Value) -> Result<ActionResult, P::Failure> {
     let Value::Array(each) = with else { return by.call(name, with) };
     let data = each.iter().map(|with| Ok(by.call(name, with)?.data));
@@ -215,7 +218,7 @@ pub(crate) struct CompletedExperiment {
     pub(crate) description: String,
     /// Command lines that the reader can copy, or a description of the actions.
     pub(crate) acts: Vec<String>,
-    /// Expected and observed values, one per expectation.
+    /// Result of each expectation, with the expected and the observed value.
     pub(crate) findings: Vec<Finding>,
     /// Diagram of the run, as text; `None` if the experiment draws none.
     pub(crate) picture: Option<String>,
@@ -225,11 +228,11 @@ pub(crate) struct CompletedExperiment {
 #[derive(Debug)]
 pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 
-/// Performs experiments, or their negative controls.
+/// Performs experiments, or their negative controls if `broken` is true.
 ///
 /// # Errors
 ///
-/// Returns an error if one of them cannot be conducted.
+/// Returns an error if one of them cannot be performed.
 pub(crate) fn conduct<P: ActionExecutor>(
     experiments: &[Experiment],
     by: &P,
@@ -267,7 +270,7 @@ impl Results {
         Value::Object(findings.map(|it| (key(&it.name), of(it).clone())).collect())
     }
 
-    /// Returns the actions, line by line.
+    /// Returns the actions of all experiments, one per line.
     pub(crate) fn actions(&self) -> Vec<&str> {
         self.0.iter().flat_map(|it| &it.acts).map(String::as_str).collect()
     }
@@ -283,7 +286,7 @@ fn key(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Implementation of [`ActionExecutor`] that returns the arguments of a call as data.
+    /// Executor for tests that returns the arguments of each call as its data.
     struct Echo;
 
     impl ActionExecutor for Echo {

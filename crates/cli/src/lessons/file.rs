@@ -1,8 +1,9 @@
-//! Lesson files: TOML in which `{{ … }}` contains a formula of parameters.
+//! Lesson files. They are TOML in which `{{ … }}` contains a formula over parameters.
 //!
-//! If a text consists of a single `{{ formula }}`, its value is that of the formula, of any type.
-//! In other texts, the values of formulas are inserted. A table with the key `each` stands for
-//! several tables, one per item of the list in `each`. Its formulas refer to the item as `it`.
+//! If a text consists of a single `{{ formula }}`, it is replaced by the value of the formula,
+//! which may have any type. In other texts, the values of formulas are inserted. A table with the
+//! key `each` stands for several tables, one per item of the list in `each`. Its formulas refer to
+//! the item as `it`.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -13,7 +14,8 @@ use super::formula;
 /// Values of parameters, by their names.
 pub(crate) type Parameters = Map<String, Value>;
 
-/// Includes the lesson files with these names in a folder. Yields the path and the text of each.
+/// Includes the lesson files with these names from a folder. Expands to an array with the path and
+/// the text of each file.
 macro_rules! lesson_files {
     ($folder:literal: $($name:literal)*) => {
         [$((
@@ -33,7 +35,7 @@ pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("docs/{name}: {error}"))
 }
 
-/// Substitutes the parameters in all texts of a value.
+/// Substitutes the parameters in all texts that a value contains.
 pub(crate) fn substitute(value: &Value, with: &Parameters) -> Result<Value, String> {
     match value {
         Value::String(text) => formula::substitute(text, with),
@@ -50,7 +52,8 @@ pub(crate) fn substitute(value: &Value, with: &Parameters) -> Result<Value, Stri
     }
 }
 
-/// Returns the items that an item of a list stands for: several if it has the key `each`.
+/// Returns the items that an item of a list stands for. If the item has the key `each`, there is
+/// one per element of that list. Otherwise, it is the item itself.
 fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     let Some(each) = item.get("each") else { return Ok(vec![substitute(item, with)?]) };
     let Value::Array(each) = substitute(each, with)? else {
@@ -66,12 +69,12 @@ fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     each.into_iter().map(one).collect()
 }
 
-/// Deserializes a text, and joins its lines.
+/// Deserializes a text of several lines, and joins the lines by spaces.
 pub(crate) fn prose<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| one_line(&text))
 }
 
-/// Joins words by single spaces.
+/// Replaces each sequence of blanks and line feeds in a text by a single blank.
 pub(crate) fn one_line(text: &str) -> String {
     text.split([' ', '\n']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

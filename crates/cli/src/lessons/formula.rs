@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::file::Parameters;
 
-/// Substitutes parameters in a text. If the text is a single formula, returns the value of the
-/// formula, of any type.
+/// Substitutes parameters in a text. If the text consists of a single formula, returns the value of
+/// the formula, which may have any type.
 pub(crate) fn substitute(text: &str, with: &Parameters) -> Result<Value, String> {
     if !text.contains("{{") && !text.contains("{%") {
         return Ok(text.into());
@@ -26,8 +26,8 @@ pub(crate) fn substitute(text: &str, with: &Parameters) -> Result<Value, String>
     made.map_err(|error| format!("{error} in {text:?}"))
 }
 
-/// Evaluates a formula over the data of an experiment. If that fails, returns the error message as
-/// the value.
+/// Returns the value of a formula over the data of an experiment. If the evaluation fails, returns
+/// the error message as the value.
 pub(crate) fn evaluate(formula: &str, data: &Value) -> Value {
     let environment = environment(UndefinedBehavior::Chainable);
     let with = context! { data => minijinja::Value::from(Serde(data)) };
@@ -53,7 +53,8 @@ fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
     environment
 }
 
-/// Returns the text after a field name, up to a closing bracket or the next field.
+/// Returns the text that follows the field `name` in a line of a transcript. It ends before a
+/// closing bracket or the next field.
 fn field(line: &str, name: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!("{name}: "))?;
     let mut open = 0_i32;

@@ -1,4 +1,4 @@
-//! Questions for self-study, by chapter.
+//! Questions for self-study, grouped by chapter.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::nearest;
 pub(crate) struct Chapter {
     /// Title of the chapter.
     pub(crate) title: String,
-    /// Summary of the topic, as a reminder.
+    /// Summary of the topic, which reminds the reader of it.
     #[serde(deserialize_with = "prose")]
     pub(crate) recalls: String,
     /// Questions, in reading order.
@@ -32,15 +32,17 @@ pub(crate) struct Question {
     /// Text of the question.
     #[serde(deserialize_with = "prose")]
     pub(crate) text: String,
-    /// Answer in short sentences. A reader needs no prior knowledge.
+    /// Answer in short sentences, for a reader without prior knowledge.
     #[serde(deserialize_with = "prose")]
     pub(crate) answer: String,
-    /// Results that no experiment can show, each with its source. `None`: there are none.
+    /// Parts of the answer that no experiment can show, each with its source; `None` if there are
+    /// none.
     #[serde(default, deserialize_with = "optional_prose")]
     pub(crate) beyond: Option<String>,
     #[serde(default)]
     experiments: Vec<Value>,
-    /// Name of a worked example that also answers the question.
+    /// Name of the worked example whose experiments support the answer; `None` if the question has
+    /// its own experiments.
     scenario: Option<String>,
 }
 
@@ -96,7 +98,7 @@ impl Question {
         if words.is_empty() { Vec::new() } else { all.collect() }
     }
 
-    /// Returns the experiments of the answer.
+    /// Returns the experiments that support the answer.
     ///
     /// # Panics
     ///
@@ -164,8 +166,9 @@ mod tests {
         }
     }
 
-    /// If an experiment is malformed, the error contains the number of its question. Malformed are
-    /// an unknown field, a missing negative control, and a duplicate name.
+    /// The experiments of every question can be parsed. An unknown field, a missing negative
+    /// control or a duplicate name would cause a panic whose message contains the number of the
+    /// question.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

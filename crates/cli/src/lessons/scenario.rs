@@ -13,7 +13,7 @@ use crate::nearest;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// Name of the example, in kebab case.
+    /// Name of the example, as words joined by hyphens.
     pub(crate) name: String,
     /// Paper or textbook from which the example comes.
     #[serde(deserialize_with = "prose")]
@@ -33,11 +33,11 @@ pub(crate) struct Scenario {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScenarioOption {
-    /// Name of the command-line option.
+    /// Name of the option, with its dashes.
     option: String,
-    /// Value of the option if the user omits it.
+    /// Default value of the option.
     usual: Value,
-    /// Smallest valid value; `None` if there is no bound.
+    /// Smallest valid value of the option; `None` if there is no lower bound.
     least: Option<i64>,
     most: Option<i64>,
 }
@@ -48,7 +48,7 @@ impl ScenarioOption {
     }
 }
 
-/// Combination of option values that is rejected, with the message.
+/// A combination of option values that the example rejects, and the error message.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refused {
@@ -90,7 +90,7 @@ impl Scenario {
         all.find(|it| it.name == name).ok_or_else(|| nearest::unknown("scenario", name, names))
     }
 
-    /// Returns the experiments of the example with these option values.
+    /// Returns the experiments of the example. `given` has the option values that the user gives.
     ///
     /// # Errors
     ///
@@ -165,7 +165,8 @@ mod tests {
         }
     }
 
-    /// If the test fails, the message contains the name of the example.
+    /// No two expectations of a worked example have the same name. The failure message contains the
+    /// name of the example.
     #[test]
     fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {

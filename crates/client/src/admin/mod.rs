@@ -47,13 +47,15 @@ type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 pub(crate) enum Repeat {
     /// Send the call only once.
     Never,
-    /// Send the call to another member if the first one fails.
+    /// Send the call to another member if the first member fails.
     AfterFailure,
-    /// Hedge: also send the call to another member while the first one does not respond.
+    /// Hedging: send the call to another member if the first member has not responded after
+    /// [`READ_DELAY`], and use the first response.
     Hedge,
 }
 
-/// Administrative calls at a service: its members, keys, leases and snapshots.
+/// Client for administrative calls to a service, which concern its members, keys, leases and
+/// snapshots.
 ///
 /// A call goes first to the endpoint that was used last, then to the others in their order. If an
 /// endpoint accepts no connection within a quarter of a second, the next one is tried in parallel.
@@ -287,7 +289,7 @@ impl Admin {
     }
 }
 
-/// Sends a request over a connection to the endpoint with this index.
+/// Sends a request over `connection`, which leads to the endpoint with the index `place`.
 async fn call(
     place: usize,
     connection: Arc<Connection>,
@@ -329,8 +331,8 @@ async fn connect_during_calls(
 struct Failures {
     /// Reasons why endpoints did not respond, each with the index of the endpoint.
     reasons: Vec<(usize, String)>,
-    /// First rejection that other members might not repeat. The call fails with it if no other
-    /// endpoint responds.
+    /// First rejection that may concern only the member that sent it. The call fails with this
+    /// rejection if no other endpoint responds.
     rejection: Option<Status>,
 }
 

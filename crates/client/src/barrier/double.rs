@@ -31,8 +31,8 @@ pub struct DoubleBarrier {
     count: u32,
 }
 
-/// A participant that has entered a [`DoubleBarrier`]. Dropping the value leaves the barrier
-/// without waiting for the others, and so does the end of the session.
+/// A participant that has entered a [`DoubleBarrier`]. When this value is dropped or the session
+/// ends, the participant leaves the barrier without waiting for the others.
 #[must_use = "dropping this leaves the barrier"]
 #[derive(Debug)]
 pub struct Entered {
@@ -53,8 +53,8 @@ impl Session {
 
 impl DoubleBarrier {
     /// Enters the barrier, and waits until all participants have entered. If the future is dropped,
-    /// the session leaves the barrier, unless all participants had entered: the barrier has then
-    /// let them continue.
+    /// the session leaves the barrier. The other participants continue to wait unless all
+    /// participants had entered before.
     ///
     /// # Errors
     ///
@@ -103,7 +103,8 @@ impl DoubleBarrier {
         format!("{}/ready", self.name).into_bytes()
     }
 
-    /// Reads the participants in the order in which they entered, and the revision of the store.
+    /// Returns the participants of the barrier in the order in which they entered, and the revision
+    /// of the store at the time of this read.
     async fn participants(&self) -> Result<(Vec<Participant>, u64), ClientError> {
         let queue = self.queue();
         let range = Request::RequestRange(keys(&queue, SortOrder::Ascend));
@@ -136,8 +137,8 @@ impl DoubleBarrier {
 }
 
 impl Entered {
-    /// Returns the time at which the session leaves the barrier if no renewal succeeds before;
-    /// `None` if it has left.
+    /// Returns the time at which the session leaves the barrier unless it is renewed before; `None`
+    /// if it has left already.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }

@@ -56,8 +56,8 @@ impl Barrier {
         self.channel.transact(requests::delete(&self.key, 0)).await.map(drop)
     }
 
-    /// Waits until the barrier is released. Returns at once if it is not held. Also waits while no
-    /// member responds. Dropping the future has no effect on the barrier.
+    /// Waits until the barrier is released. Returns at once if it is not held. Continues to wait
+    /// while no member responds. Dropping the future has no effect on the barrier.
     ///
     /// # Errors
     ///

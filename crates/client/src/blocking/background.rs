@@ -58,8 +58,8 @@ impl Background {
         self.handle.block_on(future)
     }
 
-    /// Waits for a future in the calling thread, for at most this time. Drops the future and
-    /// returns `None` after that.
+    /// Waits for a future in the calling thread, but at most for `within`. If the future has no
+    /// result then, drops the future and returns `None`.
     ///
     /// # Panics
     ///

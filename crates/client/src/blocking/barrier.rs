@@ -44,8 +44,8 @@ impl Barrier {
         self.background.block_on(self.barrier.wait())
     }
 
-    /// Waits until the barrier is released, for at most this time. Returns false if it is still
-    /// held.
+    /// Waits until the barrier is released, but at most for `within`. Returns false if the barrier
+    /// is still held then.
     ///
     /// # Errors
     ///
@@ -64,8 +64,8 @@ pub struct DoubleBarrier {
     session: Session,
 }
 
-/// A participant that has entered a [`DoubleBarrier`]. Dropping the value leaves the barrier
-/// without waiting for the others, and so does the end of the session.
+/// A participant that has entered a [`DoubleBarrier`]. When this value is dropped or the session
+/// ends, the participant leaves the barrier without waiting for the others.
 #[must_use = "dropping this leaves the barrier"]
 #[derive(Debug)]
 pub struct Entered {
@@ -93,8 +93,8 @@ impl DoubleBarrier {
         Ok(Entered { entered, session: self.session.clone() })
     }
 
-    /// Enters the barrier, and waits for at most this time until all participants have entered.
-    /// Leaves the barrier and returns `None` after that.
+    /// Enters the barrier, and waits until all participants have entered, but at most for `within`.
+    /// If a participant is missing then, leaves the barrier and returns `None`.
     ///
     /// # Errors
     ///
@@ -107,14 +107,14 @@ impl DoubleBarrier {
 }
 
 impl Entered {
-    /// Returns the time at which the session leaves the barrier if no renewal succeeds before;
-    /// `None` if it has left.
+    /// Returns the time at which the session leaves the barrier unless it is renewed before; `None`
+    /// if it has left already.
     pub fn deadline(&self) -> Option<Instant> {
         self.entered.deadline()
     }
 
-    /// Waits for at most this time until the session ends or another client deletes the
-    /// participant's key. Returns the reason; `None` if the session is still in the barrier.
+    /// Waits until the session ends or another client deletes the participant's key, but at most
+    /// for `within`. Returns the reason; `None` if the session is still in the barrier.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background().block_within(within, self.entered.lost())
     }

@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// Starts a session, as [`Client::session`](crate::Client::session) does. The thread of the
-    /// client renews it, also while the program does something else.
+    /// client renews the session, even while the program does something else.
     ///
     /// # Errors
     ///

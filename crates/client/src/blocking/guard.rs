@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use crate::blocking::session::Session;
 use crate::error::{ClientError, LossReason};
 
-/// A lock that a session holds. Dropping the guard releases the lock in the background, and so does
-/// the end of the session.
+/// A lock that a session holds. Dropping the guard releases the lock in the background. The lock is
+/// also released when the session ends.
 ///
 /// The guard is valid until its deadline, as [`Guard`](crate::Guard) is.
 #[must_use = "dropping this releases the lock"]
@@ -27,7 +27,8 @@ impl Guard {
         self.guard.key()
     }
 
-    /// Returns the time at which the lock is lost if no renewal succeeds; `None` if it is lost.
+    /// Returns the time at which the lock is lost unless the session is renewed before; `None` if
+    /// the lock is lost already.
     pub fn deadline(&self) -> Option<Instant> {
         self.guard.deadline()
     }
@@ -41,8 +42,9 @@ impl Guard {
         self.session.background().block_on(self.guard.set_value(value))
     }
 
-    /// Waits until the lock is lost, for at most this time. Returns the reason; `None` if the lock
-    /// is still held. The loss is detected as by [`Guard::lost`](crate::Guard::lost).
+    /// Waits until the lock is lost, but at most for `within`. Returns the reason for the loss;
+    /// `None` if the lock is still held. The loss is detected as by
+    /// [`Guard::lost`](crate::Guard::lost).
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background().block_within(within, self.guard.lost())
     }

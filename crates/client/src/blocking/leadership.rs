@@ -31,8 +31,8 @@ impl Leadership {
         self.leadership.key()
     }
 
-    /// Returns the time at which the leadership ends if no renewal succeeds before; `None` if it
-    /// has ended.
+    /// Returns the time at which the leadership ends unless the session is renewed before; `None`
+    /// if the leadership has ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.leadership.deadline()
     }
@@ -46,13 +46,13 @@ impl Leadership {
         self.session.background().block_on(self.leadership.proclaim(value))
     }
 
-    /// Waits until the leadership ends, for at most this time. Returns the reason; `None` if it
-    /// continues.
+    /// Waits until the leadership ends, but at most for `within`. Returns the reason for the end;
+    /// `None` if the leadership continues.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background().block_within(within, self.leadership.lost())
     }
 
-    /// Waits until another candidate should lead, for at most this time. Returns that candidate;
+    /// Waits until another candidate should lead, but at most for `within`. Returns that candidate;
     /// `None` if the time has passed. If a candidate is returned, stop the work of the leader, and
     /// resign after it has stopped.
     ///
@@ -68,8 +68,9 @@ impl Leadership {
     }
 
     /// Makes a waiting candidate the next leader, as
-    /// [`Leadership::nominate`](crate::Leadership::nominate) does. Waits for at most this time
-    /// until it is next in the queue. Returns `None` after that; the nomination remains in place.
+    /// [`Leadership::nominate`](crate::Leadership::nominate) does. Waits until the candidate is
+    /// next in the queue, but at most for `within`. If the candidate is not next then, returns
+    /// `None`, and the nomination remains in place.
     ///
     /// # Errors
     ///

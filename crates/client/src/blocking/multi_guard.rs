@@ -6,8 +6,9 @@ use crate::blocking::guard::Guard;
 use crate::blocking::session::Session;
 use crate::error::{ClientError, LossReason};
 
-/// Several locks that a session holds, as [`MultiGuard`](crate::MultiGuard). Dropping the guard
-/// releases all of them in the background, and so does the end of the session.
+/// Several locks that a session holds: the blocking form of [`MultiGuard`](crate::MultiGuard).
+/// Dropping the guard releases all of the locks in the background. They are also released when the
+/// session ends.
 #[must_use = "dropping this releases the locks"]
 #[derive(Debug)]
 pub struct MultiGuard {
@@ -58,8 +59,8 @@ impl Session {
         Ok(guard.map(|guard| MultiGuard { guard, session: self.clone() }))
     }
 
-    /// Waits for a lock, while the caller holds the locks of these guards. Fails if the wait would
-    /// close a cycle of sessions that wait for each other.
+    /// Acquires a lock while the caller holds the locks of the guards `held`. Fails if the wait for
+    /// the lock would close a cycle of sessions that wait for each other.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Session {
 }
 
 impl MultiGuard {
-    /// Returns the names of the locks, sorted, each once.
+    /// Returns the names of the locks in ascending order. Each name occurs once.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.guard.names()
     }
@@ -83,14 +84,14 @@ impl MultiGuard {
         self.guard.fence(name)
     }
 
-    /// Returns the time at which all locks are lost if no renewal succeeds; `None` if they are
-    /// lost.
+    /// Returns the time at which all locks are lost unless the session is renewed before; `None` if
+    /// they are lost already.
     pub fn deadline(&self) -> Option<Instant> {
         self.guard.deadline()
     }
 
-    /// Waits until one of the locks is lost, for at most this time. Returns the reason; `None` if
-    /// all are still held.
+    /// Waits until one of the locks is lost, but at most for `within`. Returns the reason for the
+    /// loss; `None` if all locks are still held.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background().block_within(within, self.guard.lost())
     }

@@ -7,7 +7,8 @@ use crate::blocking::background::Background;
 use crate::election::observer::ElectionState;
 use crate::error::ClientError;
 
-/// Follows the leader of an election: [`Observer::next_state`] waits for the next state.
+/// Observer of the leader of an election. [`Observer::next_state`] waits for the next state of the
+/// election.
 pub struct Observer {
     pub(super) observer: crate::election::observer::Observer,
     pub(super) background: Arc<Background>,
@@ -24,8 +25,8 @@ impl Observer {
         self.background.block_on(self.observer.next())
     }
 
-    /// Waits for a change for at most this time. Returns `None` if there was no change. The next
-    /// call continues to wait for the same change.
+    /// Waits for a change, but at most for `within`. Returns the new state; `None` if nothing has
+    /// changed. The next call continues to wait for the same change.
     ///
     /// # Errors
     ///

@@ -56,7 +56,8 @@ impl Session {
         self.inner().ttl()
     }
 
-    /// Returns the time at which the session ends if no renewal succeeds; `None` if it has ended.
+    /// Returns the time at which the session ends unless it is renewed before; `None` if it has
+    /// ended already.
     pub fn deadline(&self) -> Option<Instant> {
         self.inner().deadline()
     }
@@ -66,8 +67,8 @@ impl Session {
         self.inner().end_reason()
     }
 
-    /// Waits until the session ends, for at most this time. Returns the reason; `None` if the
-    /// session is alive.
+    /// Waits until the session ends, but at most for `within`. Returns the reason for the end;
+    /// `None` if the session is alive.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.background().block_within(within, self.inner().lost())
     }
@@ -101,7 +102,8 @@ impl Session {
         Ok(guard.map(|it| self.guard(it)))
     }
 
-    /// Acquires the lock within a time. Otherwise leaves the queue and returns `None`.
+    /// Acquires the lock within the time `within`. If that fails, leaves the queue and returns
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -183,8 +185,8 @@ impl Session {
         Ok(Leadership { leadership, session: self.clone() })
     }
 
-    /// Takes part in an election with an identity and a priority for at most this time. Withdraws
-    /// the candidacy and returns `None` after that.
+    /// Takes part in an election with an identity and a priority, but at most for `within`. If this
+    /// session does not lead then, withdraws the candidacy and returns `None`.
     ///
     /// # Errors
     ///

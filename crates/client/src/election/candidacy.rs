@@ -21,7 +21,7 @@ use crate::lock::queue_entry::QueueEntry;
 use crate::session::Session;
 use crate::telemetry::metrics;
 
-/// A claim of a candidate in the queue.
+/// Place of a candidate in the queue of its election, given by the candidate's claim.
 struct Place {
     entry: QueueEntry,
     /// Creation revision of the claim.

@@ -16,8 +16,8 @@ use crate::watch::watcher::{WatchEvent, Watcher};
 pub(crate) struct RecordFollower {
     channel: Arc<Channel>,
     name: String,
-    /// Watch of the records, from the revision after the first read; `None` before that read, and
-    /// after a failure.
+    /// Watch of the records, which starts at the revision after the first read. `None` before that
+    /// read, and after a failure of the watch.
     watcher: Option<Watcher>,
     /// Revision of the store at the last read of the records.
     revision: u64,
@@ -85,8 +85,9 @@ impl RecordFollower {
         }
     }
 
-    /// Returns the candidate for which a claim should make way, as
-    /// [`ElectionView::preferred_over`] does, except for those that are known to be absent.
+    /// Returns the candidate for which the claim with this key should make way, as
+    /// [`ElectionView::preferred_over`] does. Ignores the candidates whose claims are known to be
+    /// absent.
     pub(crate) fn preferred_over<'a>(
         &self,
         view: &'a ElectionView,

@@ -39,8 +39,8 @@ impl Leadership {
         self.claim.key()
     }
 
-    /// Returns the time at which the leadership ends if no renewal succeeds before; `None` if it
-    /// has ended.
+    /// Returns the time at which the leadership ends unless the session is renewed before; `None`
+    /// if the leadership has ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }

@@ -25,8 +25,8 @@ impl Session {
     /// Takes part in an election as a candidate, and waits until this session is the leader.
     /// Observers of the election then receive `value`.
     ///
-    /// This candidate has no identity and priority 0, as candidates of the libraries of etcd. It
-    /// never makes way for another one.
+    /// This candidate has no identity, and its priority is 0, like that of a candidate of etcd's
+    /// libraries. It never makes way for another candidate.
     ///
     /// Dropping the future withdraws the candidacy.
     ///

@@ -29,7 +29,8 @@ pub enum ElectionState {
     },
 }
 
-/// Follows the leader of an election: [`Observer::next`] waits for the next state.
+/// Observer of the leader of an election. [`Observer::next`] waits for the next state of the
+/// election.
 pub struct Observer {
     channel: Arc<Channel>,
     name: String,
@@ -47,8 +48,8 @@ impl Observer {
     /// Waits for a change and returns the new state. The first call returns the current state.
     ///
     /// If the state changes several times before the call, only the latest state is returned. A
-    /// state equal to the last one is not returned again. The call also waits while no member
-    /// responds. Dropping the future loses no change.
+    /// state equal to the last one is not returned again. The call continues to wait while no
+    /// member responds. Dropping the future loses no change.
     ///
     /// The leader is the first claim of the queue. A candidate of
     /// [`Session::campaign_with`](crate::Session::campaign_with) that is first may still yield to a

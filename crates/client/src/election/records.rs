@@ -5,9 +5,9 @@
 //! transaction creates both, so the creation revision of a record is the place of its claim. The
 //! records lie outside of the range `NAME/`, which the libraries of etcd take for the queue.
 //!
-//! A request for a transfer writes the record of the wanted leader again, without a change. So if a
-//! record has more than one version, its last write was a request for a transfer to its candidate.
-//! The request disappears with the record.
+//! A request for a transfer to a candidate writes the record of this candidate a second time,
+//! without a change. So if a record has more than one version, its last write was a request for a
+//! transfer to its candidate. The request disappears with the record.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareTarget, TargetUnion};
@@ -22,7 +22,8 @@ use crate::requests::{
 /// Suffix that turns the name of an election into the name of its records.
 const RECORDS: &str = "#election";
 
-/// Beginning of the last segment of a record's key. With it, no record looks like a claim.
+/// Prefix of the last segment of a record's key. It distinguishes the key of a record from that of
+/// a claim.
 const CANDIDATE: &str = "candidate-";
 
 /// A candidate of an election that was started with
@@ -35,16 +36,17 @@ pub struct Candidate {
     pub priority: i32,
     /// Key of the candidate's claim in the store of the service.
     pub key: Vec<u8>,
-    /// Place in the queue, and the fencing token of the leadership if this claim leads. A candidate
-    /// that yields gets a new claim with another key and a larger token.
+    /// Creation revision of the candidate's claim. It determines the place in the queue, and is the
+    /// fencing token of the leadership if this claim leads. A candidate that yields gets a new
+    /// claim with another key and a larger revision.
     pub fence: u64,
     /// Revision in which the record was written last.
     written: u64,
 }
 
 impl Candidate {
-    /// Returns the rank. Its first part is the revision of the last request for a transfer to this
-    /// candidate, or 0 without a request. Its second part is the priority.
+    /// Returns the rank of this candidate. Its first part is the revision of the last request for a
+    /// transfer to this candidate, or 0 without a request. Its second part is the priority.
     const fn rank(&self) -> (u64, i32) {
         (if self.written > self.fence { self.written } else { 0 }, self.priority)
     }
@@ -81,10 +83,10 @@ impl CandidateKeys<'_> {
         }
     }
 
-    /// Returns a request that replaces the claim with the key `old` by the claim of this value, at
-    /// the end of the queue. It has no effect unless the old claim and the claim of `better` exist,
-    /// and no request for a transfer has named the old claim since `view` was read. A repeated
-    /// request changes nothing.
+    /// Returns a request that deletes the claim with the key `old`, and adds the claim of this
+    /// value to the end of the queue. It has no effect unless the old claim and the claim of
+    /// `better` exist, and no request for a transfer has named the old claim since `view` was read.
+    /// A repeated request changes nothing.
     pub(crate) fn yield_to(
         &self,
         (old, fence): (&[u8], u64),
@@ -106,7 +108,8 @@ impl CandidateKeys<'_> {
     }
 }
 
-/// Returns a request that makes `candidate` the wanted leader, if its claim and its record exist.
+/// Returns a request for the transfer of the leadership to `candidate`. It has no effect unless the
+/// claim and the record of the candidate exist.
 pub(crate) fn nominate(name: &str, candidate: &Candidate) -> rpc::TxnRequest {
     let record = record_key(name, &candidate.key);
     let exists = |key: &[u8]| created(key, Vec::new(), candidate.fence);
@@ -188,7 +191,8 @@ impl ElectionView {
     }
 }
 
-/// Parses the record of a candidate. Returns `None` if the key or the value has another form.
+/// Parses the record of a candidate. Returns `None` if the key or the value does not have the form
+/// of a record.
 fn candidate(kv: &KeyValue, name: &str) -> Option<Candidate> {
     let records = format!("{name}{RECORDS}/{CANDIDATE}");
     let segment = kv.key.strip_prefix(records.as_bytes()).filter(|it| !it.contains(&b'/'))?;
@@ -222,7 +226,8 @@ mod tests {
         ElectionView::new(&response, "boss", Some(b"boss/none"))
     }
 
-    /// Returns the identity of the candidate that is preferred to the claim `boss/SEGMENT`.
+    /// Returns the identity of the candidate that should lead instead of the holder of the claim
+    /// with the key `boss/SEGMENT`. Returns `None` if there is no such candidate.
     fn preferred(view: &ElectionView, segment: &str, fence: u64) -> Option<String> {
         let key = format!("boss/{segment}");
         let better = view.preferred_over(key.as_bytes(), fence, |it| it.identity == "gone");
@@ -286,7 +291,8 @@ mod tests {
         assert_eq!(preferred(&later, "2", 2).as_deref(), Some("four"), "a later request names it");
     }
 
-    /// Repeats the rule until no claim yields, from every order of four candidates.
+    /// From every order of four candidates, yielding ends, and the queue is then ordered by
+    /// descending rank.
     #[test]
     fn yielding_ends_with_the_highest_rank_first() {
         for order in 0..256_u32 {

@@ -6,13 +6,13 @@ use crate::election::leadership::Leadership;
 use crate::election::records::Candidate;
 use crate::error::{ClientError, LossReason};
 
-/// Notifies the work of a leader that it should stop. Clones receive the same notification.
+/// Signal to the work of a leader that the work should stop. Clones receive the same signal.
 #[derive(Clone, Debug)]
 pub struct StopSignal(watch::Receiver<Option<Candidate>>);
 
 impl StopSignal {
     /// Waits until the work should stop, and returns the candidate that should lead next. Stays
-    /// pending if the leadership is never requested. Dropping the future loses no notification.
+    /// pending if no other candidate should ever lead. Dropping the future loses no notification.
     pub async fn requested(&mut self) -> Candidate {
         let requested = self.0.wait_for(Option::is_some).await.map(|it| it.clone());
         match requested {

@@ -19,7 +19,7 @@ use crate::session::Session;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::Watcher;
 
-/// Access to a lock.
+/// Access mode in which a client holds a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockAccess {
     /// No other client holds the lock at the same time.
@@ -32,7 +32,8 @@ pub enum LockAccess {
     Slots(u32),
 }
 
-/// Request for a lock: the access, and the value of the claim's key.
+/// Request for a lock. It contains the access mode, and the value to store in the key of the
+/// client's claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockRequest {
     access: LockAccess,
@@ -53,7 +54,7 @@ impl LockRequest {
     }
 }
 
-/// Claim in the queue of a lock that several clients may hold, while it waits for the lock.
+/// Claim that waits in the queue of a lock. Several clients may hold this lock at once.
 struct Waiting<'a> {
     session: &'a Session,
     name: &'a str,
@@ -198,7 +199,8 @@ impl<'a> Waiting<'a> {
         Ok(Blockers { keys: self.access.blockers(earlier), revision })
     }
 
-    /// Checks that earlier claims have the same number of slots as this one.
+    /// Returns [`ClientError::PermitsMismatch`] if an earlier claim has another number of slots
+    /// than this one.
     fn check_slots(&self, earlier: &[(Vec<u8>, Access)]) -> Result<(), ClientError> {
         let Access::Permits { capacity: requested, .. } = self.access else { return Ok(()) };
         let other = earlier.iter().find_map(|(_, access)| match access {

@@ -43,8 +43,9 @@ pub(crate) async fn try_acquire(
     }
 }
 
-/// Like [`try_acquire`], for a name below which keys of other locks exist. Puts the claim into the
-/// queue first, and removes it again unless it is first.
+/// Acquires a lock without waiting, for a name below which keys of other locks exist. Puts the
+/// claim into the queue first. If other claims are before it, removes the claim again and returns
+/// `None`.
 async fn try_acquire_among_nested(
     session: &Session,
     name: &str,

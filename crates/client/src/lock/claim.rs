@@ -27,7 +27,7 @@ pub(crate) struct Claim {
     /// deletion.
     can_reappear: bool,
     is_released: bool,
-    /// Measures the time until the release starts.
+    /// Timer that measures the time from the acquisition until the release starts.
     hold: HoldTimer,
 }
 

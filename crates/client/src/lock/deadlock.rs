@@ -53,7 +53,8 @@ const KEYS_PER_READ: i64 = 256;
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
 const KEYS_PER_TRANSACTION: usize = 100;
 
-/// A search for cycles through one waiting claim of a session.
+/// Detector of deadlocks. It searches for cycles of sessions that wait for each other, through one
+/// waiting claim of the caller.
 #[derive(Debug)]
 pub(crate) struct Detector<'a> {
     session: &'a Session,
@@ -81,9 +82,11 @@ impl From<&KeyValue> for Claimed {
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Claim of the same session for which the previous claim waits; `None` at the start.
+    /// Claim by which the session of `waiting` holds the lock that the previous claim waits for.
+    /// `None` for the caller's claim, at which the search starts.
     holding: Option<Claimed>,
-    /// Index of the previous claim; `None` at the start.
+    /// Index of the claim from which the search reached this one. `None` for the caller's claim, at
+    /// which the search starts.
     previous: Option<usize>,
 }
 
@@ -180,8 +183,9 @@ impl<'a> Detector<'a> {
         watches
     }
 
-    /// Searches for a cycle through the waiting claim, shortest first. Returns its waiting claims,
-    /// beginning with the caller's. The last claim waits for one that the caller holds.
+    /// Searches for the shortest cycle through the caller's waiting claim. Returns the waiting
+    /// claims of the cycle, beginning with the caller's. The last of them waits for a claim that
+    /// the caller holds.
     async fn find_cycle(&self) -> Result<Option<Vec<Reached>>, ClientError> {
         let start = Reached { waiting: self.own.clone(), holding: None, previous: None };
         let (mut reached, mut pending) = (vec![start], VecDeque::from([0]));
@@ -209,8 +213,8 @@ impl<'a> Detector<'a> {
         Ok(None)
     }
 
-    /// Returns the holders of the lock for which a claim waits; nothing if the claim holds the
-    /// lock.
+    /// Returns the claims that hold the lock for which `claim` waits. The list is empty if `claim`
+    /// itself holds the lock.
     async fn holders_before(&self, claim: &Claimed) -> Result<Vec<Claimed>, ClientError> {
         // A claim of permits need not wait for every holder, so no edges lead from it.
         let is_permit = matches!(access_of(&claim.key), Access::Permits { .. });
@@ -275,9 +279,9 @@ impl<'a> Detector<'a> {
         Ok(claims)
     }
 
-    /// Returns true if all claims of a cycle still exist after a while, all in one revision. They
-    /// then wait for each other: a holder remains one while its key exists, and so does a waiter
-    /// while the holder's key exists.
+    /// Waits for a while, and then returns true if all claims of a cycle exist in one revision. In
+    /// this case the cycle is a deadlock: a holder keeps its lock as long as its key exists, and a
+    /// waiter waits as long as the key of the holder exists.
     async fn is_permanent(&self, cycle: &[Reached]) -> bool {
         let later = cycle.iter().filter(|it| it.waiting.created > self.own.created).count();
         sleep(CONFIRM_DELAY + OLDER_DELAY * u32::try_from(later).unwrap_or(u32::MAX)).await;
@@ -289,8 +293,9 @@ impl<'a> Detector<'a> {
     }
 }
 
-/// Returns the claims from the start to the one with this index. Sets `holding` of the first one to
-/// the claim of the caller for which the last one waits, so that the cycle is closed.
+/// Returns the path of the search from its start to the claim with this index. Closes the cycle:
+/// sets `holding` of the first claim to `closing`, the claim of the caller for which the last claim
+/// of the path waits.
 fn path(reached: &[Reached], index: usize, closing: Claimed) -> Vec<Reached> {
     let mut path = Vec::new();
     let mut next = Some(index);

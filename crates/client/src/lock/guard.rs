@@ -7,7 +7,7 @@ use crate::lock::claim::Claim;
 use crate::session::Deadlines;
 
 /// A lock that a session holds: exclusive, as a reader or the writer, or permits of a semaphore.
-/// Dropping the guard releases the lock, and so does the end of the session.
+/// Dropping the guard releases the lock. The lock is also released when the session ends.
 ///
 /// The guard is valid until its deadline. Before that, the service grants the lock to no client
 /// that the guard excludes, whatever happens in the network.
@@ -42,7 +42,8 @@ impl Guard {
         self.claim.key()
     }
 
-    /// Returns the time at which the lock is lost if no renewal succeeds; `None` if it is lost.
+    /// Returns the time at which the lock is lost unless the session is renewed before; `None` if
+    /// the lock is lost already.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }

@@ -70,8 +70,8 @@ impl<'a> PermitQueue<'a> {
         Access::Permits { weight, capacity: self.permits }
     }
 
-    /// Waits until the earlier claims leave enough permits. `own` is the revision in which the
-    /// caller's key was created. The caller's key stays in the queue, even if the future is
+    /// Waits until the earlier claims leave `weight` permits free. `own` is the revision in which
+    /// the caller's key was created. The caller's key stays in the queue, even if the future is
     /// dropped.
     pub(crate) async fn wait(&self, key: &[u8], own: u64, weight: u32) -> Result<(), ClientError> {
         let access = self.access(weight);

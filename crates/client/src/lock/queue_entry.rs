@@ -34,7 +34,8 @@ pub(crate) enum HandOver {
 /// Result of the request to enqueue.
 struct Enqueued {
     view: QueueView<Vec<u8>>,
-    /// True if the request created the key, and the view contains the predecessor of the key.
+    /// True if the request created the key. In this case `view` contains the predecessor of the
+    /// key.
     is_new: bool,
 }
 
@@ -123,7 +124,8 @@ impl QueueEntry {
         self
     }
 
-    /// Adds the key of the candidate's record, which the request creates as well.
+    /// Adds the key of the candidate's record. The request creates the record together with the
+    /// claim.
     pub(crate) fn with_record_key(mut self, record_key: Vec<u8>) -> QueueEntry {
         self.record_key = Some(record_key);
         self
@@ -209,7 +211,8 @@ impl QueueEntry {
         self.follow(own, action).instrument(span).await
     }
 
-    /// Performs the actions of the waiter until the entry is first.
+    /// Performs the actions of the waiter until the entry is first in the queue, and returns its
+    /// fencing token.
     async fn follow(
         &mut self,
         own: u64,
@@ -409,7 +412,7 @@ impl ReadLimit {
 }
 
 /// Creates a key in a queue, and deletes keys that the session has released. Repeats the request
-/// while the session is alive. The flag is that of [`EnqueueFuture`].
+/// while the session is alive. The returned flag has the meaning that [`EnqueueFuture`] states.
 async fn enqueue(
     session: Session,
     name: String,

@@ -21,7 +21,7 @@ pub(crate) const READ: &str = "read";
 /// Path segment between the name of the lock and the last segment in the writers' keys.
 pub(crate) const WRITE: &str = "write";
 
-/// Queues of one request for a read/write lock.
+/// Queues that a request for a read/write lock uses, as a reader or as the writer.
 struct Queues {
     /// Queue that receives the key of the claim.
     own: String,

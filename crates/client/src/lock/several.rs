@@ -14,13 +14,13 @@ use crate::lock::queue_entry::{HandOver, QueueEntry};
 use crate::requests;
 use crate::session::{Deadlines, Session};
 
-/// Several locks that a session holds. Dropping the value releases all of them, and so does the end
-/// of the session.
+/// Several locks that a session holds. Dropping this value releases all of them. They are also
+/// released when the session ends.
 #[must_use = "dropping this releases the locks"]
 #[derive(Debug)]
 pub struct MultiGuard {
     session: Session,
-    /// Names and guards, in the order of the names.
+    /// Names of the locks with their guards, in ascending order of the names.
     locks: Vec<(String, Guard)>,
 }
 
@@ -140,13 +140,14 @@ impl Session {
     }
 }
 
-/// Returns the names in the order in which all callers take them, each once.
+/// Returns the names of locks in the order in which every caller acquires them. Each name occurs
+/// once.
 fn in_order(names: impl IntoIterator<Item: AsRef<str>>) -> BTreeSet<String> {
     names.into_iter().map(|name| name.as_ref().to_owned()).collect()
 }
 
 impl MultiGuard {
-    /// Returns the names of the locks, sorted, each once.
+    /// Returns the names of the locks in ascending order. Each name occurs once.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.locks.iter().map(|(name, _)| &name[..])
     }
@@ -164,8 +165,8 @@ impl MultiGuard {
         self.guards().find(|(it, _)| *it == name).map(|(_, guard)| guard.fence())
     }
 
-    /// Returns the time at which all locks are lost if no renewal succeeds; `None` if they are
-    /// lost.
+    /// Returns the time at which all locks are lost unless the session is renewed before; `None` if
+    /// they are lost already.
     pub fn deadline(&self) -> Option<Instant> {
         self.session.deadline()
     }

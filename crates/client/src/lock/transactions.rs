@@ -28,8 +28,8 @@ impl NewKey<'_> {
         }
     }
 
-    /// Like [`NewKey::create`], and if it creates the key, also reads the newest two keys of a
-    /// queue. One of them may be the created key.
+    /// Returns a request like that of [`NewKey::create`]. If it creates the key, it also reads the
+    /// newest two keys of `queue`, of which one may be the created key.
     pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.
@@ -37,8 +37,8 @@ impl NewKey<'_> {
         request
     }
 
-    /// Like [`NewKey::create`], but creates the key only if no key was added to the range of any of
-    /// these queues after the revision `since`.
+    /// Returns a request like that of [`NewKey::create`]. It creates the key only if no key was
+    /// added to any of the `queues` after the revision `since`.
     pub(crate) fn enqueue_if_unchanged(self, queues: &[String], since: u64) -> rpc::TxnRequest {
         let mut request = self.create();
         request.compare.extend(queues.iter().map(|queue| is_unchanged(queue, since)));

@@ -91,7 +91,8 @@ impl FenceFile {
     }
 }
 
-/// Exclusive access to a resource for the holder of an accepted token, until this is dropped.
+/// Exclusive access to a resource for the holder of an accepted token. The access ends when this
+/// value is dropped.
 #[must_use = "dropping this ends the exclusive access"]
 #[derive(Debug)]
 pub struct Admission {
@@ -200,7 +201,8 @@ mod tests {
         assert!(error.to_string().contains("\"five\\n\", expected a number"), "{error}");
     }
 
-    /// The scripts in `examples/guards` read and write the same two files.
+    /// A fence file contains a decimal number and a line break, and has a lock file. The scripts in
+    /// `examples/guards` read and write the same two files.
     #[test]
     fn format_is_a_decimal_number_and_a_line_break() {
         let (folder, resource) = fence_file();

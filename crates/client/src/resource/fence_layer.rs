@@ -32,8 +32,8 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 /// | the fence file cannot be used | 500 |
 /// | any other request | the response of the inner service |
 ///
-/// GET, HEAD, OPTIONS and TRACE need no token. A holder should send its token with its reads too:
-/// then no earlier holder can write between its read and its write.
+/// GET, HEAD, OPTIONS and TRACE need no token. A holder should also send its token with its reads.
+/// Then no earlier holder can write between a read and the next write of this holder.
 ///
 /// The resource of a request is the path of its URI, or the result of
 /// [`FenceLayer::resource`]. A token is a claim of the client. Layers that authenticate clients

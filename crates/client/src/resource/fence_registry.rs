@@ -15,7 +15,8 @@ use crate::resource::reject_stale;
 /// Longest name of a resource in bytes: in hexadecimal digits, it fits in the name of a file.
 pub(crate) const MAX_NAME: usize = 120;
 
-/// Highest token of one resource. Its lock is held while a request uses the resource.
+/// Mutex with the highest token of one resource. A request holds the mutex while it uses the
+/// resource.
 type Gate = Arc<tokio::sync::Mutex<u64>>;
 
 /// The highest fencing tokens of all resources of a server, in memory and in a directory.
@@ -27,7 +28,7 @@ pub(crate) struct FenceRegistry {
     directory: Option<PathBuf>,
 }
 
-/// Exclusive access of one request to one resource, until this is dropped.
+/// Exclusive access of one request to one resource. The access ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct ResourceAccess {
     _gate: OwnedMutexGuard<u64>,
@@ -35,7 +36,8 @@ pub(crate) struct ResourceAccess {
 }
 
 impl FenceRegistry {
-    /// Creates a registry without tokens, or with those in the directory.
+    /// Creates a registry. If `directory` is given, the registry keeps the tokens in files there,
+    /// and continues with those of existing files. Otherwise it begins without tokens.
     pub(crate) fn new(directory: Option<PathBuf>) -> FenceRegistry {
         FenceRegistry { gates: Mutex::new(HashMap::new()), directory }
     }

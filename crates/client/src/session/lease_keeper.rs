@@ -102,7 +102,7 @@ impl RenewalResult {
 
 type RenewalFuture = BoxFuture<'static, RenewalResult>;
 
-/// Renews the lease of a session until the session ends.
+/// State of the task that renews the lease of a session until the session ends.
 pub(crate) struct LeaseKeeper {
     channel: Arc<Channel>,
     lease: i64,
@@ -113,7 +113,7 @@ pub(crate) struct LeaseKeeper {
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if none is scheduled.
     renewal: Option<Instant>,
-    /// Pending renewal, with the number of its round.
+    /// Pending renewal, with the round number that `tenure-session` gave it.
     pending: Option<(u64, RenewalFuture)>,
     backoff: Backoff,
     state: watch::Sender<SessionState>,

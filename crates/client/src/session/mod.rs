@@ -131,7 +131,8 @@ impl Session {
         self.shared.ttl
     }
 
-    /// Returns the time at which the session ends if no renewal succeeds; `None` if it has ended.
+    /// Returns the time at which the session ends unless it is renewed before; `None` if it has
+    /// ended already.
     ///
     /// It is the time at which the last successful renewal was sent, plus the TTL, less 2 % of the
     /// TTL for clock drift.

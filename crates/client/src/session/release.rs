@@ -1,5 +1,5 @@
 //! Releases: each deletes the key of a lock. A release is repeated until it succeeds or the session
-//! ends. The end of the session deletes all its keys as well.
+//! ends. When the session ends, the service deletes all keys of the session.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::transport::channel::Channel;
 /// created the key again meanwhile.
 const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
-/// Upper bound on the keys that one request deletes in addition to its own work. etcd allows 128
+/// Upper bound on the released keys that one request for another lock deletes. etcd allows 128
 /// operations in a transaction.
 const MAX_RELEASES_PER_REQUEST: usize = 16;
 
@@ -44,8 +44,8 @@ impl ReleaseQueue {
         });
     }
 
-    /// Removes releases from the queue for one request. The sender of the request must complete
-    /// them.
+    /// Removes as many releases from the queue as one request can include, and returns them. The
+    /// sender of the request must complete them.
     pub(crate) fn take_batch(&self) -> Vec<PendingRelease> {
         let mut releases = self.lock();
         let count = releases.len().min(MAX_RELEASES_PER_REQUEST);

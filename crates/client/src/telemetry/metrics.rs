@@ -44,12 +44,12 @@ pub(crate) const METRICS: [Metric; 10] = [
     (YIELDS, Kind::Counter, "Moves of a candidate behind a preferred one"),
 ];
 
-/// Records the end of a wait for a lock or a leadership.
+/// Records `time`, for which a client has waited for a lock or a leadership.
 pub(crate) fn waited(time: Duration) {
     record(LOCK_WAIT, time);
 }
 
-/// Measures how long a lock or a leadership is held.
+/// Timer that measures how long a client holds a lock or a leadership.
 #[derive(Debug)]
 pub(crate) struct HoldTimer(Option<Instant>);
 

@@ -20,10 +20,10 @@ pub struct Certificates(TlsConfig);
 /// Error while reading certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CertificateError {
-    /// A file is invalid or cannot be read.
+    /// A certificate file or key file is invalid or cannot be read.
     #[error("{path}: {reason}")]
     File {
-        /// Path of the file.
+        /// Path of the certificate file or key file.
         path: String,
         /// Description of the problem.
         reason: String,

@@ -32,7 +32,7 @@ pub(crate) type BoxFuture<'a, T> = futures_util::future::BoxFuture<'a, Result<T,
 pub(crate) struct Channel {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
-    /// Wakes sleeping tasks after a suspension of the machine.
+    /// Channel that wakes sleeping tasks after a suspension of the machine.
     pub(crate) suspend_watch: Arc<SuspendWatch>,
     current: Mutex<Current>,
     pub(crate) leader_search_limiter: LeaderSearchLimiter,
@@ -46,7 +46,7 @@ struct Current {
     endpoint: usize,
     /// Index of the endpoint to try next, modulo the number of endpoints.
     next: usize,
-    /// True if there was a connection before.
+    /// True if the channel has ever had a connection.
     has_connected: bool,
 }
 
@@ -103,8 +103,8 @@ impl Channel {
         }
     }
 
-    /// Returns the open connection. If there is none, connects to a member, at the latest until the
-    /// deadline.
+    /// Returns the open connection. If there is none, connects to a member. Fails if no member
+    /// accepts a connection before the deadline.
     pub(crate) fn connection(&self, deadline: Instant) -> BoxFuture<'_, Arc<Connection>> {
         Box::pin(self.connect_until(deadline))
     }
@@ -144,7 +144,8 @@ impl Channel {
     }
 
     /// Connects to the first endpoint that accepts a connection, among the next `untried`
-    /// endpoints. If an endpoint does not respond soon, the next one is tried in parallel.
+    /// endpoints. If an endpoint does not respond soon, the next one is tried in parallel. Counts
+    /// the endpoints that it tries in `next` and `untried`.
     async fn connect_to_first(
         &self,
         next: &mut usize,
@@ -261,7 +262,7 @@ impl Channel {
     }
 }
 
-/// How a request is sent over a connection.
+/// Method of sending a request over a connection.
 #[derive(Clone, Copy, Debug)]
 enum Method {
     /// As a separate gRPC call with this path.

@@ -58,8 +58,8 @@ pub(crate) type SubscribeFuture<'a, M> = BoxFuture<'a, Result<ResponseStream<M>,
 #[derive(Debug)]
 pub(crate) struct ResponseStream<M> {
     messages: MessageStream<M>,
-    /// Keeps the client's side of a watch open. If it were closed, the member could not notice the
-    /// cancellation. `None` for a stream that ends when the member has sent everything.
+    /// Sender that keeps the client's side of a watch open, so that the member notices when the
+    /// client cancels the watch. `None` for a stream that ends when the member has sent everything.
     _requests: Option<oneshot::Sender<Bytes>>,
     _pending: PendingGuard,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses `http://host:port`, `https://host:port` or `host:port`.
+    /// Parses an endpoint of the form `http://host:port`, `https://host:port` or `host:port`.
     pub(crate) fn parse(text: &str) -> Result<Endpoint, ClientError> {
         let invalid = || ClientError::InvalidEndpoint { endpoint: text.to_owned() };
         let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };

@@ -174,8 +174,8 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Detects a silent peer. It counts checks instead of time: a client that was suspended or busy has
-/// not looked for bytes meanwhile.
+/// Detector of a silent peer. It counts checks instead of time: a client that was suspended or busy
+/// has not looked for bytes meanwhile.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
     /// Number of finished reads at the time of the last check.
@@ -418,8 +418,8 @@ mod tests {
         task.await.expect("it ends when all clients are dropped");
     }
 
-    /// The peer sends bytes and does not respond to pings, as if much data were queued before the
-    /// response.
+    /// A peer that sends bytes counts as alive even if it does not respond to pings: the response
+    /// may be queued behind much data.
     #[tokio::test]
     async fn peer_that_sends_bytes_is_alive() {
         let (ours, mut theirs) = duplex(1 << 16);
@@ -464,7 +464,8 @@ mod tests {
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
-    /// etcd accepts one ping in five seconds. A peer of unknown kind may be etcd.
+    /// Pings to a peer of unknown kind are rare: the peer may be etcd, which accepts only one ping
+    /// in five seconds.
     #[tokio::test]
     async fn peer_that_may_be_etcd_receives_few_pings() {
         let (ours, mut theirs) = duplex(1 << 16);

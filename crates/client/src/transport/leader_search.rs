@@ -19,8 +19,8 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 /// the connection was lost.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Limits how often a channel searches for the leader. Contains the term and the time of the last
-/// search; `None` if the next search is due at once.
+/// Limiter of the searches of a channel for the leader. It contains the term and the time of the
+/// last search; `None` if the next search is due at once.
 #[derive(Debug, Default)]
 pub(crate) struct LeaderSearchLimiter(Mutex<Option<(u64, Instant)>>);
 

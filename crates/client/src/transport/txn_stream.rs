@@ -156,10 +156,10 @@ mod tests {
     use crate::transport::connection::Connection;
     use crate::transport::endpoint::Endpoint;
 
-    /// Time limit of a step that must succeed, long enough for a busy machine.
+    /// Time limit of a step of a test, long enough for a busy machine.
     const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Number of streams and calls that the member received.
+    /// Counters of the streams and of the separate calls that the member of the test has received.
     #[derive(Debug, Default)]
     struct Counts {
         streams: AtomicUsize,

@@ -44,8 +44,8 @@ impl KeyChanges {
         }
     }
 
-    /// Waits for the next change. Also waits while no member responds, or the user may not read the
-    /// key. Dropping the future loses no change.
+    /// Waits for the next change. Continues to wait while no member responds, or while the user may
+    /// not read the key. Dropping the future loses no change.
     pub async fn next(&mut self) -> KeyChange {
         loop {
             let change = match self.watcher.next().await {

@@ -45,8 +45,8 @@ impl QueueChanges {
         QueueChanges { watcher, name: name.to_owned(), backoff: Backoff::default() }
     }
 
-    /// Waits for the next change. Also waits while no member responds. Dropping the future loses no
-    /// change.
+    /// Waits for the next change. Continues to wait while no member responds. Dropping the future
+    /// loses no change.
     pub async fn next(&mut self) -> QueueChange {
         loop {
             let change = match self.watcher.next().await {

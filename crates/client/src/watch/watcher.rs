@@ -44,7 +44,8 @@ type OpenWatch = (Arc<Connection>, ResponseStream<rpc::WatchResponse>);
 /// A watch of one key or a range of keys, and of the deletion of a second key.
 pub(crate) struct Watcher {
     channel: Arc<Channel>,
-    /// Request that opens the next watch. Its revision is the one after the received events.
+    /// Request that opens the next watch. The watch starts at the revision after the last received
+    /// event.
     request: rpc::WatchCreateRequest,
     /// Second key of the watch, of which only the deletion is reported.
     second_key: Option<Vec<u8>>,

@@ -72,7 +72,7 @@ fn threads_hold_a_lock_one_at_a_time() {
     assert!(place.record().is_sorted_by(|(_, one), (_, other)| one < other), "fences grow");
 }
 
-/// The witness of the test above detects work without the lock.
+/// [`Workplace`] detects work without the lock, so a violation in the test above would be found.
 #[test]
 fn work_without_the_lock_is_detected() {
     let (member, place) = (Member::start(), Workplace::new());
@@ -199,7 +199,8 @@ fn call_in_blocking_thread_of_runtime_works() {
     member.runtime.block_on(locked).expect("no panic").expect("the lock");
 }
 
-/// No service listens at the endpoint: its port is reserved, so no other process gets it.
+/// A client reports an endpoint at which no service listens. The port is reserved, so no other
+/// process gets it.
 #[test]
 fn unreachable_service_is_reported() {
     let address = tenure_runtime::ports::reserved().to_string();

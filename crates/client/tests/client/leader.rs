@@ -161,7 +161,8 @@ async fn any_member_option_keeps_the_first_member() {
     panic!("none of thirty sessions started at a follower, which has a probability of 10^-14");
 }
 
-/// The relay of the leader keeps the connection open and forwards nothing.
+/// A session is renewed at another member while the connection to the leader stays open but
+/// transfers nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn session_outlives_a_silent_leader() {
     let cluster = Cluster::start().await;

@@ -47,8 +47,9 @@ async fn watch_ends_after_acquisition() {
     within(async { while service.watchers().await > 0 {} }).await;
 }
 
-/// The test writes the predecessor's key itself. A transaction that does not delete the key reports
-/// that its lock is released.
+/// A waiter for a lock acquires it when the predecessor sends a release, and a candidate leads only
+/// after the predecessor's key is deleted. The test writes this key itself, and sends the release
+/// in a transaction that does not delete the key.
 #[tokio::test]
 async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;

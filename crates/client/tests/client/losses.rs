@@ -90,8 +90,8 @@ const WAITS: [Wait; 6] =
     [Wait::Exclusive, Wait::Shared, Wait::Slot, Wait::Permit, Wait::Writer, Wait::Leader];
 
 impl Wait {
-    /// Waits behind a holder, and returns the error that ends the wait. The holder is never
-    /// released.
+    /// Waits behind a holder that never releases its lock, and returns the error that ends the
+    /// wait.
     async fn behind_holder(self, session: Session) -> ClientError {
         let mode = |access| LockRequest::new(access);
         match self {
@@ -108,7 +108,8 @@ impl Wait {
     }
 }
 
-/// The first renewal of the sessions comes later than the time limit of the test.
+/// A waiter notices the revocation of its lease without a renewal: the first renewal of its session
+/// is due only after the time limit of the test.
 #[tokio::test]
 async fn waiter_notices_revoked_lease_before_next_renewal() {
     let service = Service::start().await;
@@ -130,7 +131,8 @@ async fn waiter_notices_revoked_lease_before_next_renewal() {
     }
 }
 
-/// The control of the test above: the lease exists, so the session continues.
+/// If another client deletes only the key of a waiter, the wait fails, but the session continues
+/// because its lease exists.
 #[tokio::test]
 async fn waiter_reports_deletion_of_its_key_by_another_client() {
     let service = Service::start().await;

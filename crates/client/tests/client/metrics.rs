@@ -14,7 +14,8 @@ use tokio::time::sleep;
 
 use crate::service::{RENEWED_TTL, Service, joined, spawn_with, within};
 
-/// Values by name, with labels: increments of counters and records of histograms.
+/// Recorded values of each metric, by its name and labels: the increments of a counter, or the
+/// values of a histogram.
 type Values = Arc<Mutex<BTreeMap<String, Vec<f64>>>>;
 
 /// A recorder that keeps all values.
@@ -67,7 +68,8 @@ impl KeepingRecorder {
         self.described.lock().expect("not poisoned").push((key.as_str().to_owned(), unit));
     }
 
-    /// Returns the values of a series so far.
+    /// Returns the recorded values of the metric `tenure_client_` + `key`. The key consists of a
+    /// name and labels.
     fn values(&self, key: &str) -> Vec<f64> {
         let key = format!("tenure_client_{key}");
         self.values.lock().expect("not poisoned").get(&key).cloned().unwrap_or_default()
@@ -100,7 +102,8 @@ impl Recorder for KeepingRecorder {
     }
 }
 
-/// The recorder is that of this thread, so the runtime must have no other thread.
+/// The client records waits, holds and sessions. The recorder is installed for this thread only, so
+/// the runtime must have no other thread.
 #[tokio::test(flavor = "current_thread")]
 async fn waits_holds_and_sessions_are_measured() {
     let recorder = KeepingRecorder::default();

@@ -68,8 +68,8 @@ async fn observer_ignores_nested_elections() {
     assert_eq!(see().await, ElectionState::NoLeader);
 }
 
-/// The lock service of the server is made for clients of etcd. For them, all keys below a name are
-/// one queue.
+/// The lock service of the server waits for keys of nested names, because clients of etcd treat all
+/// keys below a name as one queue.
 #[tokio::test]
 async fn server_side_lock_waits_for_nested_names() {
     let (service, [one, other]) = Service::with_sessions().await;

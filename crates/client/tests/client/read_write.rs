@@ -88,7 +88,8 @@ async fn keys_of_recipe_for_go_exclude() {
     joined(reads).await.expect("the lock").release().await.expect("released");
 }
 
-/// The recipe of etcd's library for Go orders claims by the last change of their keys.
+/// A repeated request does not change the key of a claim: the recipe of etcd's library for Go
+/// orders claims by the last change of their keys.
 #[tokio::test]
 async fn repeated_request_does_not_change_the_key() {
     let (service, relay, session) = Service::with_relay(60).await;
@@ -114,8 +115,8 @@ async fn nested_names_do_not_exclude() {
     drop(reader);
 }
 
-/// A waiter for an exclusive lock acquires it when its predecessor sends a release. A reader is not
-/// the only holder, so its release must not have this effect.
+/// The release of one reader grants nothing to a waiter for an exclusive lock, because other
+/// readers may still hold the lock.
 #[tokio::test]
 async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
     let (service, [one, other]) = Service::with_sessions().await;

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-/// Faults of the relay, and its counters.
+/// A relay between clients and a member, with the faults that it injects and its counters.
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
     /// Time by which the relay delays each response, in milliseconds.
@@ -26,7 +26,7 @@ pub(crate) struct Relay {
     pub(crate) connections: AtomicUsize,
     /// Number of connections that are open.
     pub(crate) open: AtomicUsize,
-    /// Number of parts of requests that the relay has forwarded.
+    /// Number of chunks of request data that the relay has forwarded.
     pub(crate) forwarded: AtomicUsize,
 }
 
@@ -77,8 +77,8 @@ impl Relay {
         }
     }
 
-    /// Forwards one direction of a connection. With a number, it forwards the requests of the
-    /// connection with this number; with `None`, responses.
+    /// Forwards one direction of a connection. If `request_number` is given, these are the requests
+    /// of the connection with this number; otherwise they are responses.
     async fn pass(
         &self,
         mut from: impl AsyncReadExt + Unpin,

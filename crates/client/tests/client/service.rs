@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::relay::Relay;
 
-/// Time limit of a step that must succeed, long enough for a busy machine.
+/// Time limit of a step of a test, long enough for a busy machine.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Pause between two reads of the state of a member.
@@ -26,7 +26,7 @@ const LONG_TTL: Duration = Duration::from_secs(60);
 /// TTL of a session whose next renewal a test waits for.
 pub(crate) const RENEWED_TTL: Duration = Duration::from_secs(12);
 
-/// Waits for a step that must succeed.
+/// Returns the result of a step of a test. Panics if the step takes longer than [`STEP_TIMEOUT`].
 #[track_caller]
 pub(crate) fn within<T>(step: impl Future<Output = T>) -> impl Future<Output = T> {
     let caller = Location::caller();
@@ -47,7 +47,7 @@ pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }
 
-/// Waits for the result of a task that must succeed.
+/// Returns the result of a task. Panics if the task panics, or takes longer than [`STEP_TIMEOUT`].
 #[track_caller]
 pub(crate) fn joined<T>(task: JoinHandle<T>) -> impl Future<Output = T> {
     let ended = within(task);

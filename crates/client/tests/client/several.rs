@@ -126,7 +126,8 @@ async fn one_session_of_a_cycle_fails_with_its_name() {
     drop(both.expect("the lock"));
 }
 
-/// The other session waits by a plain lock, so it does not look for cycles.
+/// A session finds a cycle even if the other session of the cycle waits in [`Session::lock`], which
+/// does not look for cycles.
 #[tokio::test]
 async fn cycle_with_plain_waiter_is_found_in_either_order() {
     for is_first in [true, false] {
@@ -190,8 +191,8 @@ async fn cycle_through_read_write_lock_is_found() {
     assert!(!writes.is_finished(), "the other reader holds the lock");
 }
 
-/// Negative control: sessions that hold locks wait for others, longer than a check takes, and no
-/// cycle results.
+/// No deadlock is reported if sessions that hold locks wait for others without a cycle, even if the
+/// wait takes longer than a check.
 #[tokio::test]
 async fn chain_of_sessions_is_no_cycle() {
     let (service, [one, other, third]) = Service::with_sessions().await;

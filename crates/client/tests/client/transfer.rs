@@ -248,8 +248,9 @@ async fn fifty_random_transfers_never_overlap() {
     }
 }
 
-/// Hands a leadership over, and returns the result of starting the next leader's work. The first
-/// leader stops its work before it resigns if `stops_before` is true, and later otherwise.
+/// Hands a leadership over, and returns the result of starting the next leader's work. If
+/// `stops_before` is true, the first leader stops its work before it resigns. Otherwise it stops
+/// only after the next leader's work has started.
 async fn hand_over(place: &Workplace, stops_before: bool) -> std::io::Result<()> {
     let (service, [one, other]) = Service::with_sessions().await;
     let client = service.client().await;

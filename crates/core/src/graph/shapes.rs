@@ -162,7 +162,7 @@ fn grid_edges(rows: u32, cols: u32) -> impl Iterator<Item = (u32, u32)> {
 struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Returns the next 64 bits.
+    /// Returns the next 64 random bits.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -171,7 +171,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// Returns a number below `bound`, which is at least 1. Its bias is below 2⁻³².
+    /// Returns a random number below `bound`, which is at least 1. The bias of the number is below
+    /// 2⁻³².
     fn below(&mut self, bound: u32) -> u32 {
         let product = u128::from(self.next()) * u128::from(bound);
         u32::try_from(product >> 64).expect("the product is below bound · 2^64")

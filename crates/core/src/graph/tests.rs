@@ -9,7 +9,7 @@ fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
 }
 
-/// Returns the smallest and the largest degree of a vertex.
+/// Returns the smallest and the largest number of neighbours that a vertex of `graph` has.
 fn degrees(graph: &Graph) -> (usize, usize) {
     let all = (0..graph.vertices()).map(|vertex| graph.degree(ProcessId(vertex)));
     (all.clone().min().unwrap_or(0), all.max().unwrap_or(0))

@@ -32,15 +32,16 @@ impl fmt::Display for ParseGraphError {
 
 impl core::error::Error for ParseGraphError {}
 
-/// Largest accepted process number. The largest number in a text is the number of vertices, so this
-/// limits the memory for the graph.
+/// Largest process number that the parser of a graph accepts. The largest process number in the
+/// text of a graph is the number of vertices, so this bound limits the memory for the graph.
 const MAX_PROCESS_NUMBER: u32 = 16_000_000;
 
 impl FromStr for Graph {
     type Err = ParseGraphError;
 
-    /// Parses edges between process numbers from 1, each with an optional weight after a colon. A
-    /// number alone is a vertex. The largest number in the text is the number of vertices.
+    /// Parses a list of edges. Process numbers begin with 1, and an edge may have a weight after a
+    /// colon. A number alone names a vertex, which need not have an edge. The largest number in the
+    /// text is the number of vertices.
     fn from_str(text: &str) -> Result<Self, ParseGraphError> {
         let (mut edges, mut vertices) = (Vec::new(), 0);
         for item in text.split(',') {

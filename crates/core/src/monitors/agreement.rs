@@ -19,7 +19,8 @@ pub struct Agreement {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Belief {
-    /// Last reported term and leader; `None` before the first report and after `Deposed`.
+    /// Last term and leader that the process reported. `None` before its first report, and after it
+    /// reported that the leader is deposed.
     leader: Option<(Term, ProcessId)>,
     /// Highest term that the process has reported since boot.
     highest: Option<Term>,
@@ -32,8 +33,8 @@ impl Agreement {
         Agreement::default()
     }
 
-    /// Returns the leader that each live process believes in; `None` before the first report and
-    /// after `Deposed`.
+    /// Returns the leader that each live process believes in. It is `None` before the first report
+    /// of the process, and after the process reported that its leader is deposed.
     pub fn believed(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
         self.beliefs
             .iter()

@@ -133,8 +133,9 @@ impl AgreementMonitor {
         }
     }
 
-    /// Returns true if only the end of a run decides the judgement of the monitor. Returns false
-    /// for monitors of consensus whose property a single step can violate.
+    /// Returns true if the monitor can judge its property only at the end of a run. Monitors of
+    /// consensus for agreement and validity return false, because a single step can violate these
+    /// properties.
     pub fn is_judged_at_end(&self) -> bool {
         let by_a_step = matches!(
             self,

@@ -9,7 +9,7 @@ use crate::property::Property;
 use crate::service::barrier::{Command, Event};
 
 /// No process leaves a round of a barrier before all processes have arrived in this round. Each
-/// process leaves its rounds one after the other.
+/// process leaves the rounds in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllArrive {
     size: u32,

@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// While a process waits, no other enters more than a given number of times. Waiting begins with
-/// the request.
+/// While a process waits, no other process enters the critical section more than a given number of
+/// times. Waiting begins with the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bypass {
     bound: u32,
@@ -29,7 +29,8 @@ impl Bypass {
         Bypass::at_most(u32::MAX)
     }
 
-    /// Returns the largest number of entries of one process during one wait of another, so far.
+    /// Returns the largest number of entries of one process during one wait of another process so
+    /// far.
     pub fn max_bypass(&self) -> u32 {
         self.max_bypass
     }

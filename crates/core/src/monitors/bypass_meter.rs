@@ -1,4 +1,4 @@
-//! Measurement of the bypass without judgement, fast enough for every run.
+//! A meter of bypass that is fast enough for every run. It judges no bound.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 
-/// Measures how often other processes enter while one waits, in constant time per entry.
+/// Measures how often other processes enter while a process waits. Each entry takes constant time.
 ///
-/// Each entry examines only the process that has waited longest. The entering process has bypassed
-/// this process at least as often as any other waiting process. A test compares the result with the
-/// monitor [`Bypass`](super::Bypass).
+/// Each entry examines only the process that has waited longest. Since the request of that process,
+/// the entering process has entered at least as often as since any later request. A test compares
+/// the result with the monitor [`Bypass`](super::Bypass).
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
-    /// Requests in order, from the oldest open one on. Each is stored as its process and the number
-    /// of entries before the request.
+    /// Requests in the order in which they were made. The first one is the oldest open request.
+    /// Each is stored as its process and the number of entries before the request.
     requests: VecDeque<(ProcessId, u64)>,
     /// For each process: the index of its open request, if it has one. Index 0 is the first request
     /// of the run.
@@ -63,8 +63,7 @@ impl BypassMeter {
     }
 
     /// Records an entry of `process`. Returns the process that has waited longest, and the number
-    /// of entries of `process` since the request of that process. Returns `None` if no process
-    /// waits.
+    /// of times that `process` has entered during this wait. Returns `None` if no process waits.
     pub fn on_entry(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
         self.on_request_end(process);
         self.entries += 1;

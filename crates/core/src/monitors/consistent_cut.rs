@@ -9,9 +9,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 
-/// A snapshot shows a state that could have occurred. Each token that the snapshot shows as taken,
-/// it also shows as given. Each channel contains exactly the tokens that are given and not yet
-/// taken. Hence tokens are neither created nor lost.
+/// A snapshot shows a state that could have occurred. If the snapshot shows a token as taken, it
+/// shows the same token as given. Each channel contains exactly the tokens that are given and not
+/// yet taken. Hence tokens are neither created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
     /// Current ledger of each process.
@@ -20,7 +20,8 @@ pub struct ConsistentCut {
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 
-/// Tokens that a process has given to others and taken from others.
+/// Numbers of tokens that one process has given to each other process and taken from each other
+/// process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Ledger {
     given: BTreeMap<ProcessId, u64>,

@@ -30,7 +30,7 @@ impl Monitor<Command, Event> for OneDecision {
     }
 }
 
-/// Every decision was proposed.
+/// Every value on which a process decides was proposed by some process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedWasProposed(BTreeSet<u64>);
 

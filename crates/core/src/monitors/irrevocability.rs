@@ -9,8 +9,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// In an election without terms, no process changes its leader unless a request, a crash, a
-/// recovery or a suspicion occurred in between.
+/// In an election without terms, a process changes its leader only after a new cause. A cause is a
+/// request, a crash, a recovery or a suspicion that occurs after its previous report.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Irrevocability {
     epoch: u32,

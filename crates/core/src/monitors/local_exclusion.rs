@@ -12,7 +12,8 @@ use crate::property::Property;
 use crate::service::mutex;
 use crate::shared_config::SharedConfig;
 
-/// No two neighbours in the conflict graph are inside at the same time. A crash ends an entry.
+/// No two neighbours in the conflict graph are inside the critical section at the same time. A
+/// crash of a process ends its entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMutualExclusion {
     conflicts: SharedConfig<Graph>,
@@ -21,13 +22,13 @@ pub struct LocalMutualExclusion {
 
 impl LocalMutualExclusion {
     /// Creates the monitor for these conflicts: each edge joins two processes that must not be
-    /// inside at the same time.
+    /// inside the critical section at the same time.
     pub fn of(conflicts: Arc<Graph>) -> Self {
         LocalMutualExclusion { conflicts: conflicts.into(), inside: ProcessSet::new() }
     }
 
-    /// Creates the monitor for the graph on the card of a lock. Without a graph, any two processes
-    /// are neighbours, and the property is mutual exclusion.
+    /// Creates the monitor for the graph on the [`Card`] of a lock. Without a graph, any two
+    /// processes are neighbours, and the property is mutual exclusion.
     pub fn of_card(card: &Card, size: u32) -> Self {
         let graph = card.graph.as_ref().map(Arc::clone);
         LocalMutualExclusion::of(graph.unwrap_or_else(|| Arc::new(Graph::complete(size))))

@@ -11,13 +11,15 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
-/// Entries to a critical section, or an election, take no more messages than the card allows. If
-/// the card states an exact number per entry, the total at the end must not be lower either.
+/// Monitor of the number of messages for entries to a critical section, or for an election. The
+/// number must not exceed the one that the algorithm's [`Card`](crate::Card) allows. If the card
+/// states an exact number per entry, the total at the end must not be lower either.
 ///
-/// The monitor counts a credit of messages. It begins with the allowed number for an election, and
-/// with 0 for a lock. Each request for the lock adds the allowed number. Every sent message reduces
-/// the credit by one. Only the first election is judged. The next one may begin while messages of
-/// the first are in flight, and no card states a cost for two overlapping elections.
+/// The monitor keeps a credit: the number of messages that may still be sent. The credit begins
+/// with the allowed number for an election, and with 0 for a lock. Each request for the lock adds
+/// the allowed number. Every sent message reduces the credit by one. Only the first election is
+/// judged. The next one may begin while messages of the first are in flight, and no card states a
+/// cost for two overlapping elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageBudget {
     per: CostUnit,
@@ -28,13 +30,13 @@ pub struct MessageBudget {
     /// For a lock, the processes that have requested it and not yet left. For an election, the
     /// processes that know the leader.
     marked: ProcessSet,
-    /// True if a second election has begun, so that nothing is judged any more.
+    /// True if a second election has begun. The monitor then judges nothing more.
     over: bool,
 }
 
 impl MessageBudget {
-    /// Creates the monitor from the cost on a card. Returns `None` if the cost has no upper bound
-    /// or no run can be checked against it.
+    /// Creates the monitor from a cost, as an algorithm's [`Card`](crate::Card) states it. Returns
+    /// `None` if the cost has no upper bound or no run can be checked against it.
     pub fn within(cost: &Cost) -> Option<Self> {
         let most = cost.most.filter(|_| cost.is_checkable())?;
         let exact = cost.per == CostUnit::Entry && cost.exactly().is_some();

@@ -18,19 +18,20 @@ pub struct MutualExclusion {
 }
 
 impl MutualExclusion {
-    /// Creates a monitor that allows at most one *live* process inside: a crash ends an entry.
+    /// Creates a monitor that allows at most one live process inside the critical section. A crash
+    /// ends an entry.
     pub fn new() -> Self {
         MutualExclusion::of(Property::MutualExclusion)
     }
 
-    /// Creates a monitor that allows at most `most` live processes inside: the property of a
-    /// k-mutex.
+    /// Creates a monitor that allows at most `most` live processes inside the critical section, as
+    /// a k-mutex does.
     pub fn at_most(most: u32) -> Self {
         MutualExclusion::of(Property::AtMost(most))
     }
 
-    /// Creates a monitor that allows at most one process inside. A process that crashes inside
-    /// counts as inside until it recovers.
+    /// Creates a monitor that allows at most one process inside the critical section. A process
+    /// that crashes there counts as inside until it recovers.
     pub fn strict() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }
@@ -39,7 +40,7 @@ impl MutualExclusion {
         MutualExclusion { inside: ProcessSet::new(), property }
     }
 
-    /// Returns the processes inside.
+    /// Returns the processes inside the critical section.
     pub fn inside(&self) -> &ProcessSet {
         &self.inside
     }

@@ -40,8 +40,8 @@ pub struct SmallNames {
 }
 
 impl SmallNames {
-    /// Creates the monitor for a group of `size` processes, which determines the largest permitted
-    /// name.
+    /// Creates the monitor for a group of `size` processes. The size determines the largest
+    /// permitted name.
     pub const fn new(size: u32) -> Self {
         SmallNames { largest: largest_name(size) }
     }

@@ -11,7 +11,8 @@ use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 
-/// Messages go only to neighbours: on the ring of the card, or along the edges of a graph.
+/// Monitor that checks that messages go only to neighbours, on the ring or in the graph that the
+/// algorithm's [`Card`] names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeighboursOnly {
     topology: Topology,
@@ -30,8 +31,8 @@ impl NeighboursOnly {
         NeighboursOnly { topology: Topology::Graph, size: graph.vertices(), graph: Some(graph) }
     }
 
-    /// Creates the monitor for the links on the card of an algorithm: the edges of its graph if it
-    /// has one, or else its topology.
+    /// Creates the monitor for the links on the [`Card`] of an algorithm: the edges of its graph if
+    /// it has one, or else its topology.
     pub fn of_card(card: &Card, size: u32) -> Self {
         match &card.graph {
             Some(graph) => NeighboursOnly::in_graph(Arc::clone(graph)),

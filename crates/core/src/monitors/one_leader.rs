@@ -8,16 +8,17 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// Condition under which two leaders at the same time violate the property.
+/// Pairs of leaders that the monitor [`OneLeader`] forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Two live processes never both believe that they lead.
+    /// Two live processes that believe at the same time that they lead.
     Overall,
-    /// Two live processes never both believe that they lead under the same term number.
+    /// Two live processes that believe at the same time that they lead under the same term number.
     PerTerm,
 }
 
-/// One leader at a time: no two live processes believe at the same time that they lead.
+/// One leader at a time: no two live processes believe at the same time that they lead. The
+/// [`Scope`] may restrict this to leaders under one term number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: Scope,

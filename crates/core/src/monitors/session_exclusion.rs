@@ -51,12 +51,12 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
 /// No two processes attend different forums at the same time. A crash ends a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ForumExclusion {
-    /// For each process inside: the number of the forum that it attends.
+    /// For each process that attends a forum: the number of this forum.
     sessions: BTreeMap<ProcessId, u64>,
 }
 
 impl ForumExclusion {
-    /// Returns the number of processes inside.
+    /// Returns the number of processes that attend a forum.
     pub fn inside(&self) -> usize {
         self.sessions.len()
     }

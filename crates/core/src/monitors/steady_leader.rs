@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// No leader is deposed while a majority, which includes the leader itself, believes in it, unless
-/// the leader crashes.
+/// No live leader is deposed while a majority believes in it. The leader itself counts as a member
+/// of this majority.
 ///
 /// A leader that is cut off from all others is rightly deposed. Therefore this property is meant
 /// only for runs in which the leader can reach the others.

@@ -208,7 +208,7 @@ impl Protocol for CutList {
         (*first, *begins) = (*first + cut, *first + cut);
     }
 
-    /// `None` cuts all elements but the last.
+    /// Appends the number. `None` cuts off all elements but the last one.
     fn on_command(&mut self, number: Option<u64>, fx: &mut impl Effects<Self>) {
         match number {
             Some(number) => self.list.push(number),

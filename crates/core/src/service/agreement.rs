@@ -1,5 +1,5 @@
-//! Common interface of all agreement services. Engines treat them as one service, and each has a
-//! user model that generates the commands of a workload.
+//! Common interface of all agreement services. Engines treat them as one service. Each service has
+//! a user model, which generates the commands of a workload.
 //!
 //! An engine is compiled once for all of them. Therefore commands and events are enums
 //! ([`Command`], [`Event`]) with one variant per service. A new service is added as one line of the
@@ -250,7 +250,7 @@ pub struct Users {
 
 impl Users {
     /// Creates the users of a service in a group of `size` processes. The user at a process issues
-    /// `times(process)` commands. Returns `None` if it is not an agreement service.
+    /// `times(process)` commands. Returns `None` if `service` is not an agreement service.
     pub fn new(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
         if !service.is_agreement() {
             return None;

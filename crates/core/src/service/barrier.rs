@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::user::{ServiceUser, UserModelConfig, UserState};
 
-/// Command of the local user.
+/// Command of the local user to the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -13,7 +13,7 @@ pub enum Command {
     Arrive,
 }
 
-/// Event for the local user.
+/// Event of the barrier for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

@@ -21,7 +21,7 @@ impl fmt::Display for Item {
     }
 }
 
-/// Command of the local user.
+/// Command of the local user to the broadcast service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -32,7 +32,7 @@ pub enum Command {
     },
 }
 
-/// Event for the local user.
+/// Event of the broadcast service for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

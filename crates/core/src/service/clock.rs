@@ -2,7 +2,7 @@
 
 use crate::service::Term;
 
-/// Command of the local user.
+/// Command of the local user to clock synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -17,7 +17,7 @@ pub enum Command {
     Read,
 }
 
-/// Event for the local user.
+/// Event of clock synchronisation for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

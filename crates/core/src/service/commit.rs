@@ -20,18 +20,18 @@ impl fmt::Display for Transaction {
     }
 }
 
-/// Command of the local user.
+/// Command of the local user to atomic commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
     /// Begin a transaction of all processes. A process that does not lead reports
     /// [`Event::Refused`].
     Begin,
-    /// Vote no until the next boot.
+    /// Vote no on every transaction until the next boot.
     Veto,
 }
 
-/// Event for the local user.
+/// Event of atomic commit for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -40,12 +40,12 @@ pub enum Event {
         /// Transaction that the vote belongs to.
         transaction: Transaction,
     },
-    /// All processes commit.
+    /// All processes commit the transaction.
     Committed {
         /// Transaction that is committed.
         transaction: Transaction,
     },
-    /// All processes abort.
+    /// All processes abort the transaction.
     Aborted {
         /// Transaction that is aborted.
         transaction: Transaction,

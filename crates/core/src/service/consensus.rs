@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::user::{ServiceUser, UserModelConfig, UserState};
 
-/// Command of the local user.
+/// Command of the local user to the consensus service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -15,7 +15,7 @@ pub enum Command {
     },
 }
 
-/// Event for the local user.
+/// Event of the consensus service for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -40,7 +40,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of consensus. It must propose its own number, and waits for the decision.
+/// A user of consensus. It proposes the number of its own process, and then waits for the decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     value: u64,
@@ -65,8 +65,7 @@ impl ServiceUser for User {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// Returns true for every user, because with too few proposals no process may be able to
-    /// decide.
+    /// Returns true for every user. If too few users propose, no process may be able to decide.
     fn is_obliged(&self) -> bool {
         true
     }

@@ -1,5 +1,5 @@
-//! Sessions that need bottles: neighbours in a graph share a bottle, and a session needs some of
-//! them.
+//! Drinking philosophers: any two neighbours in a graph share a bottle, and a session of a process
+//! needs some of its bottles.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use super::user::UserModelConfig;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Command of the local user.
+/// Command of a drinking philosopher, the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -21,7 +21,7 @@ pub enum Command {
     Quench,
 }
 
-/// Event for the local user.
+/// Event for a drinking philosopher, the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -52,7 +52,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of the service.
+/// Model of a drinking philosopher, a user of this service.
 pub type User = SessionUser<DrinkingRequests>;
 
 /// Requests that alternate between sessions with all bottles and sessions with only the bottle that

@@ -1,29 +1,29 @@
-//! Group mutual exclusion: processes of one forum may be inside together, and processes of
-//! different forums may not.
+//! Group mutual exclusion: processes of one forum may be inside the critical section together, and
+//! processes of different forums may not.
 
 use core::fmt;
 
 use super::session_user::{SessionRequests, SessionUser};
 use super::user::UserModelConfig;
 
-/// Command of the local user.
+/// Command of the local user to group mutual exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Request to attend a forum. Allowed if this process is not inside and does not wait.
+    /// Request to attend a forum. Allowed if this process attends no forum and waits for none.
     Attend {
         /// Number of the forum.
         forum: u64,
     },
-    /// Leave the forum. Allowed while this process is inside.
+    /// Leave the forum. Allowed while this process attends it.
     Depart,
 }
 
-/// Event for the local user.
+/// Event of group mutual exclusion for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process is inside, attending its forum.
+    /// This process attends the forum that it requested.
     Attending {
         /// Number of the forum.
         forum: u64,
@@ -50,7 +50,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of the service.
+/// Model of a user who attends forums.
 pub type User = SessionUser<ForumRequests>;
 
 /// Requests that alternate between the forums 1 and 2. The first half of the processes begins with

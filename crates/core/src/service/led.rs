@@ -2,7 +2,8 @@
 
 use super::{EventViews, election};
 
-/// Command of the local user; `C` are the commands of the application.
+/// Command of the local user to an application under a leader. `C` is the type of the application's
+/// commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command<C> {
@@ -12,7 +13,8 @@ pub enum Command<C> {
     Election(election::Command),
 }
 
-/// Event for the local user; `E` are the events of the application.
+/// Event of an application under a leader for the local user. `E` is the type of the application's
+/// events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event<E> {

@@ -26,7 +26,7 @@ pub use members::Members;
 pub use payload::Payload;
 pub use user::User;
 
-/// Command of the local user.
+/// Command of the local user to the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -90,7 +90,7 @@ impl Command {
     }
 }
 
-/// Event for the local user.
+/// Event of the log for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -113,7 +113,7 @@ pub enum Event {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Leader of that term.
+        /// Leader to which this process relays commands.
         leader: ProcessId,
     },
     /// The log of this process contains an entry, which may still be dropped.
@@ -121,7 +121,7 @@ pub enum Event {
         /// Index of the entry. The first entry has index 1, and each later entry has the next
         /// index.
         index: u64,
-        /// Entry at that index.
+        /// Entry that is stored at this index.
         entry: Entry,
     },
     /// The last entries of this process were removed, because a new leader has other entries at
@@ -135,7 +135,7 @@ pub enum Event {
     Committed {
         /// Index of the entry.
         index: u64,
-        /// Entry at that index.
+        /// Entry that is committed at this index.
         entry: Entry,
     },
     /// An appended entry is committed.
@@ -187,18 +187,18 @@ pub enum Event {
         /// Index of the last entry that the snapshot covers.
         index: u64,
     },
-    /// A snapshot replaces the state of the user, and the next committed entry follows it. The log
-    /// of this process contains no other entries. After recovery this event comes before all
+    /// A snapshot replaces the state of the user and all entries in the log of this process. The
+    /// next committed entry follows the snapshot. After recovery this event comes before all
     /// others.
     Restored {
         /// Index of the last entry that the snapshot covers.
         index: u64,
-        /// Term of that entry.
+        /// Term of the last entry that the snapshot covers.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Members at that index.
+        /// Members after the last entry that the snapshot covers.
         members: Box<Members>,
-        /// State from [`Command::Compact`].
+        /// State of the user's state machine, from [`Command::Compact`].
         state: Payload,
     },
     /// The change of members is complete.
@@ -219,7 +219,7 @@ pub enum Event {
     Forgotten {
         /// Index of the last entry that the log still contains.
         last: u64,
-        /// Index up to which this process had acknowledged entries to the leader.
+        /// Index of the last entry that this process acknowledged to the leader.
         acknowledged: u64,
     },
 }
@@ -236,7 +236,7 @@ pub enum Reason {
     Full,
     /// This process is transferring leadership to another process.
     HandingOver,
-    /// The new leader did not take over, and this process continues to lead.
+    /// The chosen process did not take over leadership, and this process continues to lead.
     NotTaken,
     /// The index to compact up to is not committed at this process, or an earlier snapshot covers
     /// it.

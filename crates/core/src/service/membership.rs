@@ -21,7 +21,7 @@ impl fmt::Display for View {
     }
 }
 
-/// Command of the local user.
+/// Command of the local user to the membership service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -31,7 +31,7 @@ pub enum Command {
     Join,
 }
 
-/// Event for the local user.
+/// Event of the membership service for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

@@ -78,17 +78,18 @@ impl fmt::Display for Term {
 pub mod mutex {
     use crate::service::Fence;
 
-    /// Command of the local user.
+    /// Command of the local user to the lock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Request to enter the critical section. Allowed outside, when not waiting.
+        /// Request to enter the critical section. Allowed if the process is outside and does not
+        /// wait.
         Enter,
-        /// Leave the critical section. Allowed inside.
+        /// Leave the critical section. Allowed if the process is inside it.
         Exit,
     }
 
-    /// Event for the local user.
+    /// Event of the lock for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
@@ -107,7 +108,7 @@ pub mod election {
     use crate::process::ProcessId;
     use crate::service::Term;
 
-    /// Command of the local user.
+    /// Command of the local user to the election.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
@@ -117,7 +118,7 @@ pub mod election {
         Resign,
     }
 
-    /// Event for the local user.
+    /// Event of the election for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
@@ -141,7 +142,7 @@ pub mod election {
 pub mod office {
     use super::{election, mutex};
 
-    /// Command of the local user.
+    /// Command of the local user to the lock or the election.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
@@ -151,7 +152,7 @@ pub mod office {
         Election(election::Command),
     }
 
-    /// Event for the local user.
+    /// Event of the lock or the election for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
@@ -182,11 +183,11 @@ pub mod detector {
     }
 }
 
-/// Numbered items between pairs of processes, by which a reliable channel is judged.
+/// Streams of numbered items between pairs of processes. They show whether a channel is reliable.
 pub mod stream {
     use crate::process::ProcessId;
 
-    /// Command of the local user.
+    /// Command of the local user to the stream.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
@@ -199,7 +200,7 @@ pub mod stream {
         },
     }
 
-    /// Event for the local user.
+    /// Event of the stream for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
@@ -242,7 +243,8 @@ impl<K, T: Labelled> Labelled for Tagged<K, T> {
     }
 }
 
-/// Views of an event of any protocol as an event of a lock, an election or an agreement service.
+/// An event of any protocol that can be read as an event of a lock, an election or an agreement
+/// service.
 pub trait EventViews {
     /// Returns this event as an event of a lock, or `None` if it belongs to another service.
     fn as_mutex(&self) -> Option<&mutex::Event> {

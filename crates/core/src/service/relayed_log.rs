@@ -1,4 +1,4 @@
-//! A [`log`] that accepts commands at any process, and whose leader also answers queries.
+//! A [`log`] that accepts commands at any process. The user at its leader answers queries.
 //!
 //! A process that does not lead reports [`log::Event::Relaying`], and relays appends and reads to
 //! the leader. A query is addressed to the user at the leader. The query reaches this user after a
@@ -9,7 +9,7 @@ use super::{EventViews, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Identifier of a query, by which the leader answers it. No two queries of one process have the
+/// Identifier of a query, which the leader's answer repeats. No two queries of one process have the
 /// same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -21,12 +21,12 @@ pub struct Ticket {
     pub number: u64,
 }
 
-/// Command of the local user.
+/// Command of the local user to the relayed log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Command for the log. Its ticket is below 2⁶³.
     Log(log::Command),
-    /// Query for the user at the leader, which may be this process. The answer is
+    /// Query that the user at the leader answers. The leader may be this process. The answer is
     /// [`Event::Replied`]. If the query fails, the answer is [`log::Event::Declined`] or
     /// [`log::Event::Unknown`], wrapped in [`Event::Log`].
     Query {
@@ -54,7 +54,7 @@ pub enum Command {
     },
 }
 
-/// Event for the local user.
+/// Event of the relayed log for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// Event of the log.

@@ -10,7 +10,7 @@ pub const fn largest_name(size: u32) -> u32 {
     size + size.saturating_sub(1) / 2
 }
 
-/// Command of the local user.
+/// Command of the local user to the renaming service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -18,7 +18,7 @@ pub enum Command {
     Rename,
 }
 
-/// Event for the local user.
+/// Event of the renaming service for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::process::ProcessId;
 use crate::service::Term;
 
-/// Command of the local user.
+/// Command of the local user to the replicated list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -16,7 +16,7 @@ pub enum Command {
     },
 }
 
-/// Event for the local user.
+/// Event of the replicated list for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

@@ -23,7 +23,7 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// Command of the local user.
+/// Command of the local user to the resource service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -40,7 +40,7 @@ pub enum Command {
     },
 }
 
-/// Event for the local user.
+/// Event of the resource service for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -95,7 +95,8 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the resource whose number follows that of the user's first resource by `distance`.
+    /// Returns the resource that is `distance` numbers after the user's first resource. The first
+    /// resource follows the last one.
     fn resource(&self, distance: u32) -> Resource {
         let index = (u64::from(self.at.0) + u64::from(distance)) % u64::from(self.resources);
         Resource(index + 1)
@@ -133,12 +134,13 @@ impl ServiceUser for User {
         })
     }
 
-    /// Counts only acquisitions, because costs are stated per acquisition.
+    /// Returns true if the command acquires a resource, because costs are stated per acquisition.
     fn is_counted(command: &Command) -> bool {
         matches!(command, Command::Acquire { .. })
     }
 
-    /// A user that holds a resource must continue, because others may wait for it.
+    /// Returns true if the user must continue, because it holds a resource for which others may
+    /// wait.
     fn is_obliged(&self) -> bool {
         self.step > 0 && !self.is_waiting
     }

@@ -10,13 +10,13 @@ use super::Fence;
 use super::session_user::{SessionRequests, SessionUser};
 use super::user::UserModelConfig;
 
-/// Share of a lock.
+/// Share of a lock that a process requests or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Share {
     /// A part of the lock: held by a reader, or as one permit of a semaphore.
     Part,
-    /// The whole lock: a writer, or all permits of a semaphore.
+    /// The whole lock: held by a writer, or as all permits of a semaphore.
     Whole,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// Command of the local user.
+/// Command of the local user to the shared lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -42,7 +42,7 @@ pub enum Command {
     Unlock,
 }
 
-/// Event for the local user.
+/// Event of the shared lock for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -85,7 +85,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of the service.
+/// Model of a user of a shared lock.
 pub type User = SessionUser<ShareRequests>;
 
 /// Requests that alternate between a part and the whole lock. The last process begins with the

@@ -26,7 +26,7 @@ impl fmt::Display for Snapshot {
     }
 }
 
-/// Command of the local user.
+/// Command of the local user to the snapshot service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -34,14 +34,14 @@ pub enum Command {
     Give {
         /// Process that receives the tokens.
         to: ProcessId,
-        /// Number of tokens.
+        /// Number of tokens to give.
         tokens: u64,
     },
     /// Take a snapshot of all processes.
     Record,
 }
 
-/// Event for the local user.
+/// Event of the snapshot service for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

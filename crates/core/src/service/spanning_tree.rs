@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
-/// Command of the local user.
+/// Command of the local user to the spanning tree service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -15,7 +15,7 @@ pub enum Command {
     Build,
 }
 
-/// Event for the local user.
+/// Event of the spanning tree service for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

@@ -6,7 +6,7 @@ use core::fmt;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
-/// Command of the local user.
+/// Command of the local user to termination detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -18,7 +18,7 @@ pub enum Command {
     },
 }
 
-/// Event for the local user.
+/// Event of termination detection for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
@@ -27,8 +27,8 @@ pub enum Event {
         /// Initiator of the computation.
         of: ProcessId,
     },
-    /// This process has completed a piece of work. It has sent the pieces of work that this one
-    /// created to other processes.
+    /// This process has completed a piece of work, and has sent all work that this piece created to
+    /// other processes.
     Done {
         /// Initiator of the computation.
         of: ProcessId,

@@ -13,7 +13,7 @@ pub struct Wave {
     pub number: u64,
 }
 
-/// Command of the local user.
+/// Command of the local user to the spanning tree service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
@@ -21,20 +21,20 @@ pub enum Command {
     Grow,
 }
 
-/// Event for the local user.
+/// Event of the spanning tree service for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
     /// This process joined the tree.
     Joined {
-        /// Wave of the tree.
+        /// Wave that builds the tree.
         wave: Wave,
         /// Parent in the tree; `None` at the root.
         parent: Option<ProcessId>,
     },
     /// At the root: all reachable processes are in the tree.
     Completed {
-        /// Wave of the tree.
+        /// Wave that built the tree.
         wave: Wave,
         /// Number of processes in the tree.
         size: u32,

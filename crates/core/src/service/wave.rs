@@ -6,15 +6,15 @@ use core::fmt;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
-/// Command of the local user.
+/// Command of the local user to the wave service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Start a wave here. Allowed when the previous wave of this process has returned.
+    /// Start a wave at this process. Allowed when the previous wave of this process has returned.
     Explore,
 }
 
-/// Event for the local user.
+/// Event of the wave service for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {

@@ -22,10 +22,10 @@ pub use files::{make_keys, private_key_file, public_keys_file};
 /// Error of a key file. No node was started.
 #[derive(Debug, Error)]
 pub enum KeyFileError {
-    /// The file cannot be read.
+    /// The key file cannot be read.
     #[error("cannot read the keys in {}: {source}", path.display())]
     Unreadable {
-        /// Path of the file.
+        /// Path of the key file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -36,7 +36,7 @@ pub enum KeyFileError {
          `chmod 600 {}`", path.display(), path.display()
     )]
     Exposed {
-        /// Path of the file.
+        /// Path of the key file.
         path: PathBuf,
         /// Permissions of the file, as in `chmod`.
         mode: u32,
@@ -44,16 +44,16 @@ pub enum KeyFileError {
     /// This build has no support for keys.
     #[error("this build has no support for keys: enable the feature `keys` of tenure")]
     Absent,
-    /// The contents of the file are invalid.
+    /// The contents of the key file are invalid.
     #[cfg(feature = "keys")]
     #[error("{}: {source}", path.display())]
     Invalid {
-        /// Path of the file.
+        /// Path of the key file.
         path: PathBuf,
         /// Reason why the keys of the file are invalid.
         source: KeysError,
     },
-    /// The file cannot be created.
+    /// The key file cannot be created.
     #[error("cannot create {}: {source}", path.display())]
     Unwritable {
         /// Path of the file or directory.
@@ -61,22 +61,24 @@ pub enum KeyFileError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file exists already.
+    /// The key file exists already, and is not overwritten.
     #[error("{} exists, and its keys may be in use: choose another directory", path.display())]
     Exists {
-        /// Path of the file.
+        /// Path of the key file.
         path: PathBuf,
     },
 }
 
-/// Returns how this node authenticates its peers, by the keys of the configuration.
+/// Returns the method by which this node authenticates its peers. Uses the keys that the
+/// configuration names, if there are any.
 #[cfg(feature = "keys")]
 pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
     Ok(files::keys(cluster, me)?
         .map_or_else(|| trust_without_keys(cluster), |keys| Trust::Keys(keys.into())))
 }
 
-/// Returns how this node treats its peers, in a build that has no support for keys.
+/// Returns the method by which this node authenticates its peers. Fails if the configuration names
+/// keys, which this build does not support.
 #[cfg(not(feature = "keys"))]
 pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileError> {
     if cluster.private_key.is_some() {
@@ -86,7 +88,7 @@ pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileErr
     }
 }
 
-/// Returns how this node treats its peers if the configuration names no keys.
+/// Returns the degree to which this node trusts its peers if the configuration names no keys.
 fn trust_without_keys(cluster: &Cluster) -> Trust {
     if cluster.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly }
 }

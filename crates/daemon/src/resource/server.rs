@@ -29,9 +29,9 @@ pub struct Server {
     accepting: AbortHandle,
 }
 
-/// The process in the critical section. The server delays the process's read of the counter until
-/// this value is dropped. A fault that is injected meanwhile hits the process inside the critical
-/// section.
+/// Process that is inside the critical section and waits to read the counter. The server delays
+/// this read until the value is dropped. So a caller can inject a fault while the process is inside
+/// the critical section.
 #[derive(Debug)]
 pub struct Holder {
     /// Process that holds the lock.

@@ -102,7 +102,7 @@ pub struct LinkStatus {
     pub error: Option<String>,
     /// Number of messages that this node keeps because the peer has not confirmed them.
     pub held_messages: u64,
-    /// Total size of these messages, in bytes.
+    /// Total size of the messages that the peer has not confirmed, in bytes.
     pub held_bytes: u64,
 }
 
@@ -119,8 +119,8 @@ pub struct Traffic {
     pub bytes_received: u64,
     /// Number of repeated messages that the node received and dropped.
     pub duplicates: u64,
-    /// Number of messages to peers that this node dropped because the session of the peer that they
-    /// were meant for had ended.
+    /// Number of messages that this node dropped because they were meant for a session of a peer
+    /// that has ended.
     pub discarded: u64,
     /// Number of messages that were dropped because the queue of the peer was full.
     pub overflowed: u64,

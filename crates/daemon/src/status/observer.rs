@@ -32,7 +32,7 @@ struct RunState {
     saves: SaveMetrics,
 }
 
-/// Reads the records of a node, and computes its status from them.
+/// Observer of a node: it reads the node's records, and computes the node's status from them.
 #[derive(Debug)]
 pub struct Observer {
     info: Arc<NodeInfo>,

@@ -10,7 +10,7 @@ use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
 use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
-/// Clocks, network and faults of a synchronisation run.
+/// Clocks, network and faults of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockScenario {
     /// Initial value of each clock, in ticks. The first process is the first leader.
@@ -43,7 +43,7 @@ impl ClockScenario {
     }
 }
 
-/// Result of a synchronisation run.
+/// Result of one run of clock synchronisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockOutcome {
     /// For each process: the adjustments of its clock in ticks, in the order in which they were
@@ -60,7 +60,7 @@ pub struct ClockOutcome {
     pub messages: BTreeMap<&'static str, u64>,
 }
 
-/// Sets the clocks, runs the election and the algorithm, and reads the clocks at the end.
+/// Sets the clocks, runs the election and the Berkeley algorithm, and reads the clocks at the end.
 ///
 /// # Errors
 ///

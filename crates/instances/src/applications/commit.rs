@@ -14,7 +14,7 @@ use tenure_sim::{CrashTrigger, Distribution, Fault, Memory, Recovery, RunError, 
 
 use super::{ELECTION_START, first_process_wins, run, simulation};
 
-/// A transaction and its faults.
+/// Processes, votes and faults of one run of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitScenario {
     /// Number of processes. The first one is the coordinator, the others participate.
@@ -59,7 +59,7 @@ impl CommitScenario {
     }
 }
 
-/// Result of a transaction.
+/// Result of one run of a transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitOutcome {
     /// For each process: true if it decided to commit, false if it decided to abort, `None` if it

@@ -78,7 +78,7 @@ fn max_latency(latency: Distribution) -> u64 {
 }
 
 /// Returns a configuration of the election for messages that take at most `delay` ticks. The first
-/// process has the largest rank, the second the next, and so on.
+/// process has the largest rank, the second process has the next largest rank, and so on.
 fn first_process_wins(size: u32, delay: u64) -> bully::Config {
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
     bully::Config { ranks, ..bully::Config::plain(size, delay) }

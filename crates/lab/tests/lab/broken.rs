@@ -15,7 +15,7 @@ use tenure_trace::Trace;
 use tenure_web::Server;
 
 /// Lock that a process enters when any peer sends it `Welcome`. A process panics if it receives
-/// `Hello` while it is inside.
+/// `Hello` while it holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fragile {
     group: Group,

@@ -29,9 +29,9 @@ pub enum Mismatch {
     Step {
         /// State before the step, as the model describes it.
         before: Vec<String>,
-        /// Facts that the step adds.
+        /// Facts that hold after the step and not before it.
         new: Vec<String>,
-        /// Facts that the step removes.
+        /// Facts that hold before the step and not after it.
         gone: Vec<String>,
         /// Number of the process that takes the step, counted from 1. `None` for a fault of the
         /// network.
@@ -42,7 +42,7 @@ pub enum Mismatch {
 /// Results of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// Number of processes.
+    /// Number of processes in the compared group.
     pub size: u32,
     /// Number of compared states.
     pub states: u64,
@@ -86,7 +86,7 @@ impl Comparison {
     }
 }
 
-/// Compares the states and steps of a walk with a model.
+/// Compares states and steps of the code with a model, while a walk visits them.
 pub struct Comparer<'m> {
     model: &'m Model,
     abstraction: Abstraction,

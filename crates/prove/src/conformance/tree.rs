@@ -46,7 +46,8 @@ impl<'t> Tree<'t> {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Returns the id of a rank whose weight is 0.
+    /// Returns the process id in the rank at the root of the tree. A rank of weight 0 is written as
+    /// this id alone.
     #[track_caller]
     pub(crate) fn rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();
@@ -58,14 +59,15 @@ impl<'t> Tree<'t> {
         self.0.is_null()
     }
 
-    /// Returns the process at the root of the tree, where it is written such as `P1`.
+    /// Returns the process at the root of the tree, which is written as in `P1`.
     #[track_caller]
     pub(crate) fn process(self) -> Value {
         let number = self.0.as_str().and_then(|text| text.strip_prefix('P')?.parse::<u32>().ok());
         Value::process(number.unwrap_or_else(|| panic!("{} is no process", self.0)) - 1)
     }
 
-    /// Returns the number and the process of a timestamp, which is written such as `(1, P1)`.
+    /// Returns the number and the process of the timestamp at the root of the tree, which is
+    /// written as in `(1, P1)`.
     #[track_caller]
     pub(crate) fn timestamp(self) -> (i64, Value) {
         let parse = || {

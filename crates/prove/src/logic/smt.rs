@@ -76,13 +76,14 @@ fn quantified(
     write!(f, ") {body})")
 }
 
-/// Returns the declaration of a symbol.
+/// Returns the declaration of a symbol, as an SMT-LIB command.
 pub(crate) fn declaration(symbol: Symbol) -> String {
     let domain: Vec<&str> = symbol.domain.iter().map(|sort| sort.name()).collect();
     format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.name())
 }
 
-/// Returns the declaration of a parameter of an action, as a constant.
+/// Returns the SMT-LIB command that declares a constant in place of `variable`, a parameter of an
+/// action.
 pub(crate) fn constant(variable: Variable) -> String {
     format!("(declare-fun {variable} () {})", variable.sort.name())
 }

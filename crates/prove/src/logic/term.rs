@@ -11,7 +11,7 @@ use crate::logic::variable::Variable;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term(pub(crate) Arc<Node>);
 
-/// Root of a term.
+/// Operator or constant at the root of a term, with its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     Variable(Variable),

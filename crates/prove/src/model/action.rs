@@ -10,13 +10,13 @@ use crate::logic::variable::Variable;
 pub struct Action {
     /// Name, unique in the model.
     pub name: &'static str,
-    /// True if the action is the loss of a message, whose name is `name`.
+    /// True if the action is the loss of a message. `name` is then the name of the message.
     pub is_loss: bool,
     /// Variables with arbitrary values, such as the process that takes the step and the number in
     /// the message that it receives.
     pub parameters: Vec<Variable>,
-    /// Functions whose values are arbitrary in each step, like those of the parameters, such as the
-    /// advance of each clock. These functions do not belong to the state.
+    /// Functions with arbitrary values in each step, for example the advance of each clock. Like
+    /// the parameters, they do not belong to the state.
     pub inputs: Vec<Symbol>,
     /// Condition under which the step is possible.
     pub guard: Term,
@@ -48,7 +48,8 @@ impl Action {
         self
     }
 
-    /// Adds a function with arbitrary values. The guard and the updates may mention it.
+    /// Adds an input: a function with arbitrary values, which the guard and the updates may
+    /// mention.
     #[must_use]
     pub fn with_input(mut self, function: Symbol) -> Self {
         self.inputs.push(function);

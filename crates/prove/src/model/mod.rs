@@ -55,7 +55,7 @@ pub struct Model {
     pub messages: Vec<Symbol>,
     /// Symbols that never change, such as the order of names or the members of quorums.
     pub rigid: Vec<Symbol>,
-    /// Conditions on the rigid symbols.
+    /// Conditions on the symbols in `rigid`.
     pub axioms: Vec<Axiom>,
     /// Conditions on the initial states.
     pub initial: Vec<Term>,

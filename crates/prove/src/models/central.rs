@@ -1,6 +1,6 @@
 //! Central lock: a coordinator grants entries, for any number of processes.
 //!
-//! The textbook's first solution; cf. H. Garcia-Molina, *Elections in a distributed computing
+//! The first solution in textbooks; cf. H. Garcia-Molina, *Elections in a distributed computing
 //! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
 //!
 //! Messages stay in flight after their receipt. The queue of the coordinator is a set here, which
@@ -23,15 +23,15 @@ use crate::structure::value::Value;
 
 /// Number of requests that a process has made. Its last request has this number.
 const NUMBER: Symbol = Symbol::function("number", &[Process], Int);
-/// The coordinator has granted a request that was not released: process, number.
+/// True if the coordinator has granted a request that was not released. Arguments: process, number.
 const HOLDER: Symbol = Symbol::relation("holder", &[Process, Int]);
-/// A request waits at the coordinator: process, number.
+/// True if a request waits at the coordinator. Arguments: process, number.
 const QUEUED: Symbol = Symbol::relation("queued", &[Process, Int]);
-/// A request is in flight to the coordinator: process, number.
+/// True if a request is in flight to the coordinator. Arguments: process, number.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Int]);
-/// A grant is in flight from the coordinator: process, number of the request.
+/// True if a grant is in flight from the coordinator. Arguments: process, number of the request.
 const GRANT: Symbol = Symbol::relation("grant", &[Process, Int]);
-/// A release is in flight to the coordinator: process, number of the request.
+/// True if a release is in flight to the coordinator. Arguments: process, number of the request.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
 
 const P: Variable = Variable::process("p");
@@ -42,13 +42,13 @@ const O: Variable = Variable::int("o");
 const X: Variable = Variable::process("x");
 /// Number in the received message.
 const M: Variable = Variable::int("m");
-/// Process and number of the request that the coordinator grants next.
+/// Process whose request the coordinator grants next. `K` is the number of that request.
 const Y: Variable = Variable::process("y");
 const K: Variable = Variable::int("k");
 /// Number of a granted request of `X` that a newer request of `X` replaces.
 const OLD: Variable = Variable::int("old");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "central",
     paper: "textbook; cf. Garcia-Molina, IEEE ToC 1982",

@@ -21,19 +21,21 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process takes part in the election.
+/// True if a process takes part in the election.
 const PARTICIPANT: Symbol = Symbol::relation("participant", &[Process]);
-/// A process knows the leader.
+/// True if a process knows the leader.
 const ELECTED: Symbol = Symbol::relation("elected", &[Process]);
 /// The leader that a process knows.
 const LEADER: Symbol = Symbol::function("leader", &[Process], Process);
-/// A message with the rank of the first process is in flight to the second process.
+/// True if a message with the rank of the first process is in flight to the second process.
 const CANDIDACY: Symbol = Symbol::relation("candidacy", &[Process, Process]);
-/// The announcement that the first process is the leader is in flight to the second process.
+/// True if the announcement that the first process is the leader is in flight to the second
+/// process.
 const ANNOUNCEMENT: Symbol = Symbol::relation("announcement", &[Process, Process]);
-/// Walking from the first process along the ring, the second comes before the third.
+/// True if a walk along the ring from the first process reaches the second process before the
+/// third.
 const BETWEEN: Symbol = Symbol::relation("between", &[Process, Process, Process]);
-/// Next process on the ring.
+/// Process that follows a process on the ring.
 const NEXT: Symbol = Symbol::function("next", &[Process], Process);
 /// Rank of a process.
 const RANK: Symbol = Symbol::function("rank", &[Process], Int);
@@ -47,7 +49,7 @@ const X: Variable = Variable::process("x");
 /// Process whose rank the received message contains.
 const O: Variable = Variable::process("o");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "chang-roberts",
     paper: "Chang & Roberts, CACM 22(5), 1979",

@@ -24,17 +24,18 @@ use crate::structure::value::Value;
 const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 /// Logical clock of a process.
 const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
-/// The first process has received no message of the second process that is later than the first
-/// process's own request.
+/// True if the first process has received no message of the second process that is later than the
+/// first process's own request.
 const AWAITED: Symbol = Symbol::relation("awaited", &[Process, Process]);
-/// A request is in the queue of a process: process with the queue, process with the request, clock
-/// reading.
+/// True if a request is in the queue of a process. Arguments: process with the queue, process with
+/// the request, clock reading.
 const QUEUED: Symbol = Symbol::relation("queued", &[Process, Process, Int]);
-/// A request is in flight: sender, receiver, clock reading.
+/// True if a request is in flight. Arguments: sender, receiver, clock reading.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
-/// A reply is in flight: sender, receiver, clock reading.
+/// True if a reply is in flight. Arguments: sender, receiver, clock reading.
 const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
-/// A release is in flight: sender, receiver, clock reading, clock reading of the released request.
+/// True if a release is in flight. Arguments: sender, receiver, clock reading, clock reading of the
+/// released request.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
 
 const P: Variable = Variable::process("p");
@@ -50,7 +51,7 @@ const M: Variable = Variable::int("m");
 /// Clock reading of the released request.
 const K: Variable = Variable::int("k");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "lamport",
     paper: "Lamport, CACM 21(7), 1978",

@@ -29,28 +29,29 @@ use crate::models::{ModelEntry, ModelVariant};
 const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
 /// Number of the last request of a process.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// The last request of a process is open: the process has neither received its grant nor noticed
-/// its deadline.
+/// True if the last request of a process is open: the process has neither received its grant nor
+/// noticed its deadline.
 const PENDING: Symbol = Symbol::relation("pending", &[Process]);
 /// Deadline of a process's last request, on its own clock.
 const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
-/// Deadline of the request whose grant permits a process to be inside, on the clock of the process.
+/// Deadline of the request whose grant permits a process to be inside the critical section, on the
+/// clock of the process.
 const INSIDE_UNTIL: Symbol = Symbol::function("inside-until", &[Process], Real);
-/// A request is in flight: sender, ticket, round.
+/// True if a request is in flight. Arguments: sender, ticket, round.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Int, Int]);
-/// A grant is in flight: receiver, ticket, round of the request that it answers.
+/// True if a grant is in flight. Arguments: receiver, ticket, round of the request that it answers.
 const GRANT: Symbol = Symbol::relation("grant", &[Process, Int, Int]);
-/// A release is in flight: sender, ticket.
+/// True if a release is in flight. Arguments: sender, ticket.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
-/// The grantor reserves the lock for a claim.
+/// True if the grantor reserves the lock for a claim.
 const HELD: Symbol = Symbol::constant("held", Bool);
 /// Process of the claim for which the grantor reserves the lock.
 const HOLDER: Symbol = Symbol::constant("holder", Process);
 /// Ticket of the claim for which the grantor reserves the lock.
 const HELD_TICKET: Symbol = Symbol::constant("held-ticket", Int);
-/// The grantor has restarted, and grants nothing yet.
+/// True if the grantor has restarted, and grants nothing yet.
 const CLOSED: Symbol = Symbol::constant("closed", Bool);
-/// Clock of the grantor.
+/// Reading of the grantor's clock.
 const GRANTOR_CLOCK: Symbol = Symbol::constant("grantor-clock", Real);
 /// Time at which the timer *Expiry* is due, on the clock of the grantor.
 const HELD_UNTIL: Symbol = Symbol::constant("held-until", Real);
@@ -76,7 +77,7 @@ const N: Variable = Variable::int("n");
 /// Advance of the grantor's clock.
 const G: Variable = Variable::real("g");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(super) const ENTRY: ModelEntry = ModelEntry {
     name: "lease",
     paper: "Gray & Cheriton, SOSP 1989",
@@ -156,7 +157,7 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the axioms about rates and durations. With a variant, the durations have the values of
+/// Returns the axioms about rates and durations. For a variant, the durations have the values of
 /// the code, whose unit is the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
@@ -176,7 +177,8 @@ fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     vec![drift(50_000), Axiom::new("a lease has the durations of the code", times)]
 }
 
-/// Returns the formula that a process is inside and that its clock has not reached its deadline.
+/// Returns the formula that a process is inside the critical section and that its clock has not
+/// reached its deadline.
 fn claims(process: Variable) -> Term {
     INSIDE.at(process) & CLOCK.at(process).less(INSIDE_UNTIL.at(process))
 }
@@ -194,7 +196,8 @@ fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> 
     (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
 }
 
-/// Returns the formula that a grant in flight would permit its receiver to claim the lock.
+/// Returns the formula that a grant would still permit its receiver to claim the lock. The grant
+/// has the ticket `ticket` and answers the request `round` of `process`.
 fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
     GRANT.at((process, ticket, round))
         & ticket.equals(TICKET.at(process))

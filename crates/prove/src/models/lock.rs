@@ -6,9 +6,9 @@ use crate::logic::term::{Operations, Term, for_all};
 use crate::logic::variable::Variable;
 use crate::model::{Axiom, Conjunct};
 
-/// A process waits for the lock.
+/// True if a process waits for the lock.
 pub(super) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// A process is in the critical section.
+/// True if a process is in the critical section.
 pub(super) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Position of a process's name in the total order of names.
 pub(super) const NAME: Symbol = Symbol::function("name", &[Process], Int);
@@ -16,12 +16,12 @@ pub(super) const NAME: Symbol = Symbol::function("name", &[Process], Int);
 const P: Variable = Variable::process("p");
 const Q: Variable = Variable::process("q");
 
-/// Returns the formula that a process has a request: it waits or is inside.
+/// Returns the formula that a process waits for the critical section or is inside it.
 pub(super) fn is_active(process: Variable) -> Term {
     WAITING.at(process) | INSIDE.at(process)
 }
 
-/// Returns the property of a lock.
+/// Returns the property that a lock must have: mutual exclusion.
 pub(super) fn mutual_exclusion() -> Conjunct {
     Conjunct::new(
         "mutual-exclusion",
@@ -39,7 +39,7 @@ pub(super) fn phases() -> Conjunct {
     )
 }
 
-/// Returns the axiom about names, which decide between equal clock readings.
+/// Returns the axiom that names are distinct. Names decide between equal clock readings.
 pub(super) fn distinct_names() -> Axiom {
     Axiom::new(
         "names are distinct",

@@ -23,7 +23,7 @@ use crate::models::votes::{
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "maekawa",
     paper: "Maekawa, ACM TOCS 3(2), 1985",

@@ -33,11 +33,11 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process has crashed.
+/// True if a process has crashed.
 const CRASHED: Symbol = Symbol::relation("crashed", &[Process]);
-/// A withdrawal of all earlier requests is in flight: process, voter.
+/// True if a withdrawal of all earlier requests is in flight. Arguments: process, voter.
 const WITHDRAWAL: Symbol = Symbol::relation("withdrawal", &[Process, Process]);
-/// Quorum that the state of a process contains while the process has no request.
+/// Stands for the quorum of a process that has no request.
 const NO_QUORUM: Symbol = Symbol::constant("no-quorum", Quorum);
 
 const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL];
@@ -45,7 +45,7 @@ const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL]
 /// Quorum of a new request.
 const C: Variable = Variable::quorum("c");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "majority",
     paper: "Thomas, ACM TODS 4(2), 1979; Maekawa, ACM TOCS 3(2), 1985",
@@ -153,7 +153,7 @@ fn withdrawal_actions() -> Vec<Action> {
     ]
 }
 
-/// *Crash*: the state of the process is lost.
+/// Returns the action *crash*, by which a process loses its state.
 fn crash() -> Action {
     votes::forget_request(
         Action::new("crash", [X])
@@ -244,7 +244,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     structure
 }
 
-/// Returns the smallest majorities of a group.
+/// Returns all sets of ⌊`size` / 2⌋ + 1 processes: the smallest majorities of a group of `size`.
 pub(super) fn majorities(size: u32) -> Vec<BTreeSet<Value>> {
     let all = (1u32..1 << size).filter(|set| set.count_ones() == size / 2 + 1);
     let members = |set: u32| (0..size).filter(move |member| set >> member & 1 == 1);

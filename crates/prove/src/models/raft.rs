@@ -22,7 +22,7 @@ use crate::models::raft_lease::terms::{
 };
 use crate::models::{ModelEntry, ModelVariant};
 
-/// Some message in flight contains the term.
+/// True if some message in flight contains the term.
 const MENTIONED: Symbol = Symbol::relation("mentioned", &[Int]);
 
 const P: Variable = Variable::process("p");
@@ -39,7 +39,7 @@ const M: Variable = Variable::int("m");
 /// Quorum whose votes a candidate has.
 const W: Variable = Variable::quorum("w");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "raft",
     paper: "Ongaro & Ousterhout, USENIX ATC 2014, section 5.2",
@@ -79,18 +79,18 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Adds to an action that `X` forgets the votes that it has received.
+/// Returns `action`, extended so that `X` forgets the votes that it has received.
 fn forget_votes(action: Action) -> Action {
     action.define(VOTES, [P, Q], VOTES.at((P, Q)) & P.differs(X))
 }
 
-/// Adds to an action that `X` votes for this candidate.
+/// Returns `action`, extended so that `X` votes for this candidate.
 fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }
 
-/// Adds to an action that `X` has not voted in its term. In `VOTED_FOR`, the name of the process
-/// itself means that it has not voted.
+/// Returns `action`, extended so that `X` has not voted in its term. In `VOTED_FOR`, the name of
+/// the process itself means that it has not voted.
 fn forget_vote(action: Action) -> Action {
     action.set(HAS_VOTED, X, false).set(VOTED_FOR, X, X)
 }

@@ -34,8 +34,8 @@ use crate::model::action::Action;
 use crate::model::{Axiom, Model};
 use crate::models::{ModelEntry, ModelVariant};
 
-/// A process follows a leader, has voted for another process, or has restarted. It votes for no
-/// process before its election timeout.
+/// True if a process follows a leader, has voted for another process, or has restarted. It votes
+/// for no process before its election timeout.
 const FOLLOWER: Symbol = Symbol::relation("follower", &[Process]);
 /// Time at which a process's election timeout is due, on its own clock.
 const ELECTION_AT: Symbol = Symbol::function("election-at", &[Process], Real);
@@ -46,17 +46,18 @@ const LEASE_UNTIL: Symbol = Symbol::function("lease-until", &[Process], Real);
 const HEARTBEAT_AT: Symbol = Symbol::function("heartbeat-at", &[Process], Real);
 /// Number of a leader's last heartbeat.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// The first process leads and has the response of the second process to its last heartbeat.
+/// True if the first process leads and has the response of the second process to its last
+/// heartbeat.
 const ANSWERED: Symbol = Symbol::relation("answered", &[Process, Process]);
-/// Quorum whose promises the lease of a leader relies on.
+/// Quorum on whose promises the lease of a leader relies.
 const RENEWED_BY: Symbol = Symbol::function("renewed-by", &[Process], Quorum);
-/// A heartbeat is in flight: leader, term, number.
+/// True if a heartbeat is in flight. Arguments: leader, term, number.
 const HEARTBEAT: Symbol = Symbol::relation("heartbeat", &[Process, Int, Int]);
-/// A response to a heartbeat is in flight: follower, leader, term, number.
+/// True if a response to a heartbeat is in flight. Arguments: follower, leader, term, number.
 const HEARD: Symbol = Symbol::relation("heard", &[Process, Process, Int, Int]);
 /// Interval between heartbeats.
 const HEARTBEAT_INTERVAL: Symbol = Symbol::constant("heartbeat-interval", Real);
-/// Duration of a lease.
+/// Duration of a leader's lease.
 const LEASE: Symbol = Symbol::constant("lease", Real);
 /// Shortest election timeout.
 const ELECTION: Symbol = Symbol::constant("election", Real);
@@ -74,12 +75,12 @@ const Y: Variable = Variable::process("y");
 const M: Variable = Variable::int("m");
 /// Heartbeat number in the received message.
 const N: Variable = Variable::int("n");
-/// Quorum of votes or responses.
+/// Quorum whose votes or responses a process has received.
 const W: Variable = Variable::quorum("w");
 /// Random delay from now until the election timeout.
 const E: Variable = Variable::real("e");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(super) const ENTRY: ModelEntry = ModelEntry {
     name: "raft",
     paper: "Ongaro, Stanford 2014, section 6.4.1",
@@ -101,7 +102,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
 pub struct ElectionParameters {
     /// Interval between heartbeats.
     pub heartbeat: u64,
-    /// Time for which a leader leads after a majority has responded.
+    /// Time for which a leader may act after a majority has responded to its heartbeat.
     pub lease: u64,
     /// Shortest election timeout.
     pub election: u64,
@@ -168,8 +169,8 @@ fn state() -> Vec<Symbol> {
     terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. An unsound variant is judged with the
-/// durations of the code, whose unit is the delay of a message.
+/// Returns the axioms about quorums, rates and durations. For an unsound variant, the durations
+/// have the values of the code, whose unit is the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
@@ -204,12 +205,13 @@ fn claims(process: Variable, variant: Option<&str>) -> Term {
     LEADER.at(process) & has_lease(process, variant)
 }
 
-/// Adds to an action that `X` sets its election timer to a random delay.
+/// Returns `action`, extended so that `X` sets its election timer to a random delay.
 fn with_election_timer(action: Action) -> Action {
     action.when(ELECTION.at_most(E)).set(ELECTION_AT, X, CLOCK.at(X).plus(E))
 }
 
-/// Adds to an action that `X` becomes a candidate in the next term, with its own vote and a lease.
+/// Returns `action`, extended so that `X` becomes a candidate in the next term, with its own vote
+/// and a lease.
 fn become_candidate(action: Action) -> Action {
     let next = TERM.at(X) + 1;
     with_election_timer(action)
@@ -224,8 +226,8 @@ fn become_candidate(action: Action) -> Action {
         .add(REQUEST_VOTE, (Term::from(X), next))
 }
 
-/// Adds to an action that `X` sends its vote to `Y`. With the vote, `X` promises to vote for no
-/// other process before its election timeout.
+/// Returns `action`, extended so that `X` sends its vote to `Y`. With the vote, `X` promises to
+/// vote for no other process before its election timeout.
 fn vote(action: Action) -> Action {
     with_election_timer(action)
         .set(HAS_VOTED, X, true)
@@ -234,8 +236,8 @@ fn vote(action: Action) -> Action {
         .add(VOTE, (X, Y, M))
 }
 
-/// Adds to an action that `X` sends the heartbeat with this number, to which only `X` itself has
-/// responded so far.
+/// Returns `action`, extended so that `X` sends the heartbeat with this number, to which only `X`
+/// itself has responded so far.
 fn send_heartbeat(action: Action, number: impl Into<Term>) -> Action {
     let number = number.into();
     action

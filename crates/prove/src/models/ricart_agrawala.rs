@@ -17,17 +17,19 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Number of the present request: `Our_Sequence_Number`. 0 without a request.
+/// Number of a process's present request: `Our_Sequence_Number`. 0 without a request.
 const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
-/// Highest number sent or received: `Highest_Sequence_Number`.
+/// Highest number that a process has sent or received: `Highest_Sequence_Number`.
 const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
-/// A request is in flight: sender, receiver, number.
+/// True if a request is in flight. Arguments: sender, receiver, number.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
-/// A reply is in flight: sender, receiver, number of the request that it answers.
+/// True if a reply is in flight. Arguments: sender, receiver, number of the request that it
+/// answers.
 const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
-/// A process defers its reply to a request: `Reply_Deferred`, with the number of the request.
+/// True if a process defers its reply to a request: `Reply_Deferred`. Arguments: the process, the
+/// sender of the request, the number of the request.
 const DEFERRED: Symbol = Symbol::relation("deferred", &[Process, Process, Int]);
-/// The first process has the reply of the second process to its present request.
+/// True if the first process has the reply of the second process to its present request.
 const GRANTED: Symbol = Symbol::relation("granted", &[Process, Process]);
 
 const P: Variable = Variable::process("p");
@@ -41,7 +43,7 @@ const Y: Variable = Variable::process("y");
 /// Number in the received message.
 const M: Variable = Variable::int("m");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "ricart-agrawala",
     paper: "Ricart & Agrawala, CACM 24(1), 1981",
@@ -89,7 +91,7 @@ fn precedes(stamp: &Term, process: Variable, other_stamp: &Term, other: Variable
     stamp.clone().less(other_stamp) | (is_tie & NAME.at(process).less(NAME.at(other)))
 }
 
-/// *Request*: advances the clock and sends a request to all others.
+/// Returns the action *request*: a process advances its clock and sends a request to all others.
 fn request() -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & Q.differs(X) & T.equals(&next);
@@ -102,8 +104,8 @@ fn request() -> Action {
         .define(GRANTED, [P, Q], GRANTED.at((P, Q)) & P.differs(X))
 }
 
-/// *Receive a request*: defers the reply if the receiver's own request precedes the received one,
-/// otherwise replies.
+/// Returns the action *receive a request*. The receiver defers its reply if its own request
+/// precedes the received one, and otherwise replies.
 fn receive_request(variant: Option<&str>) -> Action {
     let own = STAMP.at(X);
     let other = Term::from(M);
@@ -125,7 +127,7 @@ fn receive_request(variant: Option<&str>) -> Action {
         .define(REPLY, [P, Q, T], REPLY.at((P, Q, T)) | (is_this & !defers))
 }
 
-/// *Receive a reply* to the present request.
+/// Returns the action *receive a reply* to the present request.
 fn receive_reply() -> Action {
     Action::new("receive-reply", [X, Y, M])
         .when(REPLY.at((Y, X, M)) & WAITING.at(X) & M.equals(STAMP.at(X)))
@@ -133,7 +135,7 @@ fn receive_reply() -> Action {
         .remove(REPLY, (Y, X, M))
 }
 
-/// *Enter*: all others have replied.
+/// Returns the action *enter*, which is possible when all others have replied.
 fn enter() -> Action {
     Action::new("enter", [X])
         .when(WAITING.at(X) & for_all([P], P.differs(X).implies(GRANTED.at((X, P)))))
@@ -141,7 +143,7 @@ fn enter() -> Action {
         .set(INSIDE, X, true)
 }
 
-/// *Exit*: replies to all deferred requests.
+/// Returns the action *exit*: a process replies to all deferred requests.
 fn exit() -> Action {
     Action::new("exit", [X])
         .when(INSIDE.at(X))
@@ -152,8 +154,8 @@ fn exit() -> Action {
         .define(DEFERRED, [P, Q, T], DEFERRED.at((P, Q, T)) & P.differs(X))
 }
 
-/// *Observe*: a process learns of a higher number. Unlike in the paper, replies carry the clock of
-/// their sender, and applications may forward it.
+/// Returns the action *observe*: a process learns of a higher number. Unlike in the paper, replies
+/// carry the clock of their sender, and applications may forward it.
 fn observe_clock() -> Action {
     Action::new("observe-clock", [X, M]).when(CLOCK.at(X).less(M)).set(CLOCK, X, M)
 }

@@ -20,17 +20,17 @@ use crate::models::lock::{self, INSIDE, WAITING};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process holds the token and does not use it.
+/// True if a process holds the token and does not use it.
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
-/// The token is in flight to a process.
+/// True if the token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
-/// `RN`: highest request number of the second process that the first process knows.
+/// Highest request number of the second process that the first process knows (`RN` in the paper).
 const KNOWN: Symbol = Symbol::function("known", &[Process, Process], Int);
-/// `LN`, in the token: number of the last request of a process that was served.
+/// Number of a process's last request that was served, as the token states it (`LN` in the paper).
 const SERVED: Symbol = Symbol::function("served", &[Process], Int);
-/// `Q`, in the token: processes that the token will visit.
+/// True if a process is in `Q`, the queue in the token of the processes that it will visit.
 const QUEUED: Symbol = Symbol::relation("queued", &[Process]);
-/// A request is in flight: sender, receiver, number.
+/// True if a request is in flight. Arguments: sender, receiver, number.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
 /// Process that holds the token at the start.
 const FIRST: Symbol = Symbol::constant("first", Process);
@@ -45,7 +45,7 @@ const Y: Variable = Variable::process("y");
 /// Number in the received request.
 const M: Variable = Variable::int("m");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "suzuki-kasami",
     paper: "Suzuki & Kasami, ACM TOCS 3(4), 1985",

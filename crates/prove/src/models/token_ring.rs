@@ -20,11 +20,11 @@ use crate::models::lock::{self, INSIDE, WAITING};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// A process holds the token and does not use it.
+/// True if a process holds the token and does not use it.
 const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
-/// The token is in flight to a process.
+/// True if the token is in flight to a process.
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
-/// Next process on the ring.
+/// Process that follows a process on the ring.
 const NEXT: Symbol = Symbol::function("next", &[Process], Process);
 /// Process that holds the token at the start.
 const FIRST: Symbol = Symbol::constant("first", Process);
@@ -34,7 +34,7 @@ const Q: Variable = Variable::process("q");
 /// Process that takes the step.
 const X: Variable = Variable::process("x");
 
-/// Entry of the catalogue.
+/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "token-ring",
     paper: "Le Lann, IFIP Congress, 1977",

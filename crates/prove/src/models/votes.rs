@@ -21,12 +21,12 @@ pub(super) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 /// Quorum whose votes the present request needs.
 pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
-/// The first process has the vote of the second process.
+/// True if the first process has the vote of the second process.
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
 /// Number of the vote of the second process that the first process awaits or has. 0 without a
 /// request.
 pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
-/// A voter has given its vote to a process.
+/// True if a voter has given its vote to a process.
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Process that has the vote of a voter. It is the voter itself if the voter has not given its
 /// vote.
@@ -35,19 +35,19 @@ pub(super) const CANDIDATE: Symbol = Symbol::function("candidate", &[Process], P
 pub(super) const VOTED_STAMP: Symbol = Symbol::function("voted-stamp", &[Process], Int);
 /// Number of the vote that a voter has given.
 pub(super) const VOTED_NUMBER: Symbol = Symbol::function("voted-number", &[Process], Int);
-/// A request waits at a voter: voter, process, time stamp, number.
+/// True if a request waits at a voter. Arguments: voter, process, time stamp, number.
 pub(super) const QUEUED: Symbol = Symbol::relation("queued", &[Process, Process, Int, Int]);
-/// A request is in flight: process, voter, time stamp.
+/// True if a request is in flight. Arguments: process, voter, time stamp.
 pub(super) const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
-/// A vote is in flight: voter, process, time stamp, number.
+/// True if a vote is in flight. Arguments: voter, process, time stamp, number.
 pub(super) const LOCKED: Symbol = Symbol::relation("locked", &[Process, Process, Int, Int]);
-/// A returned vote is in flight: process, voter, time stamp, number.
+/// True if a returned vote is in flight. Arguments: process, voter, time stamp, number.
 pub(super) const RELINQUISH: Symbol = Symbol::relation("relinquish", &[Process, Process, Int, Int]);
-/// A release is in flight: process, voter, time stamp, number.
+/// True if a release is in flight. Arguments: process, voter, time stamp, number.
 pub(super) const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
-/// A voter is a member of a quorum.
+/// True if a voter is a member of a quorum.
 pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// A process that is a member of both quorums.
+/// For any two quorums: a process that is a member of both.
 pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 pub(super) const P: Variable = Variable::process("p");
@@ -63,10 +63,10 @@ pub(super) const X: Variable = Variable::process("x");
 pub(super) const W: Variable = Variable::process("w");
 /// Process whose request the voter serves next.
 pub(super) const Y: Variable = Variable::process("y");
-/// Time stamp and number of the received message.
+/// Time stamp in the received message. `K` is the number in that message.
 const M: Variable = Variable::int("m");
 const K: Variable = Variable::int("k");
-/// Time stamp and number of the request that a voter serves next.
+/// Time stamp of the request that a voter serves next. `NEXT_NUMBER` is its vote's number.
 pub(super) const NEXT_STAMP: Variable = Variable::int("next-stamp");
 pub(super) const NEXT_NUMBER: Variable = Variable::int("next-number");
 
@@ -107,13 +107,14 @@ pub(super) fn initial() -> Vec<Term> {
     ]
 }
 
-/// Returns the formula that `voter` belongs to the quorum of `process`.
+/// Returns the formula that `process` asks `voter` for its vote, because the voter belongs to the
+/// quorum of the process.
 pub(super) fn asks(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// *Request*: adds to an action that `X` asks the voters of a quorum for their votes, with a new
-/// time stamp.
+/// Returns the action *request*: `action`, extended so that `X` asks the voters of a quorum for
+/// their votes, with a new time stamp.
 pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
@@ -126,7 +127,7 @@ pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
-/// Adds to an action that `X` forgets its request.
+/// Returns `action`, extended so that `X` forgets its request.
 pub(super) fn forget_request(action: Action) -> Action {
     action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
         NUMBER,
@@ -135,7 +136,8 @@ pub(super) fn forget_request(action: Action) -> Action {
     )
 }
 
-/// *Enter*: `X` enters when it has the votes of all voters of its quorum for which `counts` holds.
+/// Returns the action *enter*: `X` enters when it has the votes of all voters of its quorum for
+/// which the formula `counts` holds.
 pub(super) fn enter(counts: Term) -> Action {
     Action::new("enter", [X])
         .when(WAITING.at(X) & for_all([V], (asks(X, V) & counts).implies(HAS_VOTE.at((X, V)))))
@@ -169,7 +171,7 @@ pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
     ]
 }
 
-/// Adds to an action that the voter `W` gives its vote to this request.
+/// Returns `action`, extended so that the voter `W` gives its vote to this request.
 pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, number: Term) -> Action {
     action
         .set(HAS_VOTED, W, true)
@@ -179,7 +181,7 @@ pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, numbe
         .add(LOCKED, (W, process, stamp, number))
 }
 
-/// Adds to an action that the voter `W` has its vote back and gives it to no request.
+/// Returns `action`, extended so that the voter `W` has its vote back and gives it to no request.
 pub(super) fn become_free(action: Action) -> Action {
     action.set(HAS_VOTED, W, false).set(CANDIDATE, W, W).set(VOTED_STAMP, W, 0).set(
         VOTED_NUMBER,

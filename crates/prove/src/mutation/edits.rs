@@ -156,8 +156,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Returns the edits of a conditional value. A condition that selects the point of
-    /// `Action::set` changes only in the processes that it mentions.
+    /// Returns the edits of a conditional value. If its condition selects the argument at which
+    /// `Action::set` changes a function, the only edits of the condition exchange processes.
     fn in_choice(
         &self,
         condition: &Term,
@@ -278,7 +278,7 @@ fn is_maximum(condition: &Term, then: &Term, otherwise: &Term) -> bool {
     matches!(&*condition.0, Node::Less(low, high) if high == then && low == otherwise)
 }
 
-/// Returns true if a condition selects the point that `Action::set` changes.
+/// Returns true if a condition selects the argument at which `Action::set` changes a function.
 fn mentions_place(condition: &Term) -> bool {
     match &*condition.0 {
         Node::And(parts) => parts.iter().any(mentions_place),

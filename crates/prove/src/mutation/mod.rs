@@ -1,4 +1,5 @@
-//! Mutants of models, each with one changed rule. They show that the invariant notices mistakes.
+//! Mutants of models, each with one changed rule. They test whether the invariant detects a wrong
+//! rule.
 
 pub(crate) mod edits;
 pub(crate) mod formula_text;

@@ -8,7 +8,7 @@ use crate::model::action::Action;
 use crate::mutation::edits::{Direction, Edit, edits};
 use crate::mutation::formula_text::text;
 
-/// Kind of change.
+/// Kind of change that turns a model into a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// A condition is left out.
@@ -45,7 +45,7 @@ impl Operator {
 /// A mutant of a model: the model with one changed rule.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// Kind of change.
+    /// Kind of the change.
     pub operator: Operator,
     /// Name of the changed action. `None` if the initial condition is changed.
     pub action: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! Judgement of mutants by the invariant.
+//! Decides whether the invariant of a model refuses its mutants.
 
 use crate::error::ProveError;
 use crate::logic::term::{Operations, Term, all, any, for_all};
@@ -16,7 +16,7 @@ use crate::solver::process::{Goal, Satisfiability};
 /// Result of the proof of a mutant.
 #[derive(Clone, Debug)]
 pub enum MutantVerdict {
-    /// The invariant refuses the mutant: this obligation does not hold.
+    /// The invariant refuses the mutant, because at least one obligation does not hold.
     Refused {
         /// An obligation that does not hold for the mutant.
         obligation: Obligation,
@@ -73,7 +73,8 @@ impl MutantVerdict {
     }
 }
 
-/// Judges mutants of a model that is proved. Several solver processes run in parallel.
+/// Decides for each mutant of a proved model whether the invariant refuses it. Several solver
+/// processes run in parallel.
 ///
 /// # Errors
 ///

@@ -28,8 +28,9 @@ impl<'s> Evaluation<'s> {
     /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// This is exact for a formula that says something about a number only where a relation or a
-    /// function relates it to an element, as the formulas of the models do.
+    /// The result is exact if each number in the formula is an argument or the value of a relation
+    /// or function that also has an element as an argument. The formulas of the models have this
+    /// form.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluation::with_numbers(structure, &[])
     }

@@ -371,7 +371,9 @@ impl<P: Recorded> Cluster<P> {
         !self.is_down(to) && sent.receiver_session == self.sessions[to.index()]
     }
 
-    /// Sends a message again, because its receiver has crashed since it was sent.
+    /// Makes the sender send a message again, because the receiver has crashed since the first
+    /// time. Waits until the message has arrived. Returns `None` if the sender or the receiver is
+    /// down, or if the sender has started another session.
     async fn resend(&mut self, sent: &InFlight) -> Result<Option<()>, ClusterError> {
         let (from, to) = (sent.id.from, sent.message.to);
         let is_same_session = self.sessions[from.index()] == sent.id.session;

@@ -24,7 +24,7 @@ pub(super) struct MessageId {
 
 /// Action that a node performs on request.
 pub(super) enum NodeAction<P: Protocol> {
-    /// Collects the messages that the boot has sent.
+    /// Returns the messages that the process has sent during its boot.
     Boot,
     /// Handles a command of the user.
     Command(P::Command),

@@ -57,9 +57,9 @@ struct OpenSegment {
 }
 
 impl ChangeLog {
-    /// Opens the segments with numbers from `first` on, and returns their changes. `records` is the
-    /// number of changes before them. Segments with lower numbers are left over from a crash during
-    /// their removal.
+    /// Opens the segments whose numbers are at least `first`, and returns their changes. `records`
+    /// is the number of changes before them. Segments with lower numbers are left over from a crash
+    /// during their removal.
     pub(super) fn recover(
         directory: &Path,
         owner: &Owner,
@@ -175,8 +175,8 @@ impl ChangeLog {
         Ok(OpenSegment { file, path, room: length - header.len() as u64 })
     }
 
-    /// Closes the open segment and removes all segments. A state file must have replaced them
-    /// before.
+    /// Closes the open segment and removes all segments. Before this call, a new state file must
+    /// have replaced them.
     pub(super) fn restart(&mut self) {
         self.close_segment();
         self.obsolete_segments().remove();

@@ -62,7 +62,7 @@ pub enum OpenError {
     /// Another node uses the directory.
     #[error("{path} is in use by another node")]
     Locked {
-        /// Path of the directory.
+        /// Path of the directory of the store.
         path: PathBuf,
     },
     /// The state file is damaged. It is left unchanged: an operator must restore or empty its
@@ -72,7 +72,7 @@ pub enum OpenError {
          process may forget all its promises"
     )]
     Damaged {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
         /// Damage that was found in the file.
         damage: Damage,
@@ -80,7 +80,7 @@ pub enum OpenError {
     /// A newer build wrote the state file.
     #[error("the saved state {path} is too new: {damage}; use the build that wrote it")]
     NewerVersion {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
         /// Version of the file, as [`Damage::NewerVersion`].
         damage: Damage,
@@ -88,7 +88,7 @@ pub enum OpenError {
     /// The state file was written with another schema, for instance by another algorithm.
     #[error("the saved state {path} has the schema {found:?} instead of {expected:?}")]
     WrongSchema {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
         /// Schema of the file.
         found: String,
@@ -101,7 +101,7 @@ pub enum OpenError {
          its own directory (the name and the size of a group never change)"
     )]
     WrongOwner {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
         /// Owner according to the file.
         found: Owner,
@@ -114,7 +114,7 @@ pub enum OpenError {
          \"Impossible states\" in docs/wire.md"
     )]
     ImpossibleSession {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
         /// Session in the file.
         session: u64,
@@ -138,13 +138,13 @@ pub enum SaveError {
     /// The disk is full. The earlier state is intact.
     #[error("cannot write {path}: the disk is full; the earlier state is intact")]
     DiskFull {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
     },
     /// The state could not be written. The earlier state is intact.
     #[error("cannot write {path}: {source}; the earlier state is intact")]
     NotWritten {
-        /// Path of the file.
+        /// Path of the state file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -152,7 +152,7 @@ pub enum SaveError {
     /// The state was replaced, but the replacement may not survive a power failure.
     #[error("cannot make {path} durable: {source}; it has either the earlier or the new state")]
     NotDurable {
-        /// Path of the directory.
+        /// Path of the directory of the store.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -170,7 +170,7 @@ pub enum SaveError {
     /// succeeded, data of the failed flush might be lost.
     #[error("cannot save in {path} after an earlier failure; open the store again")]
     EarlierFailure {
-        /// Path of the directory.
+        /// Path of the directory of the store.
         path: PathBuf,
     },
 }
@@ -565,7 +565,8 @@ mod tests {
 
     use super::*;
 
-    /// A pipe replaces the open segment. It accepts data but cannot be flushed.
+    /// After a failed flush, the store rejects every save. A pipe takes the place of the open
+    /// segment, because it accepts data but cannot be flushed.
     #[test]
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(read, SegmentContent { header: header(), changes: contents() });
     }
 
-    /// `docs/wire.md` contains these bytes, and other builds depend on them.
+    /// The encoding of a segment equals the bytes in `docs/wire.md`, on which other builds depend.
     #[test]
     fn encoding_matches_specification() {
         let expected = b"TENCHANG\x03\0\x04\0\x02\0\0\0\x05\0\0\0\x03\0\0\0\0\0\0\0\
@@ -361,7 +361,8 @@ mod tests {
         }
     }
 
-    /// The header of one record in 256 ends with a zero, so the record may look unfinished.
+    /// A flipped bit in the header of a record is detected even if the header ends with a zero
+    /// byte, as one header in 256 does. Such a record might look unfinished.
     #[test]
     fn flipped_bit_is_detected_in_header_ending_with_zero() {
         let ends_with_zero =

@@ -261,7 +261,8 @@ mod tests {
         }
     }
 
-    /// `docs/wire.md` contains these bytes, and other builds depend on them.
+    /// The encoding of a state file equals the bytes in `docs/wire.md`, on which other builds
+    /// depend.
     #[test]
     fn encoding_matches_specification() {
         let expected = b"TENSTATE\x03\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\

@@ -19,7 +19,7 @@ pub struct Evicted {
     pub reason: RejectionReason,
 }
 
-/// Tracks whether this node is evicted. An eviction is permanent.
+/// State of this node with respect to eviction, which is permanent.
 #[derive(Debug)]
 pub(crate) struct Eviction {
     size: u32,

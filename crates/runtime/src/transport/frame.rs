@@ -176,7 +176,7 @@ pub enum FrameError {
     /// The body contains bytes after the frame.
     #[error("a frame is followed by {extra} bytes inside its own body")]
     Trailing {
-        /// Number of bytes after the frame.
+        /// Number of bytes in the body after the frame.
         extra: usize,
     },
 }

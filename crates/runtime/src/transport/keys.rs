@@ -48,7 +48,7 @@ pub enum KeysError {
     /// A line of the list of public keys is invalid.
     #[error("line {line} is invalid: expected a process and its public key, as in P1 0123…")]
     InvalidLine {
-        /// Number of the line, from 1.
+        /// Number of the invalid line in the list, from 1.
         line: usize,
     },
     /// A process of the group has no key.

@@ -59,7 +59,7 @@ fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     Ok(listener)
 }
 
-/// Accepts connections and passes authenticated ones to the links of their peers.
+/// Listener that accepts connections and passes authenticated ones to the links of their peers.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) context: Arc<Context>,
@@ -75,8 +75,8 @@ pub(crate) struct Listener {
 struct PendingHandshake {
     task: AbortHandle,
     address: SocketAddr,
-    /// True once the handshake has ended or the listener has decided to abort it. The first of the
-    /// two events determines the outcome.
+    /// True if the outcome of the handshake is decided. Either the handshake has ended, or the
+    /// listener has decided to abort it, whichever was first.
     is_decided: Arc<AtomicBool>,
 }
 

@@ -240,7 +240,8 @@ impl<'a> Serializer for &'a mut ValueWalker {
 #[derive(Debug)]
 pub(super) struct List<'a> {
     walk: &'a mut ValueWalker,
-    /// Number of further elements that the list may have. If `is_exact` is true, it must have them.
+    /// Number of further elements that the list may have. If `is_exact` is true, the list must have
+    /// exactly this number of further elements.
     remaining: u32,
     is_exact: bool,
 }

@@ -142,8 +142,8 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// Runs the example of the algorithm. The adjustments may differ from those of the example by as
-/// much time as the test needs to set three clocks.
+/// The clocks of three nodes converge as in the example of the algorithm, even after the leader
+/// crashes. The test needs some time to set the clocks, so the adjustments are compared in minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());

@@ -33,7 +33,7 @@ use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
-/// Longest time for which a test waits for an event. A busy machine takes long.
+/// Maximum time for which a test waits for an event. It is long, because the machine may be busy.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns transport settings of a node that is alone in its group.
@@ -190,7 +190,7 @@ impl Inside {
 }
 
 /// Enters the lock `times` times, and returns the fences. Counts the entries during which another
-/// task is inside.
+/// task is inside the critical section.
 async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> {
     let mut fences = Vec::new();
     for _ in 0..times {

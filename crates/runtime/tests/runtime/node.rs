@@ -71,7 +71,8 @@ async fn tasks_of_three_nodes_exclude_each_other() {
     never_inside_together(ricart_agrawala(directory.path(), silent(3))).await;
 }
 
-/// Each task acquires the same two locks, whose names use different scripts.
+/// Tasks that acquire the same two named locks exclude each other. The names of the locks use
+/// different scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_with_two_named_locks_exclude_each_other() {
     let directory = TempDir::new().unwrap();
@@ -276,7 +277,8 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(lock.enter().await.is_err());
 }
 
-/// P1 grants a lock and crashes, so P2 receives no further response.
+/// After P1 has granted a lease and crashed, the lease of P2 expires because it is not renewed. The
+/// guard of P2 then sends no message to release the lock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
@@ -416,7 +418,8 @@ async fn raft_survives_impossible_numbers_and_restart() {
     assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
-/// Uses a state that a build without validation could have saved.
+/// A node rejects a saved state with an impossible number, which only a build without validation
+/// could have saved, and does not change the state.
 #[test]
 fn rejects_impossible_saved_state_without_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -169,8 +169,8 @@ async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
     }
 }
 
-/// A change that is as large as the state may replace the state, but not a newer state. All later
-/// changes must apply to the newer state as well.
+/// A large change that is saved during a rewrite of the state is not lost, and neither is any later
+/// change. Such a change may replace the old state, but not the newer state of the rewrite.
 #[tokio::test]
 async fn large_change_during_rewrite_loses_no_data() {
     let directory = TempDir::new().unwrap();

@@ -191,8 +191,9 @@ async fn many_steps_share_one_save() {
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
 }
 
-/// A pipe in place of the state file blocks the write until the test reads the pipe. A pipe cannot
-/// be flushed.
+/// A node continues to take steps while a rewrite of its state is blocked. The rewrite is blocked
+/// by a pipe in place of the state file, until the test reads the pipe. After that it fails,
+/// because a pipe cannot be flushed.
 #[cfg(unix)]
 #[tokio::test]
 async fn rewrite_does_not_delay_steps() {

@@ -257,7 +257,8 @@ fn full_segment_is_followed_by_another() {
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
-/// Long segments for a small state would delay saves.
+/// Segments are short while the state is small, because saves wait while a segment is created. They
+/// grow with the state up to a limit.
 #[test]
 fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
@@ -275,8 +276,9 @@ fn segment_size_grows_with_state_up_to_limit() {
     }
 }
 
-/// Rewrites the state while further changes are appended. The new state includes the earlier
-/// changes.
+/// Saves a state and a change, and then rewrites the state so that it includes the change. Appends
+/// one further change before the end of the rewrite, and one after it. Returns the result of the
+/// rewrite.
 fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
@@ -288,7 +290,8 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     done
 }
 
-/// Threads have their own priority only on Linux.
+/// The thread that rewrites the state has a lower priority than the thread that saves. Only Linux
+/// has a priority for each thread.
 #[cfg(target_os = "linux")]
 #[test]
 fn rewrite_has_lower_priority_than_saves() {
@@ -318,7 +321,8 @@ fn changes_during_rewrite_follow_new_state() {
     assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
 
-/// Simulates a crash before the new state replaces the old one.
+/// After a rewrite that failed before the new state replaced the old one, the store still contains
+/// the old state and all changes.
 #[test]
 fn unfinished_rewrite_keeps_state_and_changes() {
     let directory = tempfile::tempdir().expect("a directory");

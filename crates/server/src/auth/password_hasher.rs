@@ -12,7 +12,8 @@ use crate::rpc::error::RpcError;
 /// seconds.
 const MAX_QUEUED: usize = 256;
 
-/// Queue of password hashes. They run one at a time, and all of them use the same memory.
+/// Queue of computations that hash passwords. They run one at a time, and all of them use the same
+/// memory.
 #[derive(Debug)]
 pub(crate) struct PasswordHasher {
     memory: Arc<Mutex<HashMemory>>,

@@ -34,8 +34,9 @@ impl TokenUses {
         self.ttl
     }
 
-    /// Records a use of the token. Fails, and records nothing, if the token has expired and no use
-    /// within the configured time to live before `now` is known.
+    /// Records a use of the token at the time `now`. An expired token is accepted only if its last
+    /// known use is not longer ago than the configured time to live. Otherwise fails, and records
+    /// nothing.
     pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));

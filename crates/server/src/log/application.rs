@@ -36,7 +36,7 @@ pub(crate) enum MemberRequest {
     Propose {
         /// Encoded [`LogCommand`].
         command: Arc<[u8]>,
-        /// Receives the outcome.
+        /// Channel on which the task receives the outcome of the command.
         reply: oneshot::Sender<Result<Outcome, ProposeError>>,
         /// Span of the command.
         span: Span,
@@ -44,14 +44,15 @@ pub(crate) enum MemberRequest {
     /// Wait until this member has applied all entries that any member had reported as committed
     /// when the request arrived.
     ReadIndex {
-        /// Receives the response once this member has applied these entries.
+        /// Channel on which the task receives the response, once this member has applied these
+        /// entries.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Send a request to the leader.
     AskLeader {
         /// Request that the leader serves.
         request: LeaderRequest,
-        /// Receives the response of the leader.
+        /// Channel on which the task receives the response of the leader.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Notify other members that a lock is released.
@@ -65,7 +66,7 @@ pub(crate) enum MemberRequest {
     Announce {
         /// Client URLs of this member.
         urls: Vec<String>,
-        /// Receives the response.
+        /// Channel on which the task receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Replace the entries of the log up to `index` by a snapshot.
@@ -79,7 +80,7 @@ pub(crate) enum MemberRequest {
     Transfer {
         /// Number of the process that is to lead.
         to: usize,
-        /// Receives the response.
+        /// Channel on which the task receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Hand over leadership if this member leads, and stop the log.
@@ -105,8 +106,8 @@ enum Waiter {
 struct Proposer {
     reply: oneshot::Sender<Result<Outcome, ProposeError>>,
     propose: Span,
-    /// Span that ends when this value is dropped: when the command is committed, or will have no
-    /// outcome.
+    /// Span from the proposal of the command until its commit. The span ends when this value is
+    /// dropped, which also happens if the command will have no outcome.
     commit: Span,
 }
 
@@ -118,15 +119,15 @@ pub(crate) struct LogApplication {
     shared: Arc<SharedState>,
     last_ticket: u64,
     waiters: HashMap<u64, Waiter>,
-    /// Number of releases that `on_event_early` has handled. After the save, the log delivers these
-    /// releases again.
+    /// Number of releases that `on_event_early` has handled before the state of the log was saved.
+    /// After the save, the log delivers these releases again.
     handled_early: usize,
     is_stopping: bool,
     /// Description of committed data that this build cannot read. It stops the member.
     unreadable: Option<String>,
     compaction: CompactionPolicy,
     registry: Option<Registry>,
-    /// Names of the members in the log.
+    /// Names of all processes of the cluster, for log messages.
     names: ProcessNames,
 }
 
@@ -296,8 +297,8 @@ impl LogApplication {
         self.shared.leader_status.send_replace(LeaderStatus { leader, term });
     }
 
-    /// Stops the log because this build cannot read `data`, which is committed and of a newer
-    /// build. If this member skipped the data, its store would differ from all others from then on.
+    /// Stops the log because this build cannot read `data`: committed data of a newer build. If
+    /// this member skipped the data, its store would differ from all others from then on.
     fn stop_unreadable(&mut self, data: String) {
         self.unreadable = Some(format!("{data} is of another build of tenure"));
     }
@@ -356,7 +357,8 @@ impl LogApplication {
         self.is_stopping = true;
     }
 
-    /// Replaces the store by that of a snapshot.
+    /// Replaces the store of this member by the store in a snapshot. `index` is that of the last
+    /// log entry that the snapshot includes.
     fn restore(&mut self, index: u64, state: &Payload, members: Members) {
         self.compaction = CompactionPolicy::after_snapshot(state.bytes().len());
         match snapshot::decode(state.bytes()) {

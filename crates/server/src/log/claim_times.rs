@@ -21,7 +21,8 @@ pub(crate) struct ClaimTime {
     pub(crate) granted: Option<Instant>,
 }
 
-/// Times of all claims, and histograms of their durations.
+/// Times of all claims, and histograms of the durations for which claims waited for their locks and
+/// held them.
 #[derive(Debug)]
 pub(crate) struct ClaimTimes {
     /// Latest term that this member knows. An entry of an earlier term is applied late, for example
@@ -29,9 +30,9 @@ pub(crate) struct ClaimTimes {
     term: u64,
     is_leading: bool,
     times: HashMap<Bytes, ClaimTime>,
-    /// Times from the queueing of a claim until it held its lock.
+    /// Durations from the queueing of a claim until it acquired its lock.
     pub(crate) waits: Histogram,
-    /// Times for which claims held their locks.
+    /// Durations for which claims held their locks.
     pub(crate) holds: Histogram,
 }
 
@@ -54,7 +55,8 @@ impl ClaimTimes {
         (self.term, self.is_leading) = (term, is_leading);
     }
 
-    /// Handles the outcome of a command from a log entry of this term.
+    /// Records the times of the claims that a command has queued, granted or ended. `term` is the
+    /// term of the command's log entry.
     pub(crate) fn apply(&mut self, term: u64, outcome: &Outcome, now: Instant) {
         let is_live = term == self.term;
         for claim in &outcome.ended {

@@ -1,6 +1,6 @@
 //! Decides when a snapshot replaces the beginning of the log.
 
-/// Number of bytes of log entries after the last snapshot that makes another snapshot due.
+/// Number of bytes of log entries since the last snapshot at which another snapshot is due.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// Policy that makes a snapshot due if the entries since the last snapshot are large. It compares
@@ -17,8 +17,8 @@ impl CompactionPolicy {
         CompactionPolicy { entries: 0, snapshot }
     }
 
-    /// Counts an entry of `bytes` bytes. Returns true, and starts to count again, if the entries
-    /// have [`MAX_LOG_BYTES`]. A snapshot is then due, however many entries there are.
+    /// Counts an entry of `bytes` bytes. Returns true, and starts to count again, once the entries
+    /// have [`MAX_LOG_BYTES`] in total. A snapshot is then due, however many entries there are.
     pub(crate) fn add_entry(&mut self, bytes: usize) -> bool {
         self.entries += bytes;
         self.entries >= MAX_LOG_BYTES && self.reset()

@@ -16,7 +16,7 @@ const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 /// only. So the member reads the messages that arrived during the suspension before the next check.
 const CHECKS_PER_PERIOD: u32 = 10;
 
-/// Reports that a member has known no leader for longer than the grace period.
+/// Monitor that reports when a member has known no leader for longer than the grace period.
 #[derive(Clone, Debug)]
 pub(crate) struct LeaderMonitor {
     leader_status: watch::Receiver<LeaderStatus>,

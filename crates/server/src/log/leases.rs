@@ -17,8 +17,8 @@ pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
 /// Time after which the expiry of a lease is proposed again if its outcome is unknown.
 const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Delay of a checkpoint after the end of a part, so that one entry records the remaining time of
-/// many leases.
+/// Delay of a checkpoint after a part of a lease's time has passed. Thanks to the delay, one entry
+/// records the remaining times of many leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
 /// Largest delay with which a timer of a running process fires. If a timer fires even later, the
@@ -32,10 +32,11 @@ pub(crate) struct Leases {
     /// Term in which this member leads. `None`: it does not lead.
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
-    /// Timers of leases whose last part runs. When the timer of a lease fires, the lease expires.
+    /// Timers of the leases in the last part of their time. When the timer of a lease fires, the
+    /// lease expires.
     expiry_timers: Timers<LeaseId, Instant>,
-    /// Timers of all other leases. When the timer of a lease fires, the leader records the
-    /// remaining time of the lease.
+    /// Timers of the leases in an earlier part of their time. When the timer of a lease fires, the
+    /// leader records the remaining time of the lease.
     checkpoint_timers: Timers<LeaseId, Instant>,
 }
 
@@ -139,8 +140,9 @@ impl Leases {
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
     }
 
-    /// Returns the commands that are due: checkpoints of leases for which a part has passed, and
-    /// expiries of leases. The cost depends only on the number of timers that have fired.
+    /// Returns the commands that are due: checkpoints of the leases whose checkpoint timers have
+    /// fired, and expiries of the leases whose expiry timers have fired. The cost depends only on
+    /// the number of these timers.
     pub(crate) fn due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
@@ -169,9 +171,9 @@ impl Leases {
     }
 
     /// Returns checkpoints of remaining times, rounded up to whole seconds, for a handover of
-    /// leadership. Leases whose recorded time is not longer, and leases whose expiry is proposed,
-    /// need none. Afterwards each renewal of the other leases needs a checkpoint, until the next
-    /// leader starts its timers.
+    /// leadership. A lease needs no checkpoint if its recorded time is not longer than its
+    /// remaining time, or if its expiry is proposed. After this call, a renewal of any lease with a
+    /// checkpoint needs another checkpoint, until the next leader starts its timers.
     pub(crate) fn checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();

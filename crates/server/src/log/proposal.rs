@@ -19,7 +19,8 @@ pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 /// Upper bound on the bytes of a member's commands without an outcome.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
-/// Granularity of the byte count, in bytes.
+/// Unit in which the bytes of commands are counted. The length of a command is rounded up to whole
+/// units.
 const UNIT_BYTES: usize = 1 << 10;
 
 /// Time after which a command no longer counts against the [`ProposalLimit`], if its client has

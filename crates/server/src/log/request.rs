@@ -30,7 +30,7 @@ pub(crate) enum MembershipChange {
     AddLearner(u32),
     /// Give a learner a vote.
     Promote(u32),
-    /// Remove a process.
+    /// Remove the member whose process has this number.
     Remove(u32),
 }
 

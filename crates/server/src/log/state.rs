@@ -43,16 +43,19 @@ pub(crate) type WatcherId = u64;
 /// Summary of the events that a watcher has not sent to its client yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PendingEvents {
-    /// Revision of the first such event. `None`: there is no such event.
+    /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
+    /// all events.
     pub(crate) since: Option<u64>,
-    /// Revision in which the watched key was created. `None`, unless the key is a claim whose
-    /// holder has sent a release of the lock.
+    /// Creation revision of the watched key, if this is the key of a claim whose holder has sent a
+    /// release of the lock. `None` otherwise.
     pub(crate) released: Option<u64>,
-    /// Time at which this member applied the first such event.
+    /// Time at which this member applied the first event that the watcher has not sent to its
+    /// client.
     pub(crate) changed_at: Option<Instant>,
 }
 
-/// Wakes the task of a watch stream, and collects the pending events of the stream's watchers.
+/// Signal that wakes the task of a watch stream, and collects the pending events of the stream's
+/// watchers.
 #[derive(Debug, Default)]
 pub(crate) struct WatcherSignal {
     notify: Notify,
@@ -110,7 +113,8 @@ pub(crate) struct State {
     pub(crate) applied: u64,
     /// Members of the log as of the last applied entry.
     pub(crate) members: Members,
-    /// Index of the last membership entry, or of the snapshot that includes this entry.
+    /// Index of the last log entry that changed the membership, or of the snapshot that includes
+    /// this entry.
     pub(crate) membership_index: u64,
     /// Client URLs that members have announced.
     pub(crate) client_urls: ClientUrls,
@@ -127,7 +131,8 @@ pub(crate) struct SharedState {
     pub(crate) leader_status: watch::Sender<LeaderStatus>,
     /// Notified when a snapshot of the store should replace the beginning of the log.
     pub(crate) compaction_due: Notify,
-    /// Index of the last membership entry, for tasks that wait for a change.
+    /// Index of the last log entry that changed the membership. Tasks that wait for such a change
+    /// subscribe to it.
     pub(crate) membership_index: watch::Sender<u64>,
     /// True once the member shuts down and all calls must end.
     pub(crate) is_stopping: watch::Sender<bool>,
@@ -263,7 +268,7 @@ impl State {
         receiver
     }
 
-    /// Removes those waiters for the claim with this key that no longer wait.
+    /// Removes the waiters for the claim with this key whose tasks no longer wait.
     pub(crate) fn remove_closed_waiters(&mut self, key: &Bytes) {
         if let Some(waiters) = self.claim_waiters.get_mut(key) {
             waiters.retain(|waiter| !waiter.is_closed());
@@ -313,7 +318,8 @@ mod tests {
 
     use super::*;
 
-    /// Another task may make a snapshot between any two of these calls.
+    /// After each command, the applied index agrees with the store. A snapshot that another task
+    /// makes at any time is therefore consistent.
     #[test]
     fn applied_index_changes_together_with_the_store() {
         let shared = SharedState::new(Members::of(ProcessSet::first(1)));

@@ -3,7 +3,7 @@
 //! A removed member would serve outdated data forever, and clients would wait at it. So it stops,
 //! whether another member or the log reports the removal. A member that lost acknowledged entries
 //! stops as well. The data directory records both reasons, and the member does not start again with
-//! this directory: it may have lost votes, too.
+//! this directory, because the directory may also lack votes that the member cast.
 
 use std::sync::Weak;
 use std::time::Duration;

@@ -59,8 +59,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Number of queued messages to a member up to which that member is notified of a release. If more
-/// messages are queued, the member learns only that the key was deleted.
+/// Largest number of queued messages to a member with which the member is still notified of a
+/// release. If more messages are queued, the member learns only that the key was deleted.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format of the log's state in the data directory.
@@ -129,7 +129,7 @@ impl ServeError {
     }
 }
 
-/// Task that runs the log, with the result of the log.
+/// Task that runs the log of a member. Its result is that of the log.
 pub(crate) type LogTask = JoinHandle<Result<(), Failure>>;
 
 /// Handle to a running member.
@@ -139,8 +139,8 @@ pub(crate) struct Member {
     pub(crate) shared: Arc<SharedState>,
     requests: mpsc::UnboundedSender<MemberRequest>,
     proposal_limit: ProposalLimit,
-    /// Twice the configured election timeout. A request waits up to two times as long for an
-    /// election.
+    /// Time that a request allows for one election: twice the configured election timeout. A
+    /// request waits for at most two elections.
     election_timeout: Duration,
     session: u64,
     /// Number and durations of the saves to the disk.
@@ -412,8 +412,8 @@ impl Member {
     }
 
     /// Sends a request to the log until an attempt succeeds, and returns the response. After each
-    /// failed attempt, `failed` decides: its error ends the call, and [`retry_or_fail`] handles the
-    /// failure that it returns.
+    /// failed attempt, calls `failed` with the failure. If `failed` returns an error, the call ends
+    /// with this error. If `failed` returns a failure, [`retry_or_fail`] handles this failure.
     async fn repeat(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
@@ -505,8 +505,8 @@ impl Member {
         }
     }
 
-    /// Returns a random lease ID that is positive as a signed number. It does not check whether a
-    /// lease with this ID exists, which is too unlikely.
+    /// Returns a random lease ID that is positive as a signed number. The ID is not compared with
+    /// those of existing leases, because a collision is too unlikely.
     pub(crate) fn new_lease_id(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
     }

@@ -17,8 +17,8 @@ pub(crate) fn version() -> String {
     format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"3.5.0"}}"#)
 }
 
-/// Returns the metrics as text: the response to `/metrics`. A metric that also exists in etcd has
-/// the same name as there.
+/// Returns the metrics as text: the response to `/metrics`. If etcd has a metric with the same
+/// meaning, both metrics have the same name.
 pub(crate) fn metrics(member: &Member) -> String {
     let leader_status = member.leader_status();
     let mut all = Exposition::default();

@@ -7,7 +7,7 @@ use tenure_runtime::Histogram;
 pub(crate) struct Timings {
     /// Times from the proposal of a command until this member has applied it.
     pub(crate) commits: Histogram,
-    /// Times of successful lease renewals.
+    /// Durations of successful lease renewals, from the arrival of a request until its response.
     pub(crate) renewals: Histogram,
     /// Times from the commit of an event until a watch stream has taken it.
     pub(crate) watch_lags: Histogram,

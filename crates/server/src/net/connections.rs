@@ -22,7 +22,8 @@ const MAX_CONNECTIONS: usize = 20_000;
 /// the process has fewer than twice as many descriptors, half of them are reserved.
 const RESERVED_DESCRIPTORS: usize = 256;
 
-/// Pause between two idle connections that are closed while a new connection waits for a slot.
+/// Interval at which the server closes idle connections, one after the other, while a new
+/// connection waits for a slot.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shortest time between two log entries about failed connections.
@@ -32,7 +33,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct ConnectionLimiter {
     slots: Arc<Semaphore>,
-    /// Number of all slots, whether in use or not.
+    /// Number of slots for connections, in use or free.
     capacity: usize,
     /// Queue of connections without active calls.
     idle: Arc<Mutex<IdleQueue>>,

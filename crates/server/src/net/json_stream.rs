@@ -7,7 +7,8 @@ use prost::bytes::BytesMut;
 use tonic::Status;
 use tonic::body::Body;
 
-/// Finds the ends of consecutive JSON values, with or without white space between them.
+/// Scanner that finds the ends of consecutive JSON values, with or without white space between
+/// them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueScanner {
     depth: usize,

@@ -29,11 +29,12 @@ use crate::rpc::router;
 /// Upper bound on concurrent calls of one connection.
 const MAX_CONCURRENT_STREAMS: u32 = 20_000;
 
-/// Upper bound on the bytes of one response that wait in the buffer, besides the frame that is
-/// being sent.
+/// Upper bound on the bytes of one response that wait in the send buffer. The frame that is being
+/// sent does not count.
 const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
 
-/// Flow-control window of one request, in bytes. A connection has twice as much.
+/// Flow-control window of one request, in bytes. The window of a whole connection is twice as
+/// large.
 const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
 /// Longest time that a closing connection waits for its calls to finish.

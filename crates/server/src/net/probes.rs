@@ -7,7 +7,7 @@ use crate::member::Member;
 use crate::net::listener::{json_response, plain_response};
 use crate::rpc::error::RpcError;
 
-/// Check that a probe runs.
+/// One of the checks that a probe performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     /// Checks that stored data is intact. It always passes: a member that detects corruption stops.
@@ -96,7 +96,7 @@ pub(crate) async fn respond(member: &Member, path: &str, query: &str) -> Respons
     }
 }
 
-/// Query parameters of `/health`. The next constant contains those of the other probes.
+/// Query parameters that `/health` accepts. The other probes accept the parameters in [`CHECKS`].
 const HEALTH_PARAMETERS: &[&str] = &["exclude", "serializable"];
 const CHECKS: &[&str] = &["exclude", "verbose"];
 

@@ -18,11 +18,11 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the buffered bytes of all incomplete messages from clients.
 const MAX_BUFFERED_BYTES: usize = 256 << 20;
 
-/// Granularity of the byte count, in bytes.
+/// Unit in which the bytes of incomplete messages are counted.
 const UNIT_BYTES: usize = 4 << 10;
 
 /// Time within which an upload that holds a share of the budget must deliver
-/// [`MIN_PROGRESS_BYTES`], or be ended.
+/// [`MIN_PROGRESS_BYTES`]. Otherwise the upload is ended.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_PROGRESS_BYTES: usize = 64 << 10;
 
@@ -42,14 +42,14 @@ impl RequestBudget {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES
     }
 
-    /// Returns a body that counts the bytes of a request with one message against the budget, until
-    /// the request ends.
+    /// Returns the body of a request that consists of one message. Its bytes count against the
+    /// budget until the request ends.
     pub(crate) fn meter_message(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::Whole { received: 0 }))
     }
 
-    /// Returns a body that counts the bytes of the incomplete message, in a request of JSON
-    /// messages, against the budget.
+    /// Returns the body of a request that consists of JSON messages. The bytes of its incomplete
+    /// message count against the budget.
     pub(crate) fn meter_json(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(
             body,
@@ -58,8 +58,8 @@ impl RequestBudget {
         ))
     }
 
-    /// Returns a body that counts the bytes of the incomplete message, in a request of gRPC
-    /// messages, against the budget.
+    /// Returns the body of a request that consists of gRPC messages. The bytes of its incomplete
+    /// message count against the budget.
     pub(crate) fn meter_grpc(&self, body: Incoming) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::default()))
     }
@@ -132,8 +132,8 @@ impl<B> MeteredBody<B> {
         Poll::Ready(())
     }
 
-    /// Changes the share of the budget to this many bytes. If the budget has too little room,
-    /// returns false and keeps the share as it is.
+    /// Changes the size of this request's share of the budget to `bytes` bytes. If the budget has
+    /// too little room, returns false and does not change the share.
     fn resize_share(&mut self, bytes: usize) -> bool {
         let units = bytes / UNIT_BYTES;
         let held = self.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
@@ -180,7 +180,8 @@ impl<B: RequestBody> http_body::Body for MeteredBody<B> {
     }
 }
 
-/// Tracks where messages end in a request, and counts the bytes of the incomplete one.
+/// Parser that finds the ends of the messages in a request, and counts the bytes of the message
+/// that is incomplete.
 enum MessageTracker {
     /// One message, which ends with the request.
     Whole { received: usize },

@@ -34,7 +34,7 @@ const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
 /// response takes about as much memory.
 pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
-/// Granularity of the byte count, in bytes.
+/// Unit in which the bytes of unsent responses are counted.
 const UNIT_BYTES: usize = 1 << 10;
 
 /// Largest chunk of a response, in bytes.
@@ -151,7 +151,7 @@ pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
     })
 }
 
-/// Part of a response that is not sent yet.
+/// The rest of a response, which was not sent yet.
 struct UnsentBody {
     body: Body,
     chunk: Bytes,
@@ -160,7 +160,7 @@ struct UnsentBody {
     share: Share,
 }
 
-/// Body of a response that the stall timer can drop.
+/// Body of a response. A timer drops the body if the client stops reading it.
 struct MeteredResponse(Arc<Mutex<Option<UnsentBody>>>);
 
 impl http_body::Body for MeteredResponse {
@@ -208,7 +208,7 @@ async fn drop_if_stalled(unsent: Weak<Mutex<Option<UnsentBody>>>) {
     }
 }
 
-/// Response whose size can be computed, in bytes of its keys and values.
+/// Response whose size can be computed: the number of bytes of its keys and values.
 pub(crate) trait ResponseSize {
     fn response_size(&self) -> usize;
 }

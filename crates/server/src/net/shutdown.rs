@@ -9,7 +9,8 @@ use crate::member::Member;
 const RESPONSE_GRACE_PERIOD: Duration = Duration::from_millis(100);
 
 impl SharedState {
-    /// Begins to end all open calls, and all calls that begin later.
+    /// Starts the shutdown of this member: all open calls, and all calls that begin later, end
+    /// after [`RESPONSE_GRACE_PERIOD`].
     pub(crate) fn stop_serving(&self) {
         self.is_stopping.send_replace(true);
     }

@@ -46,7 +46,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Reads the certificate and key files, and returns the TLS configuration that they contain.
     pub(crate) fn read(files: &Certificates) -> Result<Tls, ConfigError> {
         let stamps = stamps(files);
         let config = Arc::new(config(files)?);

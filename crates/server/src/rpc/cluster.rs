@@ -75,8 +75,8 @@ pub(crate) async fn promote(
     Ok(rpc::MemberPromoteResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Changes the members of the log, and waits until this member has applied the change. If the
-/// cluster removes this member, does not wait: it receives no more entries.
+/// Changes the members of the log, and waits until this member has applied the change. Does not
+/// wait if the change removes this member, because a removed member receives no more entries.
 ///
 /// A leader that is removed may stop before it responds.
 async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {

@@ -91,7 +91,7 @@ pub(crate) async fn acquire(
     }
 }
 
-/// Queued claim. Dropping it withdraws the claim.
+/// Call that waits for the lock of a queued claim. Dropping this value withdraws the claim.
 struct Waiter {
     caller: Caller,
     /// Claim to withdraw on drop; `None` if the claim stays queued.

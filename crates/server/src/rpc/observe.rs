@@ -14,7 +14,7 @@ use crate::rpc::error::RpcError;
 use crate::rpc::{Responses, stream_of_task};
 use tenure_etcd::v3electionpb as rpc;
 
-/// Upper bound on the events that are read in one go, while the state is locked.
+/// Upper bound on the events that are read at once, while the state is locked.
 const MAX_EVENTS_PER_SCAN: usize = 1000;
 
 /// Streams the current leader of an election, each value that it proclaims, and each next leader.
@@ -85,9 +85,9 @@ impl Observer {
         })
     }
 
-    /// Returns the leaders that result from a batch of events, which starts at the revision `from`,
-    /// and the first revision of the next batch. Instead of that revision, returns `None` if there
-    /// are no more events. Records the last of the leaders.
+    /// Reads a batch of events, beginning with those in the revision `from`. Returns the leaders
+    /// that result from these events, and the first revision of the next batch; `None` if there are
+    /// no more events. Records the last of these leaders.
     fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
         let caller = self.caller.clone();
         let state = caller.shared.lock();

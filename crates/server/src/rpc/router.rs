@@ -103,7 +103,8 @@ fn is_public_path(path: &str) -> bool {
     public.contains(&path) || service == "grpc.health.v1.Health"
 }
 
-/// Replaces tonic's status for a message that is too large by the one of etcd.
+/// Replaces the status that tonic returns for a message that is too large by the status that etcd
+/// returns.
 pub(crate) fn with_etcd_code(status: Status) -> Status {
     match status.message().contains("message length too large") {
         true => Status::resource_exhausted("grpc: received message larger than max"),
@@ -130,8 +131,8 @@ pub(crate) fn parse_timeout(text: &str) -> Option<Duration> {
 /// leadership takes less time.
 const HANDOVER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves a call. If the call requires a leader, it is rejected if no leader is known, and its
-/// streams end when none has been known for the grace period.
+/// Serves a call. A call that requires a leader is rejected if no leader is known. Its streams end
+/// once no leader has been known for the grace period.
 async fn require_leader(caller: Caller, request: Request<Body>) -> Response<Body> {
     if caller.requires_leader() {
         let deadline = Instant::now() + HANDOVER_TIMEOUT;
@@ -200,8 +201,9 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
     }
 }
 
-/// Services for which the error of an unknown method names the method. For any other service, the
-/// error says that the service is unknown.
+/// Names of the gRPC services of this server. A call of an unknown method of these services fails
+/// with an error that names the method. A call of any other service fails with an error that says
+/// that the service is unknown.
 const SERVICES: [&str; 10] = [
     "etcdserverpb.KV",
     "etcdserverpb.Lease",
@@ -331,7 +333,8 @@ where
     })
 }
 
-/// Like [`unary`], for responses that may be so large that they need a share of the budget.
+/// Serves a call with one request and one response. The response is encoded by `serve`, because it
+/// may be so large that it needs a share of the response budget.
 fn unary_large<Input, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
 where
     Input: Message + Default + 'static,

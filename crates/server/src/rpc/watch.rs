@@ -75,7 +75,8 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim of the client. `None`, unless the client waits for the lock of the watched key.
+    /// Claim with which the client waits for the lock that the watched key holds; `None` if it does
+    /// not wait for this lock.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -298,7 +299,7 @@ impl WatchStream {
         Ok(())
     }
 
-    /// Removes a watcher, and returns a response that says so.
+    /// Removes a watcher, and returns the response that reports its cancellation to the client.
     fn cancel(&mut self, watch_id: i64) -> rpc::WatchResponse {
         if let Some(watcher) = self.watchers.remove(&watch_id) {
             self.client_ids.remove(&watcher.watcher_id);

@@ -52,8 +52,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// etcd ignores the flag `--initial-cluster-state` once a member has data, so operators leave the
-/// flag in manifests.
+/// A member with data ignores the option `--initial-cluster-state`, as at etcd: operators leave the
+/// option in manifests.
 #[test]
 fn founding_members_restart_with_state_existing() {
     let (files, mut members) = started();
@@ -264,7 +264,8 @@ fn early_replacement_can_start_again() {
     start_and_add(&files, &members[0], index);
 }
 
-/// The member that lost its directory may have acknowledged writes, so it must not vote again.
+/// A member that lost its data directory is evicted: it may have acknowledged writes, so it must
+/// not vote again.
 #[test]
 fn member_without_its_directory_is_evicted() {
     for lost in [0, 2] {

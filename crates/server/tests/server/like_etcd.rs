@@ -164,8 +164,9 @@ fn revisions(answer: &Value) -> Vec<u64> {
     answer["events"].as_array().into_iter().flatten().filter_map(revision).collect()
 }
 
-/// etcd sends requested progress notifications in this way since 3.5.8 and 3.5.13. Kubernetes and
-/// Cilium rely on it, depending on the version that the server reports.
+/// A requested progress notification follows all events up to its revision, and is sent even if a
+/// watcher has received no event. etcd does this since 3.5.8 and 3.5.13. Kubernetes and Cilium rely
+/// on it, depending on the version that the server reports.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

@@ -38,7 +38,7 @@ fn documented() -> BTreeMap<String, String> {
     rows.collect()
 }
 
-/// Returns the alert names in the rules.
+/// Returns the names of the alerts in the alert rules of the documentation.
 fn alerts() -> BTreeSet<String> {
     let text = read("monitoring/alerts.yml");
     let names = text.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));

@@ -53,8 +53,8 @@ fn has_no_leader(status: &Status) -> bool {
     (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
 }
 
-/// etcd's clients in Go rely on the end of the stream: it makes them move their sessions to another
-/// member.
+/// A member that has no leader ends the calls that require one. The end of a stream makes etcd's
+/// clients in Go move their sessions to another member.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
@@ -252,7 +252,8 @@ async fn renewal_does_not_revive_an_expired_token() {
     assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
 }
 
-/// Checks the codes of calls whose deadline passes while the member has no majority.
+/// A write whose outcome is unknown at its deadline fails with the code `Unavailable`. The member
+/// has no majority, so calls wait until their deadlines.
 #[tokio::test(flavor = "multi_thread")]
 async fn undecided_write_is_unavailable_at_its_deadline() {
     let (_files, members) = led_by_first_member();
@@ -313,7 +314,8 @@ async fn undecided_write_is_unavailable_at_its_deadline() {
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
 }
 
-/// Clients tell errors apart by these codes and messages.
+/// Errors for unknown methods and invalid URLs have the codes and messages of etcd, because clients
+/// tell errors apart by them.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
     let (_files, member) = Member::single();

@@ -111,8 +111,8 @@ pub(crate) fn led_by_first_member() -> (Files, [Member; 3]) {
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
 
-/// If the follower forwarded the request to the crashed leader, the request would fail. It must
-/// wait for the next leader instead.
+/// A follower whose leader has crashed keeps a request until the next leader is known, and does not
+/// forward the request to the crashed leader.
 #[test]
 fn request_without_leader_is_executed_by_the_next() {
     // Followers start an election after two seconds at the earliest.
@@ -158,8 +158,9 @@ fn serializable_transaction_needs_no_majority() {
     assert_eq!(response.0, 200, "{response:?}");
 }
 
-/// The leader is suspended, so that no entry is committed. No election begins, because the election
-/// timeouts are an hour.
+/// A waiter at another member is notified of a release before the release is committed. The leader
+/// is suspended, so no entry is committed, and no election begins, because the election timeouts
+/// are an hour.
 #[test]
 fn waiter_at_another_member_is_notified_before_commit() {
     let (_files, [first, second, third]) = led_by_first_member();

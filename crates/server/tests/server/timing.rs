@@ -30,8 +30,8 @@ fn writer(address: SocketAddr, stop: Arc<AtomicBool>) -> JoinHandle<Vec<(u16, Va
     })
 }
 
-/// The follower is suspended for longer than its election timeout. The leader keeps running, so
-/// forwarded requests succeed.
+/// Requests at a follower succeed even if it is suspended for longer than its election timeout. The
+/// leader keeps running meanwhile.
 #[test]
 fn requests_at_suspended_follower_succeed() {
     let files = Files::of(3);
@@ -68,9 +68,9 @@ fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
     (granted["ID"].clone(), since)
 }
 
-/// The client does not renew its lease of ten seconds. Without checkpoints each leader would start
-/// again from ten seconds. No time passes for the lease while there is no leader. So the test
-/// compares the remaining times that successive leaders report.
+/// When leadership is handed over, the next leader continues the time of a lease, which the client
+/// does not renew. No time passes for the lease while there is no leader, so the test compares the
+/// remaining times that successive leaders report.
 #[test]
 fn lease_expires_on_time_across_handovers() {
     let (files, mut members) = Member::cluster();
@@ -88,8 +88,8 @@ fn lease_expires_on_time_across_handovers() {
     assert!(since.elapsed() >= Duration::from_secs(10), "{:?}", since.elapsed());
 }
 
-/// A third of a lease of 20 s has passed when the leader crashes. The next leader may count a tenth
-/// of the lease again.
+/// If the leader crashes after a third of a lease of 20 s, the next leader continues the time of
+/// the lease. It may count at most a tenth of the lease again.
 #[test]
 fn lease_does_not_restart_when_the_leader_crashes() {
     let (_files, mut members) = Member::cluster();
@@ -111,8 +111,8 @@ fn transfer_leadership(members: &[Member]) -> bool {
     response.is_some_and(|(status, _)| status == 200)
 }
 
-/// The client renews the lease all the time, even when the last checkpoint is old. Each new leader
-/// counts the full time of the lease from the last renewal.
+/// After each change of the leader, the new leader counts the full time of a lease from its last
+/// renewal, even if the last checkpoint is older than the renewal.
 #[test]
 fn renewed_lease_survives_leader_changes() {
     // The longest lease with a checkpoint each second.
@@ -131,7 +131,7 @@ fn renewed_lease_survives_leader_changes() {
     }
 }
 
-/// The client does not renew the lease. Leadership moves more than once within the lease.
+/// A lease that the client does not renew expires even if the leader changes several times before.
 #[test]
 fn lease_expires_despite_frequent_leader_changes() {
     let (_files, members) = Member::cluster();
@@ -169,8 +169,8 @@ impl Drop for SlowDisk {
     }
 }
 
-/// Each flush takes longer than the election timeout, at the leader or at both followers. They
-/// still exchange heartbeats.
+/// No election begins when each flush to the disk takes longer than the election timeout, at the
+/// leader or at both followers. The members still exchange heartbeats.
 #[test]
 fn slow_disks_cause_no_election() {
     // A busy machine must not cause an election either.

@@ -22,7 +22,8 @@ fn etcdctl(folder: &Path, member: &Member, given: &str, arguments: &str) -> Opti
     command.env("ETCDCTL_API", "3").args(line.split(' ')).current_dir(folder).output().ok()
 }
 
-/// A monitoring system uses the second port of the member, which has no TLS.
+/// A member with TLS rejects clients without a certificate, and reads changed files again. The test
+/// reads metrics at the second port of the member, which has no TLS.
 #[test]
 fn tls_requires_a_client_certificate_and_reloads_files() {
     let files = Files::of(1);

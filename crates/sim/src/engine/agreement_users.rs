@@ -14,8 +14,8 @@ use crate::settings::distribution::Distribution;
 #[derive(Debug)]
 pub(crate) struct AgreementUsers {
     pub(crate) users: Users,
-    /// True if users issue commands by themselves. False in a schedule, which contains the
-    /// commands.
+    /// True if users issue commands by themselves. False if a schedule contains all commands of the
+    /// run.
     pub(crate) is_spontaneous: bool,
     /// Time for which a user holds a resource, a bottle or a forum, in ticks.
     hold: Distribution,
@@ -27,8 +27,8 @@ pub(crate) struct AgreementUsers {
 }
 
 impl AgreementUsers {
-    /// Creates the users of an agreement service. The workload gives each user a number of entries,
-    /// which is its number of commands. Returns `None` if the protocol has no agreement service.
+    /// Creates the users of an agreement service. Each user issues as many commands as the workload
+    /// sets as its number of entries. Returns `None` if the protocol has no agreement service.
     pub(crate) fn new(settings: &Settings, services: Services) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));

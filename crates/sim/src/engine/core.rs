@@ -159,7 +159,7 @@ impl Core {
         }
     }
 
-    /// Counts a message that arrives a second time.
+    /// Counts a message that the network duplicates.
     #[cold]
     pub(crate) fn count_duplicated(&mut self, label: Label) {
         self.metrics.duplicated += 1;
@@ -233,13 +233,13 @@ impl Core {
         }
     }
 
-    /// Records an event that may make an election necessary.
+    /// Notes a possible reason for a new election, such as a crash.
     pub(crate) fn disturb_elections(&mut self) {
         self.follow_elections();
         self.monitors.allow_new_election();
     }
 
-    /// Records the start or the end of an election, if the last event caused one.
+    /// Checks whether the last event started or completed an election, and records its time.
     pub(crate) fn follow_elections(&mut self) {
         if !self.beliefs.elects_leaders() {
             return;
@@ -255,7 +255,7 @@ impl Core {
         }
     }
 
-    /// Shows a user's command to the monitors.
+    /// Passes a user's command to the monitors that check requests and elections.
     pub(crate) fn judge_command(&mut self, at: ProcessId, command: office::Command) {
         if matches!(command, office::Command::Election(_)) {
             self.monitors.allow_new_election();

@@ -7,7 +7,8 @@ use tenure_core::ProcessId;
 use crate::engine::random::{Random, Stream};
 use crate::settings::DetectorSettings;
 
-/// Simulated failure detector. It draws the delays of its reports and counts the scheduled ones.
+/// Simulated failure detector. It draws the delays of its reports, and counts the reports that are
+/// scheduled but not yet delivered.
 #[derive(Debug)]
 pub(crate) struct DetectorOracle {
     random: Random,

@@ -15,9 +15,9 @@ pub(crate) struct RunEnvironment {
     clocks: Clocks,
     pub(super) at: ProcessId,
     pub(super) now: u64,
-    /// Choices that the script sets for the next step.
+    /// Random choices that are prescribed for the next step. They replace draws from `choices`.
     pub(super) scripted: VecDeque<u32>,
-    /// Choices that were made in the current step.
+    /// Random choices that the process has made in the current step.
     pub(super) drawn: Vec<Choice>,
 }
 

@@ -40,8 +40,8 @@ pub(crate) enum ProcessAction {
 }
 
 impl Core {
-    /// Handles an event as far as that does not depend on the protocol. Returns the action that
-    /// remains for the engine.
+    /// Handles the part of an event that does not depend on the protocol. Returns the action that
+    /// the engine must still perform on a process.
     pub(crate) fn handle(&mut self, event: ScheduledEvent) -> ProcessAction {
         match event {
             ScheduledEvent::Timer { .. } | ScheduledEvent::UserCommand { .. } => {
@@ -170,9 +170,10 @@ impl Core {
         vec![inside, outside]
     }
 
-    /// Returns the process that `fault` crashes, if the process is still in the configured phase:
-    /// in its entry number `count` if `inside`, else waiting with its request number `count`.
-    /// Otherwise returns `None`.
+    /// Returns the process that `fault` crashes, if the process is still in the phase that the
+    /// fault names. If `inside` is true, this phase is the entry with the number `count`.
+    /// Otherwise, it is the wait that belongs to the request with this number. Returns `None` if
+    /// the phase is over.
     pub(crate) fn process_in_phase(
         &self,
         fault: u32,
@@ -192,8 +193,8 @@ impl Core {
         is_in_phase.then_some(process)
     }
 
-    /// Crashes a process as far as that does not depend on the protocol. `fault` is the index of
-    /// the configured fault; `None` for an intervention.
+    /// Performs the part of a crash that does not depend on the protocol. `fault` is the index of
+    /// the configured fault; `None` if an intervention crashes the process.
     pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
         if !self.liveness.is_up(process) {
             return ProcessAction::Nothing;
@@ -252,8 +253,9 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules reports about `peer` to all other live processes: suspicion if `suspect` is true,
-    /// because `peer` has crashed, or else trust, because it has recovered.
+    /// Schedules a report about `peer` to each other live process. The report is a suspicion if
+    /// `suspect` is true, which means that `peer` has crashed. Otherwise, it states that `peer` has
+    /// recovered and is trusted.
     fn schedule_reports_about(&mut self, peer: ProcessId, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
@@ -264,9 +266,9 @@ impl Core {
         }
     }
 
-    /// Schedules reports to the processes that a partition separates. When the partition begins,
-    /// the reports suspect the peers on the other side. When it heals, they trust the peers that
-    /// were suspected because of the partition.
+    /// Schedules reports to the processes that a partition separates. If `suspect` is true, the
+    /// partition begins, and the observers suspect the peers on the other side. Otherwise, the
+    /// partition ends, and the observers trust the peers that they suspected because of it.
     fn schedule_reports_across(&mut self, partition: u32, suspect: bool) {
         let Some(detector) = self.settings.detector else { return };
         let all = || (0..self.settings.size).map(ProcessId);
@@ -480,8 +482,8 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules the crashes of `process` that are configured to follow its newest entry (if
-    /// `inside`) or the newest request of its user.
+    /// Schedules the configured crashes of `process` that a new phase triggers. The phase is its
+    /// newest entry if `inside` is true, and otherwise the wait that its newest request starts.
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };
@@ -503,7 +505,7 @@ impl Core {
     }
 }
 
-/// Content of a message between users, which is empty.
+/// Empty content of a message between users. It serves only as a label in traces and metrics.
 struct UserMessageContent;
 
 impl tenure_core::Labelled for UserMessageContent {

@@ -8,15 +8,15 @@ use crate::settings::fault::{CrashTrigger, Fault};
 /// occurred.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
-    /// Crashes at an arriving message.
+    /// Configured crashes that occur when a certain message arrives at the process.
     message_crashes: Vec<CountedCrash>,
-    /// Crashes in the middle of a step that sends messages.
+    /// Configured crashes that occur in the middle of a certain step that sends messages.
     send_crashes: Vec<CountedCrash>,
-    /// Crashes in a step that changes the stable state.
+    /// Configured crashes that occur in a certain step that changes the stable state.
     save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
-    /// Number of recoveries that occurred because a crash was configured with them.
+    /// Number of recoveries of processes whose crash was configured with a later recovery.
     pub(crate) automatic_recoveries: u64,
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,
@@ -24,12 +24,13 @@ pub(crate) struct FaultInjector {
     pub(crate) undeliverable: u64,
 }
 
-/// A crash of a process at the n-th event of a kind.
+/// A crash that occurs when its process has sent, received or saved a certain number of times.
 #[derive(Debug)]
 struct CountedCrash {
     process: ProcessId,
     left: u64,
-    /// True if the save during which the process crashes is kept.
+    /// True if the process crashes after the save is durable; false if the crash loses the save.
+    /// Without meaning for crashes that no save triggers.
     is_kept: bool,
     fault: u32,
 }
@@ -92,8 +93,8 @@ impl FaultInjector {
     }
 }
 
-/// Counts an event of process `at` for its configured crashes. Returns the crash that this event
-/// triggers.
+/// Decrements the counters of the configured crashes of process `at`, because an event occurred
+/// that they count. Returns the crash whose counter reached zero.
 fn count_down(crashes: &mut [CountedCrash], at: ProcessId) -> Option<&CountedCrash> {
     let mut of_process = crashes.iter_mut().filter(|crash| crash.process == at);
     let due = of_process.find_map(|crash| {

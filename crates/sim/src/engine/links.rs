@@ -5,13 +5,13 @@ use tenure_core::ProcessId;
 
 use crate::engine::random::mix;
 
-/// A number for each link that was used. A link is a pair of sender and receiver.
+/// Table with a number for each link. A link is an ordered pair of processes: sender and receiver.
 #[derive(Debug)]
 pub(crate) enum Links {
     /// Used in small groups: one number for each pair of processes, by sender and then by receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Used in large groups: a hash table with open addressing. Each slot contains the index of a
-    /// link plus one, and its number. An empty slot contains 0.
+    /// Used in large groups: a hash table with open addressing, in which a slot contains the index
+    /// of a link plus one, and the number of that link. An empty slot contains 0 as index.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 
@@ -27,7 +27,7 @@ impl Links {
         Links::Sparse { places: vec![(0, 0); 1024], used: 0 }
     }
 
-    /// Returns the number of a link, which is 0 at first.
+    /// Returns a mutable reference to the number of a link. The number is 0 at first.
     #[inline]
     pub(crate) fn of(&mut self, from: ProcessId, to: ProcessId) -> &mut u64 {
         match self {
@@ -56,8 +56,8 @@ fn sparse<'a>(
 }
 
 /// Returns the slot of a link, or the free slot in which it can be inserted. On a ring, the links
-/// of neighbours are adjacent in memory, so they are already in the cache. In a complete graph they
-/// are spread.
+/// of neighbours have adjacent slots, which are likely to be in the cache already. In a complete
+/// graph, the slots of the links are scattered.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);

@@ -24,8 +24,8 @@ pub(crate) struct Users {
 
 #[derive(Clone, Copy, Debug)]
 struct User {
-    /// Time at which the present phase of the user began, in ticks. `due` is the time of its
-    /// pending event.
+    /// Time at which the present phase of the user began, in ticks. In contrast, `due` is the time
+    /// of the next command of the user.
     since: u64,
     due: u64,
     left: u32,
@@ -65,12 +65,12 @@ impl Users {
         Users { locking, users, busy, unassigned, random }
     }
 
-    /// Returns true if all live users have finished.
+    /// Returns true if no request will follow and no live user holds or requests the lock.
     pub(crate) fn is_served(&self) -> bool {
         self.busy == 0 && (self.unassigned == 0 || self.users.iter().all(|user| !user.up))
     }
 
-    /// Returns the number of entries that remain, if no process crashes.
+    /// Returns the number of entries that the users will still make if no process crashes.
     pub(crate) fn remaining_entries(&self) -> u64 {
         self.unassigned + self.users.iter().map(|user| u64::from(user.left)).sum::<u64>()
     }
@@ -106,13 +106,14 @@ impl Users {
         }
     }
 
-    /// Returns true if the next request of a sequential pattern is due.
+    /// Returns true if the next request of a sequential pattern is due, so that a user must be
+    /// drawn for it.
     pub(crate) const fn can_draw(&self) -> bool {
         self.unassigned > 0 && self.busy == 0
     }
 
-    /// Draws the user of the next request in a sequential pattern. Returns `None` if no draw is
-    /// due.
+    /// Draws a live user that will issue the next request of a sequential pattern. Returns `None`
+    /// if no request is due.
     pub(crate) fn draw(&mut self) -> Option<ProcessId> {
         if !self.can_draw() {
             return None;
@@ -136,15 +137,15 @@ impl Users {
         user.up && phase && user.due == now
     }
 
-    /// Returns true if a user may issue a request in reaction to a message.
+    /// Returns true if a user may request the lock because it received a message from another user.
     pub(crate) fn can_react(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
         closed && user.up && user.phase == Phase::Outside && user.left > 0
     }
 
-    /// Records that a request arrives at a process in the open pattern. Returns true if the process
-    /// issues the request at once.
+    /// Handles the arrival of a request at a process in the open pattern. Returns true if the
+    /// process issues the request at once, and false if the request must wait or is dropped.
     pub(crate) fn arrival(
         &mut self,
         process: ProcessId,
@@ -201,9 +202,9 @@ impl Users {
         waited
     }
 
-    /// Records that a process exits the critical section. Returns the ticks since its user
-    /// requested the exit, or `None` if the user had not. The second value is true if the user's
-    /// next request is due now.
+    /// Records that a process exits the critical section. Returns a duration and a flag. The
+    /// duration is the time since the user requested the exit, in ticks, or `None` if the user did
+    /// not request it. The flag is true if the user's next request is due now.
     pub(crate) fn exited(
         &mut self,
         process: ProcessId,
@@ -285,8 +286,8 @@ impl User {
         self.up && (self.left > 0 || self.phase != Phase::Outside)
     }
 
-    /// Returns true if the user has not yet received as many requests as its configured number of
-    /// entries.
+    /// Returns true if more requests will arrive for this user, which gets one for each entry that
+    /// the workload configures.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }

@@ -24,7 +24,7 @@ impl NetworkTraffic {
         NetworkTraffic { carrier, carried, messages: 0, edges: 0, longest: 0 }
     }
 
-    /// Returns the largest total weight of the edges of a route.
+    /// Returns the total weight of the edges of the heaviest route.
     pub(crate) fn longest_route(&self) -> u64 {
         self.carrier.longest_route()
     }

@@ -10,9 +10,10 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     keys: Keys,
-    /// Items by place, which is an index of this list. Each place is in one key or in `free`.
+    /// List of the items. The index of an item in this list is its place. Each place is either in a
+    /// key or in `free`.
     items: Vec<Option<T>>,
-    /// Places without an item.
+    /// Places in [`Queue::items`] that contain no item.
     free: Vec<u32>,
 }
 
@@ -23,7 +24,7 @@ type Key = (u64, u32);
 ///
 /// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*.
 /// So the lowest bucket that is not empty holds the earliest items. When they are needed, the
-/// bucket is spread over the lower buckets, or sorted if it is small.
+/// bucket is sorted if it is small. Otherwise, its items are distributed over the lower buckets.
 ///
 /// Each item moves only a few times, always between contiguous pieces of memory. A binary heap with
 /// a million messages would miss the cache at nearly every level. Items with equal times share a
@@ -38,8 +39,8 @@ struct Keys {
     buckets: [Vec<Key>; BITS],
     /// Earliest time in each bucket; `u64::MAX` if the bucket is empty.
     soonest: [u64; BITS],
-    /// Memory of small buckets that became empty, for reuse. As time advances, the items move to
-    /// other buckets.
+    /// Memory of small buckets that became empty. Other buckets reuse it, because the items move
+    /// from bucket to bucket as time advances.
     spare: Vec<Vec<Key>>,
     /// Bit *i* is set if bucket *i* is not empty.
     filled: u64,
@@ -47,14 +48,15 @@ struct Keys {
 
 const BITS: usize = u64::BITS as usize;
 
-/// Maximum number of items in a bucket that is sorted at once. A larger bucket is spread.
+/// Maximum number of items in a bucket that is sorted as a whole. The items of a larger bucket are
+/// distributed over the lower buckets instead.
 const SORTED_BUCKET_MAX: usize = 48;
 
-/// Maximum capacity of an empty bucket whose memory other buckets reuse.
+/// Maximum capacity, in keys, of an empty bucket whose memory other buckets may reuse.
 const SPARE_CAPACITY_MAX: usize = 512;
 
-/// Maximum number of sorted items. If there are more, they are spread over buckets before an item
-/// is inserted.
+/// Maximum number of keys in the sorted list. If an insertion exceeds it, the list keeps only the
+/// earliest keys, and the others move to buckets.
 const MAX_SORTED: usize = 96;
 
 impl<T> Queue<T> {
@@ -94,8 +96,8 @@ impl<T> Queue<T> {
         self.items.iter().flatten()
     }
 
-    /// Returns the first item, in the order of popping, for which `is_meant` returns true, and the
-    /// item's time.
+    /// Returns the first item for which `is_meant` returns true, and its time. Items are examined
+    /// in the order in which they would be popped.
     pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
         // The near items are sorted. Of equal times in a bucket, the first was pushed first.
         let item = |key: &Key| self.item(*key);
@@ -200,7 +202,7 @@ impl Keys {
         keys
     }
 
-    /// Removes the first key for which `is_meant` returns true, and returns the place in the key.
+    /// Removes the first key for which `is_meant` returns true, and returns the place of its item.
     fn take(&mut self, is_meant: &dyn Fn(&Key) -> bool) -> Option<u32> {
         if let Some(index) = self.near.iter().position(is_meant) {
             let (_, place) = self.near.remove(index)?;
@@ -242,7 +244,7 @@ impl Keys {
         keys.push(key);
     }
 
-    /// Inserts a key into the sorted keys, behind those with the same time.
+    /// Inserts a key into the sorted list, behind the keys with the same time.
     fn insert(&mut self, key: Key) {
         if self.near.back().is_none_or(|(last, _)| *last <= key.0) {
             self.near.push_back(key);
@@ -255,7 +257,7 @@ impl Keys {
         }
     }
 
-    /// Moves sorted items into buckets if there are too many, except the earliest ones.
+    /// Moves all keys of the sorted list into buckets, except those with the earliest time.
     #[cold]
     fn spread_sorted(&mut self) {
         let first = self.near[0].0;
@@ -270,7 +272,7 @@ impl Keys {
         }
     }
 
-    /// Moves the earliest items from their bucket to `near`.
+    /// Moves the keys with the earliest times from their bucket to the sorted list.
     fn refill(&mut self) {
         if self.filled == 0 {
             return;
@@ -314,7 +316,8 @@ mod tests {
     use super::*;
     use crate::engine::random::Random;
 
-    /// Pushes and pops items at random, and asserts that an ordered map gives the same result.
+    /// Pushes and pops random items, and asserts that the queue and an ordered map pop the same
+    /// items.
     fn agrees_with_a_map(seed: u64, spread: u64, burst: u64) {
         let mut random = Random::new(seed);
         let (mut queue, mut map) = (Queue::new(), BTreeMap::new());

@@ -25,7 +25,7 @@ pub(crate) enum Fate {
     Cut,
 }
 
-/// Decides the fate of messages according to the settings.
+/// Router of the messages of a run. It decides for each message whether and when it arrives.
 #[derive(Debug)]
 pub(crate) struct Router {
     size: u32,
@@ -39,9 +39,10 @@ pub(crate) struct Router {
     min_delay: u64,
     /// True during a step in the middle of which the sending process crashes.
     is_cut_short: bool,
-    /// Time of the last arrival on each link, if messages must not overtake each other.
+    /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other.
     fifo: Option<Links>,
-    /// Time of the last arrival on each link, if messages that overtake others are counted.
+    /// Time of the last arrival on each link, in ticks, by which overtaking messages are counted.
+    /// `None` if they are not counted.
     overtaking: Option<Links>,
     loss: Sampler,
     duplication: Sampler,
@@ -58,11 +59,12 @@ pub(crate) struct NetworkCounts {
     pub(crate) lost: u64,
     pub(crate) duplicated: u64,
     pub(crate) reordered: u64,
-    /// Number of stopped messages, by partition.
+    /// For each partition, by index: the number of messages that it stopped.
     pub(crate) cut: Vec<u64>,
 }
 
-/// Time until which each process is busy with its steps.
+/// Steps of all processes: the distribution of a step's duration, and for each process the time at
+/// which its last step ends.
 #[derive(Debug)]
 struct Steps {
     span: Distribution,
@@ -182,21 +184,21 @@ impl Router {
         arrival
     }
 
-    /// Begins (`is_cut_short` is true) or ends the sending of a step in the middle of which its
-    /// process crashes.
+    /// Sets whether the process that now sends its messages crashes in the middle of its step.
     pub(crate) fn set_cut_short(&mut self, is_cut_short: bool) {
         self.is_cut_short = is_cut_short;
     }
 
-    /// Delays later messages from `from` to `to`, on a FIFO link, until the time `until`.
+    /// Makes the link from `from` to `to` FIFO, and lets no later message arrive before the time
+    /// `until`.
     pub(crate) fn hold_back(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| Links::new(self.size)).of(from, to);
         *last = until.max(*last);
         self.has_only_latency = false;
     }
 
-    /// Returns true if an active partition separates two processes. Then also counts the message
-    /// that it stops.
+    /// Returns true if an active partition separates two processes, and so stops a message between
+    /// them. In this case, the message is counted.
     #[inline]
     pub(crate) fn blocks(&mut self, from: ProcessId, to: ProcessId) -> bool {
         let Some(partitions) = &self.partitions else { return false };
@@ -221,7 +223,7 @@ impl Router {
             .is_some_and(|partitions| partitions.differ(from, to) & 1 << partition != 0)
     }
 
-    /// Activates `partition` if `begins` is true; otherwise ends it.
+    /// Begins a partition if `begins` is true. Otherwise, ends it.
     pub(crate) fn set_partition(&mut self, partition: u32, begins: bool) {
         let Some(partitions) = &mut self.partitions else { return };
         let bit = 1 << partition;
@@ -235,8 +237,8 @@ impl Router {
     }
 }
 
-/// Partitions of a run. For each process, one bit per partition tells the side on which the process
-/// is.
+/// Partitions of a run. `sides` has one number per process, in which bit *i* is set if the process
+/// is on the first side of partition *i*.
 #[derive(Debug)]
 struct Partitions {
     sides: Vec<u64>,
@@ -267,7 +269,7 @@ impl Partitions {
     }
 }
 
-/// Random fault with a given chance, prepared for frequent draws.
+/// Sampler of a random fault that occurs with a fixed chance. It is prepared for frequent draws.
 #[derive(Debug)]
 struct Sampler {
     /// Largest 64-bit random number at which the fault occurs; `None` if the chance is zero.

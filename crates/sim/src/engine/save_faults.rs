@@ -15,13 +15,14 @@ where
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes a process stop saving until it crashes. The crash loses all steps from now on.
+    /// Makes a process stop saving until it crashes. When it crashes, it loses all steps that it
+    /// takes after this call.
     pub(crate) fn lose_steps(&mut self, at: ProcessId) {
         self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
     }
 
-    /// Ends the save fault of a process that is about to crash. If its steps were not saved, they
-    /// are undone.
+    /// Ends the save fault of a process that is about to crash. If the process had stopped saving,
+    /// its steps since then are undone.
     pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(&at) {
             self.core.trace_event(at, Kind::Unsaved);
@@ -29,8 +30,9 @@ where
         }
     }
 
-    /// Returns the index of the configured fault that crashes the process while it saves the result
-    /// of `input`, and true if that result is saved. Returns `None` if no such fault is due.
+    /// Tries out whether a configured fault crashes the process while it saves the result of
+    /// `input`. If so, returns the index of the fault, and true if the crash keeps the saved
+    /// result. Returns `None` if no such fault is due.
     #[cold]
     pub(super) fn due_save_crash(
         &mut self,
@@ -48,9 +50,9 @@ where
         saves.then(|| self.core.faults.on_save(at)).flatten()
     }
 
-    /// Crashes a process while it saves the result of an input. If the result is saved, the step
-    /// has taken place without other effects. Otherwise the input was not processed, and is
-    /// returned.
+    /// Crashes a process while it saves the result of an input. If the fault keeps the save, the
+    /// state of the process changes, but the step sends no messages and emits no events. Otherwise,
+    /// the process has not handled the input, and the input is returned.
     #[cold]
     pub(super) fn crash_during_save(
         &mut self,
@@ -72,8 +74,8 @@ where
         unprocessed
     }
 
-    /// Handles an input of a mute process. Returns false, and does not handle the input, if the
-    /// process is not mute.
+    /// Handles an input of a mute process. If the process is not mute, does nothing and returns
+    /// false.
     #[cold]
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
         let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else { return false };

@@ -10,7 +10,7 @@ use crate::engine::queue::Queue;
 pub(crate) enum ScheduledEvent {
     /// A process crashes.
     Crash { fault: u32, process: ProcessId },
-    /// A process recovers.
+    /// A process recovers. If `lost` is true, it has lost its stable state.
     Recover { fault: u32, process: ProcessId, lost: bool },
     /// A partition begins.
     PartitionBegins { fault: u32, partition: u32 },
@@ -18,18 +18,19 @@ pub(crate) enum ScheduledEvent {
     PartitionHeals { partition: u32 },
     /// The failure detector falsely begins or ends a suspicion, as a fault requests.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A process crashes because of the configured fault, if it is still in its entry (`inside`) or
-    /// request number `count`.
+    /// A process crashes because of the configured fault, unless it has left the phase that the
+    /// fault names. The phase is the entry with the number `count` if `inside` is true, and
+    /// otherwise the wait for the request with this number.
     CrashInPhase { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },
-    /// The detector reports a peer to a process.
+    /// The failure detector tells `observer` whether it suspects or trusts `peer`.
     DetectorReport { observer: ProcessId, peer: ProcessId, suspect: bool },
     /// A user of the lock issues its next command: it requests the lock or the exit.
     UserCommand { process: ProcessId, command: mutex::Command },
     /// A user of an agreement service ends its use of a resource, a bottle or a forum.
     EndOfUse { process: ProcessId },
-    /// A request arrives at a process in the open pattern.
+    /// A request of the open arrival pattern arrives at a process.
     RequestArrival { process: ProcessId },
     /// A message between users arrives.
     UserMessage { message: u32 },

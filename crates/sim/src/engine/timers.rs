@@ -10,8 +10,8 @@ use tenure_core::ProcessId;
 pub(crate) struct Timers<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    /// Index of the first slot of each process's timers. Empty until a timer is armed for the first
-    /// time.
+    /// For each process, by index: the index of its first slot. Empty until a timer is armed for
+    /// the first time.
     first: Vec<u32>,
     armed: usize,
 }

@@ -12,8 +12,8 @@ use crate::steer::recorder::Recorder;
 pub(crate) struct Tracer {
     pub(crate) causality: Option<Causality>,
     pub(crate) recorder: Option<Recorder>,
-    /// True if messages carry tags. A tag is the index of a trace ticket if the run is recorded, or
-    /// else of a vector clock.
+    /// True if messages carry tags. If the run is recorded, a tag is the index of a trace ticket.
+    /// Otherwise, it is the index of a vector clock.
     pub(crate) tags_messages: bool,
 }
 
@@ -58,9 +58,9 @@ impl Tracer {
         }
     }
 
-    /// Records that a copy of a message with this tag is no longer in flight. If process `at`
-    /// received the copy, merges the clock of the message into the clock of `at`; `through` is the
-    /// scope of the message. `at` is `None` if the copy was lost.
+    /// Records that a message with this tag is no longer in flight. If the message was received,
+    /// `at` is its receiver, whose vector clock merges the clock of the message in the scope
+    /// `through`. If the message was lost, `at` is `None`.
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {

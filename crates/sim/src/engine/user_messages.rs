@@ -10,13 +10,14 @@ use crate::settings::fault::Chance;
 pub(crate) struct UserMessage {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
-    /// Tag of the message: its ticket in the trace, or the number of its vector clock.
+    /// Tag that refers to the vector clock of the message and to its data in the trace; see
+    /// [`Tracer`](crate::engine::tracer::Tracer).
     pub(crate) tag: u32,
-    /// Logical clock of the sender's protocol, if messages carry it.
+    /// Logical clock of the sender's protocol. `None` if messages between users carry no clock.
     pub(crate) clock: Option<u64>,
 }
 
-/// The messages between users: their random choices, and those in flight.
+/// Messages between users that are in flight, and the source of random choices about them.
 #[derive(Debug)]
 pub(crate) struct UserTraffic {
     pub(crate) random: Random,
@@ -30,14 +31,16 @@ impl UserTraffic {
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 
-    /// Draws from `chance`, and returns true if the fault or event occurs now. It has occurred
-    /// `times` times before in this run.
+    /// Draws whether a random fault or event with the probability in `chance` occurs now. Returns
+    /// false if it has occurred as often as `chance` permits. `times` is the number of earlier
+    /// occurrences in this run.
     pub(crate) fn occurs(&mut self, chance: Chance, times: u64) -> bool {
         let left = chance.most.is_none_or(|most| times < most);
         left && chance.probability > 0.0 && self.random.unit() <= chance.probability
     }
 
-    /// Draws the receiver of a message among the other processes of a group of `size`.
+    /// Draws the receiver of a message among all processes of the group except the sender. `size`
+    /// is the number of processes.
     pub(crate) fn draw_receiver(&mut self, size: u32, sender: ProcessId) -> ProcessId {
         let other = self.random.below(u64::from(size) - 1) as u32;
         ProcessId(other + u32::from(other >= sender.0))

@@ -1,4 +1,4 @@
-//! The generic shell of a run: processes, their messages and their timers.
+//! State of a run that depends on the protocol: processes, their messages and their timers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,7 @@ use crate::results::report::EndReason;
 use crate::settings::configs::Configs;
 use crate::settings::workload::Initiators;
 
-/// Number of events between two checks of limits and controls.
+/// Number of events after which a run checks its limits and its stop flag again.
 const CHECK_INTERVAL: u64 = 4096;
 
 /// The complete state of a simulation run.
@@ -88,14 +88,14 @@ where
         }
     }
 
-    /// Returns the number of turns until the next check of limits and controls.
+    /// Returns the number of events until the limits and the stop flag are checked again.
     pub(crate) fn turns_until_check(&self) -> u64 {
         let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
         CHECK_INTERVAL.min(budget - self.core.metrics.events)
     }
 
-    /// Adds the messages in flight at the end of the run, and the time up to the end, to the
-    /// measurements.
+    /// Completes the measurements at the end of a run: counts the messages that are still in
+    /// flight, and extends averages over time up to the present.
     pub(crate) fn settle(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
             self.core.in_flight += 1;
@@ -110,7 +110,7 @@ where
         }
     }
 
-    /// Returns the parts of the world after the run.
+    /// Splits the state after the run into its core, the processes and the custom monitors.
     pub(crate) fn into_parts(self) -> (Core, Vec<P>, Vec<CustomMonitor<P>>) {
         (self.core, self.processes, self.monitors)
     }
@@ -184,8 +184,8 @@ where
         self.advance()
     }
 
-    /// Handles the earliest event. Returns [`EndReason::TimeLimit`], and handles no event, if it
-    /// lies after the configured end time.
+    /// Handles the earliest event. If this event is later than the configured end time, handles no
+    /// event and returns [`EndReason::TimeLimit`].
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<EndReason> {
         let in_flight = self.in_flight.next_time();
@@ -221,7 +221,7 @@ where
         self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
-    /// Returns true if the next turn begins with the draw of a user.
+    /// Returns true if a user must be drawn before the next event, to issue a sequential request.
     pub(crate) fn will_draw_user(&self) -> bool {
         let users = self.core.lock_users.as_ref();
         self.in_flight.is_empty()
@@ -239,7 +239,7 @@ where
         true
     }
 
-    /// Returns true if no event is left.
+    /// Returns true if no event can occur any more.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.core.fault_queue.is_empty()
             && self.timers.armed() == 0
@@ -311,9 +311,9 @@ where
         }
     }
 
-    /// Gives a process an input and applies the effects. Before that, calls `note` to record the
-    /// input, unless a crash loses the input. Returns the input if the process crashed instead of
-    /// handling it.
+    /// Lets a process handle an input and applies the effects. Before the process handles the
+    /// input, `note` records it. If the process crashes without handling the input, returns the
+    /// input.
     #[inline]
     fn step(
         &mut self,
@@ -339,7 +339,8 @@ where
         None
     }
 
-    /// Returns true if a message reaches its receiver in a run with faults.
+    /// Returns true if a message reaches its receiver, which is up and not partitioned from the
+    /// sender. Otherwise, records the loss. Called only if the settings contain faults.
     #[cold]
     fn can_deliver(&mut self, envelope: &Envelope<P::Message>) -> bool {
         let (from, to) = (envelope.from, envelope.to);
@@ -363,7 +364,7 @@ where
         admitted
     }
 
-    /// Records the loss of a message at its receiver.
+    /// Records that a message was lost on arrival, because its receiver could not get it.
     #[cold]
     fn lose(&mut self, envelope: &Envelope<P::Message>) {
         let core = &mut self.core;
@@ -551,7 +552,8 @@ where
         }
     }
 
-    /// Sets the random choices of the next step. If the step needs more, these are drawn.
+    /// Prescribes random choices for the next step. If the step needs more choices, these are
+    /// drawn.
     pub(crate) fn set_choices(&mut self, scripted: VecDeque<u32>) {
         self.batch.environment.scripted = scripted;
     }

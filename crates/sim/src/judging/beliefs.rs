@@ -41,8 +41,8 @@ impl Beliefs {
         (leader != NO_LEADER).then_some(ProcessId(leader))
     }
 
-    /// Records that a process requests an election. A process that believes in no leader waits for
-    /// a result in any case.
+    /// Records that a process requests an election. The process then waits for a new result even if
+    /// it believes in a leader.
     pub(crate) fn on_request(&mut self, at: ProcessId) {
         if self.of(at).is_some() {
             self.unanswered.insert(at.0);
@@ -68,8 +68,8 @@ impl Beliefs {
         }
     }
 
-    /// Returns true if all `live` live processes believe in the same live leader. Also requires
-    /// that no process waits for the result of an election that it requested.
+    /// Returns true if all live processes believe in the same live leader, and none of them waits
+    /// for the result of an election that it requested. `live` is the number of live processes.
     pub(crate) fn is_unanimous(&self, live: u64) -> bool {
         self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
     }

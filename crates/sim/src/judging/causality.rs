@@ -1,4 +1,5 @@
-//! Vector clocks of processes and messages in shared cells.
+//! Vector clocks of processes and messages. Equal clocks are stored once, in cells that several
+//! processes and messages share.
 
 use std::ops::Range;
 
@@ -72,19 +73,20 @@ impl Causality {
         }
     }
 
-    /// Returns the cell with the current clock of `process`, which a message then carries.
+    /// Returns the cell with the current clock of `process`, because a new message will carry this
+    /// clock. From now on the message shares the cell.
     pub(crate) fn share(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         self.holders[cell as usize] += 1;
         cell
     }
 
-    /// Records that one more message carries this cell.
+    /// Records that a further message carries the clock in this cell.
     pub(crate) fn share_again(&mut self, cell: u32) {
         self.holders[cell as usize] += 1;
     }
 
-    /// Records that a message with this cell is no longer in flight.
+    /// Records that a message that carried the clock in this cell is no longer in flight.
     pub(crate) fn release(&mut self, cell: u32) {
         let holders = &mut self.holders[cell as usize];
         *holders -= 1;
@@ -93,8 +95,9 @@ impl Causality {
         }
     }
 
-    /// Merges the clock in a cell into that of `process`, because a message was received. Then
-    /// releases the cell. `through` is the scope of the message.
+    /// Merges the clock in `cell` into the clock of `process`, because the process received the
+    /// message that carried it. The message no longer uses the cell. `through` is the scope of the
+    /// message.
     pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
         if through == MessageScope::All && self.width == self.size {
             self.split();

@@ -9,18 +9,20 @@ use tenure_core::{
 use crate::engine::core::Services;
 use crate::settings::Settings;
 
-/// Monitors of a run, which judge the properties of its services.
+/// Monitors of a run, which check the properties of the services that the protocol offers.
 #[derive(Debug)]
 pub(crate) struct Monitors {
     pub(crate) mutex: Option<MutexMonitorSet>,
     pub(crate) election: Option<ElectionMonitorSet>,
     pub(crate) agreement: Option<AgreementMonitorSet>,
-    /// Monitor of the links that messages use. `None` if links are not judged.
+    /// Monitor that reports messages on links that are not allowed. `None` if links are not
+    /// checked.
     pub(crate) neighbours: Option<MonitorRun<NeighboursOnly>>,
 }
 
 impl Monitors {
-    /// Creates the monitors for the services of the protocol, as far as the settings enable them.
+    /// Creates the monitors for the services of the protocol. Omits the monitors that the settings
+    /// disable.
     pub(crate) fn new(settings: &Settings, services: Services, has_clocks: bool) -> Self {
         let neighbours = settings.instrumentation.links.clone().map(MonitorRun::new);
         if !settings.instrumentation.monitors {

@@ -23,7 +23,7 @@ pub(crate) enum ElectionChange {
     Completed,
 }
 
-/// Divides the messages of a run among its elections.
+/// Counter that assigns each election message of a run to one of the elections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElectionCounter {
     costs: Vec<ElectionCost>,
@@ -62,7 +62,8 @@ impl ElectionCounter {
         }
     }
 
-    /// Records that a process has crashed or recovered.
+    /// Records that a process has crashed or recovered. If an election is under way, it is marked
+    /// as disturbed.
     pub(crate) fn disturb(&mut self) {
         if let Some(last) = self.costs.last_mut().filter(|_| self.is_under_way) {
             last.is_disturbed = true;

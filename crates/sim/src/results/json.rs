@@ -16,8 +16,8 @@ use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
 ///
-/// The keys `faults` and `warnings` appear if they are not empty. The verdict on a property outside
-/// the usual list of the service appears only if the property does not hold.
+/// The keys `faults` and `warnings` appear only if they are not empty. A property that is not
+/// reported in every run appears only if the run violates it.
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;
@@ -84,7 +84,7 @@ impl Serialize for Messages<'_> {
     }
 }
 
-/// Participation in elections.
+/// Elections of a run in JSON: their number, their participants and their messages.
 #[derive(Serialize)]
 struct Election {
     /// Number of elections that users started.
@@ -142,8 +142,8 @@ impl Entries {
     }
 }
 
-/// Delays in units of time. In the figures that are averaged over runs, a delay that was not
-/// measured is left out instead of being 0.
+/// Delays of a run in JSON, in units. In a single report, a delay that was not measured is 0. In
+/// the figures that are averaged over runs, it is omitted.
 #[derive(Serialize)]
 struct Delays {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,7 +198,8 @@ impl Serialize for Faults<'_> {
     }
 }
 
-/// Returns those numbers of a report that can be averaged over many runs, nested like the report.
+/// Returns the numbers of a report that can be averaged over many runs. They have the same paths as
+/// in the JSON form of the report.
 pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
     let election_time = &report.metrics.election_time;
     Figures {
@@ -221,8 +222,8 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
     }
 }
 
-/// Returns the time from the first command of an agreement service to the last event of one, in
-/// units. Returns `None` if no user requested an agreement.
+/// Returns the time from the first command to an agreement service until the last event of this
+/// service, in units. Returns `None` if no user requested an agreement.
 fn agreement_time(report: &Report) -> Option<f64> {
     let has_agreements = report.metrics.agreements > 0;
     has_agreements.then(|| in_units(report.metrics.agreement_time as f64))
@@ -250,12 +251,12 @@ struct Figures<'a> {
     bytes: u64,
 }
 
-/// Numbers about the load that can be averaged over runs.
+/// Numbers about the [`Load`] of a run that can be averaged over runs.
 #[derive(Serialize)]
 struct LoadFigures {
-    /// Messages sent or received by a process.
+    /// Number of messages that a process sent or received: mean and maximum over all processes.
     process: MeanAndMax<u64>,
-    /// Messages on a link that was used.
+    /// Number of messages on a link: mean and maximum over all links that were used.
     link: MeanAndMax<u64>,
     utilisation: f64,
 }
@@ -272,7 +273,7 @@ impl LoadFigures {
     }
 }
 
-/// The load of a run, by process and link.
+/// JSON form of the [`Load`] of a run.
 #[derive(Serialize)]
 struct LoadFields {
     processes: Vec<ProcessFields>,

@@ -6,10 +6,10 @@ use tenure_core::ProcessId;
 
 use crate::results::tally::{Gauge, ratio};
 
-/// Work of each process and each link, and use of the critical section.
+/// Messages and inputs of each process, messages on each link, and use of the critical section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Work of each process, by index.
+    /// Messages and inputs of each process, by index.
     pub processes: Vec<ProcessLoad>,
     /// Number of messages on each link (sender, receiver) that was used. Messages of a process to
     /// itself do not count.
@@ -20,7 +20,7 @@ pub struct Load {
     occupied: Gauge,
 }
 
-/// Work of one process.
+/// Messages and inputs of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessLoad {
     /// Number of messages sent to other processes.
@@ -68,25 +68,28 @@ impl Load {
         }
     }
 
-    /// Counts the use of the critical section up to `now`, the end of the run.
+    /// Completes the time-weighted statistics about the critical section at `now`, the end of the
+    /// run.
     pub(crate) fn settle(&mut self, now: u64) {
         self.occupied.settle(now);
     }
 
-    /// Returns the share of time in which a process was inside the critical section, from 0 to 1.
+    /// Returns the fraction of time in which a process was inside the critical section, from 0 to
+    /// 1.
     pub fn utilisation(&self) -> f64 {
         self.occupied.mean()
     }
 
-    /// Returns the process that sent and received most messages. If several did, returns the first
-    /// one.
+    /// Returns the process with the largest number of sent and received messages. If several
+    /// processes have this number, returns the first of them.
     pub fn busiest_process(&self) -> Option<(ProcessId, ProcessLoad)> {
         let loads = self.processes.iter().enumerate().rev();
         let busiest = loads.max_by_key(|(_, load)| load.messages())?;
         Some((ProcessId::at(busiest.0), *busiest.1))
     }
 
-    /// Returns the link that carried most messages. If several did, returns the first one.
+    /// Returns the link that carried most messages, and their number. If several links did, returns
+    /// the first of them.
     pub fn busiest_link(&self) -> Option<((ProcessId, ProcessId), u64)> {
         let links = self.links.iter().rev();
         links.max_by_key(|(_, sent)| **sent).map(|(link, sent)| (*link, *sent))

@@ -58,11 +58,12 @@ pub struct Metrics {
     pub entered: u64,
     /// Number of agreements that users requested.
     pub agreements: u64,
-    /// Time from a user's request for the lock to the entry, in ticks.
+    /// Time from the first command of a user to the newest event of the agreement service, in
+    /// ticks.
     pub agreement_time: u64,
-    /// Time from a user's request to exit until the exit, in ticks.
+    /// Time from a user's request for the lock to the entry, in ticks.
     pub entry_delay: Tally,
-    /// Time from the request to exit until the exit, in ticks.
+    /// Time from a user's request to exit until the exit, in ticks.
     pub exit_delay: Tally,
     /// Time from an exit to the next entry, in ticks. Measured only for exits while a process
     /// waits.
@@ -79,7 +80,7 @@ pub struct Metrics {
     /// True for each process that sent a message of an election; empty without elections or if
     /// metrics were off.
     pub participants: Vec<bool>,
-    /// Work of each process and link; `None` if it was not measured.
+    /// Load of each process and link. `None` if it was not measured.
     pub load: Option<Box<Load>>,
     /// Load of the network whose edges carry the messages; `None` without such a network.
     pub network: Option<Box<NetworkLoad>>,
@@ -109,8 +110,8 @@ impl Metrics {
         }
     }
 
-    /// Returns the index of a kind of message, found by comparing texts. This is necessary if the
-    /// address of the text is new, because equal texts may have different addresses.
+    /// Returns the index of a kind of message in `kinds`. Compares the texts of the labels, which
+    /// is slower than to compare their addresses. Adds the kind if it is not in `kinds`.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {

@@ -21,7 +21,8 @@ impl Moments {
         Moments::default()
     }
 
-    /// Creates moments from their parts; `squares` is the sum of the squared deviations.
+    /// Creates moments from their parts. `squares` is the sum of the squared deviations from the
+    /// mean.
     pub(crate) const fn of_parts(count: u64, mean: f64, squares: f64, min: f64, max: f64) -> Self {
         Moments { count, mean, squares, min, max }
     }
@@ -75,8 +76,8 @@ impl Moments {
         (self.mean - half, self.mean + half)
     }
 
-    /// Returns true if `predicted` lies within this many standard errors of the mean. If the values
-    /// do not vary, it must be equal to the mean, up to rounding.
+    /// Returns true if `predicted` differs from the mean by at most `standard_errors` standard
+    /// errors. If the values do not vary, `predicted` must be equal to the mean, up to rounding.
     pub fn agrees_with(&self, predicted: f64, standard_errors: f64) -> bool {
         let slack = standard_errors * self.standard_error() + 1e-9 * predicted.abs();
         (self.mean - predicted).abs() <= slack

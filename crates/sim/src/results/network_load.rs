@@ -19,7 +19,7 @@ pub struct NetworkLoad {
     pub hops: u64,
     /// Maximum number of edges that a message took.
     pub longest_path: u32,
-    /// All edges, in ascending order.
+    /// All edges of the network, ordered by their vertices.
     pub edges: Vec<EdgeLoad>,
 }
 
@@ -49,14 +49,14 @@ impl NetworkLoad {
         self.busiest().map_or(0, |edge| edge.messages)
     }
 
-    /// Returns the mean stress: the number of messages over an edge, averaged over all edges; 0
-    /// without edges.
+    /// Returns the mean stress, which is the mean number of messages that crossed an edge of the
+    /// network. Returns 0 if there are no edges.
     pub fn mean_stress(&self) -> f64 {
         ratio(self.hops, self.edges.len() as u64)
     }
 
-    /// Returns the mean stretch: the mean number of edges that a message took, where a direct link
-    /// counts as one edge; 0 without messages.
+    /// Returns the mean stretch, which is the mean number of edges of the network that a message
+    /// crossed. Returns 0 if there were no messages.
     pub fn mean_stretch(&self) -> f64 {
         ratio(self.hops, self.messages)
     }
@@ -82,7 +82,7 @@ impl NetworkFigures {
     }
 }
 
-/// An edge in JSON.
+/// JSON form of an [`EdgeLoad`].
 #[derive(Serialize)]
 struct EdgeFields {
     edge: [u32; 2],

@@ -19,7 +19,7 @@ use tenure_core::{Finding, FirstViolation, Judgement};
 pub enum EndReason {
     /// All requests were served, and no message was in flight.
     Served,
-    /// No event was left.
+    /// No message was in flight and no event was scheduled, so nothing could happen any more.
     Quiescent,
     /// Events continued, but no request was served any more.
     Stalled,
@@ -35,8 +35,8 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Returns true if the final state of the run decides the properties that are judged at its
-    /// end.
+    /// Returns true if a property that refers to the whole run can be decided from the final state.
+    /// This is false if a limit or the caller ended the run.
     pub const fn is_conclusive(self) -> bool {
         matches!(self, EndReason::Served | EndReason::Quiescent | EndReason::Stalled)
     }
@@ -86,11 +86,11 @@ pub struct Report {
     pub blocked: Vec<ProcessId>,
     /// Way in which processes wait forever; `None` if no process waits forever.
     pub block_kind: Option<BlockKind>,
-    /// Maximum number of times that one process entered the critical section during one wait of
-    /// another.
+    /// Maximum number of times that one process entered the critical section while another process
+    /// waited for a single entry.
     pub bypass_max: u32,
-    /// The two processes of that maximum: the process that entered, and the process that waited.
-    /// `None` if no process was bypassed.
+    /// The two processes of [`bypass_max`](Report::bypass_max): the one that entered, and the one
+    /// that waited. `None` if no process was bypassed.
     pub bypass_pair: Option<(ProcessId, ProcessId)>,
     /// Counts of injected and observed faults.
     pub faults: Vec<FaultCount>,
@@ -145,12 +145,12 @@ impl Report {
         }
     }
 
-    /// Returns the judgement on a property; `None` if it was not judged.
+    /// Returns the judgement on a property. Returns `None` if the run did not check the property.
     pub fn judgement(&self, property: &str) -> Option<Judgement> {
         self.finding(property).map(|finding| finding.judgement)
     }
 
-    /// Returns the finding on a property; `None` if it was not judged.
+    /// Returns the finding on a property. Returns `None` if the run did not check the property.
     pub fn finding(&self, property: &str) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.property.name() == property)
     }
@@ -187,8 +187,9 @@ impl Report {
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
-    /// Judges the cost of the run by the bounds in `price`. If the bounds are kept, they hold for
-    /// the run only if all requests were served; otherwise the judgement is incomplete.
+    /// Compares the cost of the run with the bounds in `price`. The finding is a violation if a
+    /// bound is exceeded. If all bounds are kept, the finding is [`Judgement::Holds`] only if all
+    /// requests were served, and otherwise [`Judgement::Incomplete`].
     pub(crate) fn cost(&self, price: &CostBound) -> Finding {
         let lock = self.judgement(Property::StarvationFreedom.name());
         let all = lock.or_else(|| self.judgement(Property::Progress.name()));
@@ -258,8 +259,8 @@ fn block_kind(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<Block
     (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
 }
 
-/// If one process enters this many times during an unfinished wait of another, starvation is
-/// suspected.
+/// Number of entries that one process must make during an unfinished wait of another process, so
+/// that the run is suspected of starvation.
 const STARVATION_THRESHOLD: u32 = 10;
 
 fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
@@ -300,16 +301,17 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
     findings
 }
 
-/// Judges starvation freedom: each process that waits for the lock enters. Incomplete if the final
-/// state of the run is not decisive (`decided` is false).
+/// Returns the finding on starvation freedom, which requires that each process that waits for the
+/// lock finally enters. The finding is incomplete if `decided` is false, because the run ended too
+/// early to decide this.
 fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Finding {
     let property = Property::StarvationFreedom;
     Finding { property, ..progress(core, decided, waiting) }
 }
 
-/// Judges deadlock freedom: while processes wait, some process enters. The judgement is that on
-/// starvation freedom: in a run whose final state is decisive, either no process waits, or no
-/// process enters any more.
+/// Returns the finding on deadlock freedom, which requires that some process enters while processes
+/// wait. Its judgement equals that on starvation freedom. The reason is that at the end of a
+/// conclusive run, either no process waits or no process enters any more.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

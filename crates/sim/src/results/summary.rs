@@ -108,8 +108,8 @@ impl Summary {
     }
 }
 
-/// Collects all numbers of nested JSON objects in `figures`, by path. `path` is the path of
-/// `value`.
+/// Adds all numbers in `value` and its nested objects to `figures`, each with its path. `path` is
+/// the path of `value` itself.
 fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     match value {
         Value::Number(number) => {

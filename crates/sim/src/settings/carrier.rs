@@ -12,18 +12,19 @@ use crate::settings::error::SettingsError;
 pub struct Carrier {
     graph: Arc<Graph>,
     routes: Option<Arc<Routes>>,
-    /// Position of the first edge of each vertex in a list of the edges of all vertices.
+    /// For each vertex, the position of its first edge in the list of all directed edges.
     offsets: Arc<[usize]>,
 }
 
-/// Routes between all pairs of vertices: for each pair, the next vertex of the route.
+/// Routes between all pairs of vertices. For each pair, only the next vertex of the route is
+/// stored.
 #[derive(Clone, Debug, PartialEq)]
 struct Routes {
     size: usize,
-    /// Next vertex of each route. The index is that of the target, times `size`, plus that of the
-    /// current vertex.
+    /// Next vertex of the route from each vertex to each target. The index is that of the target,
+    /// times `size`, plus that of the vertex.
     next: Vec<ProcessId>,
-    /// Largest total weight of the edges of a route.
+    /// Total weight of the edges of the heaviest route.
     longest: u64,
 }
 
@@ -68,7 +69,7 @@ impl Carrier {
         self.routes.is_some()
     }
 
-    /// Returns the largest total weight of the edges of a route.
+    /// Returns the total weight of the edges of the heaviest route.
     pub fn longest_route(&self) -> u64 {
         match &self.routes {
             Some(routes) => routes.longest,
@@ -86,8 +87,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the weight of an edge, and its position in a list of the edges of all vertices.
-    /// Returns `None` if the graph has no such edge.
+    /// Returns the weight of an edge, and its position in the list of all directed edges. Returns
+    /// `None` if the graph has no such edge.
     pub(crate) fn edge(&self, from: ProcessId, to: ProcessId) -> Option<(u64, usize)> {
         let place = self.graph.neighbours(from).binary_search(&to).ok()?;
         Some((self.graph.weight(from, to)?, self.offsets[from.index()] + place))

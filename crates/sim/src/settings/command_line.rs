@@ -1,5 +1,5 @@
-//! Command-line syntax of runs: each value is parsed next to its formatter. A replay command
-//! consists of the values that the command line accepts.
+//! Parsers and formatters for the command-line options of a run. They use the same syntax, so that
+//! a printed replay command can be entered again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ fn wrong(text: &str, message: &'static str) -> SettingsError {
     SettingsError::InvalidText { text: text.to_owned(), message }
 }
 
-/// List of processes. As text, their numbers: `1,2`.
+/// List of processes. Its text consists of the process numbers, as in `1,2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessList(pub Vec<ProcessId>);
 
@@ -395,8 +395,8 @@ const fn has_option(fault: &Fault) -> bool {
     !matches!(fault, Fault::Suspicion { .. })
 }
 
-/// Returns one option for each different automatic recovery that the settings configure after
-/// crashes.
+/// Returns the options for recoveries that follow each crash of a process. Equal options occur
+/// once.
 fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {
@@ -422,8 +422,8 @@ fn have_uniform_recoveries(settings: &Settings) -> bool {
     crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
 }
 
-/// Returns the settings that no command-line option can express. Such a run can be repeated only
-/// through the library.
+/// Returns the names of the settings that no command-line option can express. A run with such a
+/// setting can be repeated only through the library.
 pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.can_occur() && chance.most.is_some();
     let latency = settings.network.latency.usual();

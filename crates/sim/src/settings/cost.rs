@@ -1,5 +1,5 @@
-//! Determines the kind of a workload, for the formulas of theory, and the reasons why a card's cost
-//! or topology is not judged.
+//! Kind of a workload, for the formulas of theory. Reasons why a run is not compared with the cost
+//! or the topology on the card of its algorithm.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};
@@ -8,9 +8,9 @@ use crate::settings::Settings;
 use crate::settings::workload::{Entries, Initiators, Pattern};
 
 impl Settings {
-    /// Returns the kind of this workload in the formulas of theory. Returns `None` if the workload
-    /// has no request. `drawn` is true if each of many runs draws its own ranks, so that theory
-    /// predicts a mean.
+    /// Returns the kind of this workload, which selects the formula of theory for its cost. Returns
+    /// `None` if the workload has no request. `drawn` is true if each of many runs draws its own
+    /// ranks, so that the formula predicts a mean.
     pub fn workload_kind(&self, service: Service, drawn: bool) -> Option<WorkloadKind> {
         if service == Service::Election {
             return Some(match self.workload.initiators.as_ref() {
@@ -44,8 +44,8 @@ impl Settings {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Returns the reason why no run with these settings is judged by the topology on the card.
-    /// Returns `None` if runs are judged.
+    /// Returns the reason why runs with these settings are not compared with the topology on the
+    /// algorithm's [`Card`]. Returns `None` if they are compared.
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_judged_links(), "its card names no ring and no graph"),
@@ -54,8 +54,8 @@ impl Settings {
         reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
     }
 
-    /// Returns the reason why the card's cost does not apply to these settings. `None` if it
-    /// applies.
+    /// Returns the reason why the algorithm's bound on messages, as its [`Card`] states it, does
+    /// not apply to runs with these settings. Returns `None` if it applies.
     pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
         let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
         let elects = card.messages.per == CostUnit::Election;

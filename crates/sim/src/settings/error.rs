@@ -10,35 +10,36 @@ use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault, Memory};
 
-/// Invalid settings, or an environment weaker than the algorithm's card. Nothing was run.
+/// Error of invalid settings, or of an environment that is weaker than the algorithm's [`Card`]
+/// demands. Nothing was run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// A group without processes.
+    /// The group has no processes.
     #[error("invalid group size 0: expected at least 1 process")]
     EmptyGroup,
     /// A group whose processes do not fit into memory.
     #[error("{size} processes do not fit into memory: use a smaller group")]
     TooLarge {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
     },
     /// An invalid duration.
     #[error("expected units such as 1.5, 1..3, exp:2 or lognormal:1,0.5")]
     InvalidDuration {
-        /// Text of the invalid value.
+        /// The invalid value, as the user wrote it.
         text: String,
     },
     /// An invalid time of a crash.
     #[error("expected 10, message:4, sending:2, waiting, inside:2 or inside:2+0.5")]
     InvalidCrashTrigger {
-        /// Text of the invalid value.
+        /// The invalid value, as the user wrote it.
         text: String,
     },
     /// An invalid value of the command line.
     #[error("{message}")]
     InvalidText {
-        /// Text of the invalid value.
+        /// The invalid value, as the user wrote it.
         text: String,
         /// Description of the problem and of the expected form.
         message: &'static str,
@@ -55,9 +56,9 @@ pub enum SettingsError {
     /// A latency for each link, in a group that is too large for so many latencies.
     #[error("--link-latency is for groups of up to {most}, not {size}")]
     TooLargeForLinkLatencies {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
-        /// Maximum number of processes.
+        /// Maximum number of processes for which this setting is possible.
         most: u32,
     },
     /// A range whose end precedes its start.
@@ -75,7 +76,7 @@ pub enum SettingsError {
     InvalidDeviation {
         /// Name of the setting that has the deviation.
         setting: &'static str,
-        /// Value that was given.
+        /// Invalid value that the setting has.
         sigma: f64,
     },
     /// A probability outside 0 to 1.
@@ -83,55 +84,56 @@ pub enum SettingsError {
     InvalidProbability {
         /// Name of the setting that has the probability.
         setting: &'static str,
-        /// Value that was given.
+        /// Invalid value that the setting has.
         probability: f64,
     },
-    /// A process outside the group.
+    /// A setting names a process that the group does not contain.
     #[error("{setting} names {process}, but the group is P1 to P{size}")]
     UnknownProcess {
-        /// Name of the setting that contains the process.
+        /// Name of the setting that names the unknown process.
         setting: &'static str,
-        /// Process outside of the group.
+        /// Process that the setting names, although the group does not contain it.
         process: ProcessId,
         /// Size of the group.
         size: u32,
     },
-    /// A rank that two processes have.
+    /// The settings give two processes the same rank.
     #[error("rank {rank} is given twice; ranks must differ, or run beyond the assumptions")]
     DuplicateRank {
-        /// Rank that occurs twice.
+        /// Rank that the settings give to two processes.
         rank: String,
     },
-    /// Too few or too many ranks.
+    /// The settings do not give one rank for each process.
     #[error("{listed} ranks for {size} processes; give one for each")]
     WrongRankCount {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
-        /// Number of ranks.
+        /// Number of ranks that the settings give.
         listed: usize,
     },
-    /// Too few or too many configurations.
+    /// The caller does not give one configuration of the algorithm for each process.
     #[error("{listed} configurations for {size} processes; give one for each")]
     WrongConfigCount {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
-        /// Number of configurations.
+        /// Number of configurations that the caller gives.
         listed: usize,
     },
-    /// A list of entry counts that is longer than the group.
+    /// The list with the number of entries of each process has more elements than the group has
+    /// processes.
     #[error("{listed} numbers of entries for {size} processes; give at most one for each")]
     TooManyEntryCounts {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
-        /// Number of listed entry counts.
+        /// Number of elements in the list of entry counts.
         listed: usize,
     },
     /// An overlay in a group that is too large for its routes.
     #[error("a network below the links is for groups of up to {most}, not {size}")]
     TooLargeForOverlay {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
-        /// Maximum number of processes.
+        /// Maximum number of processes for which this setting is possible.
         most: u32,
     },
     /// A network in which no path joins two processes.
@@ -140,49 +142,49 @@ pub enum SettingsError {
     /// A network whose number of vertices is not the number of processes.
     #[error("the network has {vertices} vertices for {size} processes: expected one for each")]
     WrongNetworkSize {
-        /// Number of vertices.
+        /// Number of vertices of the network.
         vertices: u32,
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
     },
     /// A latency matrix that is not n × n.
     #[error("a latency for each link of {size} processes needs {size} × {size}, not {entries}")]
     WrongMatrixSize {
-        /// Number of processes.
+        /// Number of processes in the group.
         size: u32,
-        /// Number of elements in the matrix.
+        /// Number of elements in the latency matrix.
         entries: usize,
     },
-    /// Too many partitions.
+    /// The settings contain more partitions than one run can have.
     #[error("{partitions} partitions are more than the 64 that one run can have")]
     TooManyPartitions {
-        /// Number of partitions.
+        /// Number of partitions in the settings.
         partitions: usize,
     },
     /// An unbounded duration under a timing model with bounds.
     #[error("{setting} without bound is not synchronous; give a bound or another timing")]
     UnboundedDuration {
-        /// Name of the setting that has the duration.
+        /// Name of the setting that has the unbounded duration.
         setting: &'static str,
     },
     /// A setting with which synchronous rounds would not end at the same time at all processes.
     #[error("{setting} is not possible in synchronous rounds; give another timing")]
     IncompatibleWithRounds {
-        /// Name of the setting.
+        /// Name of the setting that is impossible in synchronous rounds.
         setting: &'static str,
     },
-    /// Drift that lets a clock stop or run backwards.
+    /// Clock drift that is so large that a clock could stop or run backwards.
     #[error("a drift of {drift_ppm} parts in a million could stop a clock; give below 1000000")]
     InvalidDrift {
-        /// Given drift, in parts per million.
+        /// Clock drift that the settings give, in parts per million.
         drift_ppm: u32,
     },
-    /// An environment that is weaker than the algorithm's card demands.
+    /// An environment that is weaker than the algorithm's [`Card`] demands.
     #[error("{algorithm}: {weakness}; change it or run beyond the assumptions")]
     UnmetAssumption {
         /// Name of the algorithm.
         algorithm: String,
-        /// Assumption of the card that the settings do not meet.
+        /// Assumption of the algorithm that the settings do not meet.
         weakness: UnmetAssumption,
     },
 }
@@ -211,7 +213,7 @@ impl SettingsError {
 }
 
 impl Settings {
-    /// Checks that the settings are valid for any algorithm, without a card.
+    /// Checks that the settings are valid, whatever the algorithm is.
     ///
     /// # Errors
     ///
@@ -317,10 +319,11 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns these settings, completed from the card. Timing, channel order and properties are
-    /// added if they are not set: the weakest timing and order that the algorithm allows, and the
-    /// properties that it promises. Also adds the links to judge, the number of processes that may
-    /// be inside at once, conflicts, and fences.
+    /// Returns these settings, completed from the algorithm's [`Card`]. If they do not set the
+    /// timing or the channel order, these become the weakest that the algorithm allows. If they set
+    /// no properties, these become the promises of the card. The links, the conflicts, the fences
+    /// and the number of processes that may be inside the critical section at the same time are
+    /// taken from the card.
     #[must_use]
     pub fn resolved(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
@@ -342,8 +345,9 @@ impl Settings {
         self
     }
 
-    /// Checks the settings, and that the environment is at least as strong as the card demands. The
-    /// second check is left out with [`Settings::beyond_assumptions`].
+    /// Checks that the settings are valid, and that the environment is at least as strong as the
+    /// algorithm's [`Card`] demands. [`Settings::beyond_assumptions`] disables the check of the
+    /// environment.
     ///
     /// # Errors
     ///
@@ -362,8 +366,8 @@ impl Settings {
         }
     }
 
-    /// Returns the system model of these settings. Timing and order are those of the card if the
-    /// settings leave them open.
+    /// Returns the system model that these settings describe. If they set no timing or no channel
+    /// order, the model contains that of the algorithm's [`Card`].
     pub(crate) fn system_model(&self, card: &Card) -> SystemModel {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),

@@ -39,7 +39,7 @@ impl Chance {
     }
 }
 
-/// A fault of a run.
+/// A fault that is injected into a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// A process crashes and loses everything except its stable state.
@@ -90,30 +90,34 @@ pub enum CrashTrigger {
     /// When the message with this number arrives at the process; 1 is the first. The message is
     /// lost.
     OnMessage(u64),
-    /// In the middle of the process's step with this number among those that send messages; 1 is
-    /// the first. Each message of this step is lost with probability ½, and its timers do not
-    /// start.
+    /// While the process sends the messages of a step. Only steps that send messages are counted,
+    /// and 1 is the first of them. Each message of this step is lost with probability ½, and its
+    /// timers do not start.
     Sending(u64),
-    /// `after` ticks after an entry of the process, if the process is still inside.
+    /// While the process is inside the critical section, `after` ticks after it entered. The
+    /// process does not crash if it has left the critical section by then.
     Inside {
-        /// Number of the entry, from 1 for the first entry of the process.
+        /// Number of the entry into the critical section, from 1 for the first entry of the
+        /// process.
         entry: u64,
         /// Time from the entry to the crash, in ticks.
         after: u64,
     },
-    /// `after` ticks after a request of the process, if the process is still waiting.
+    /// While the process waits for the critical section, `after` ticks after its request. The
+    /// process does not crash if it no longer waits by then.
     Waiting {
         /// Number of the request, from 1 for the first request of the process.
         request: u64,
         /// Time from the request to the crash, in ticks.
         after: u64,
     },
-    /// In a step that changes the stable state of the process.
+    /// While the process saves a change of its stable state.
     Saving {
-        /// Number of the step among the steps that change the stable state, from 1.
+        /// Number of the step in which the process crashes, among its steps that change the stable
+        /// state; 1 is the first.
         save: u64,
-        /// True if the change is saved, but the step has no other effect. Otherwise the step is
-        /// lost, because a torn write is discarded.
+        /// True if the crash follows the save, so that only the messages, events and timers of the
+        /// step are lost. False if the whole step is lost, because the torn write is discarded.
         is_kept: bool,
     },
 }

@@ -9,7 +9,7 @@ use crate::settings::command_line::LinkLatency;
 use crate::settings::distribution::Distribution;
 use crate::settings::error::SettingsError;
 
-/// Latency of messages.
+/// Latency of messages: one distribution for all links, or one for each link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latency {
     /// The same distribution of latency on every link.
@@ -75,8 +75,9 @@ impl Latency {
         self.spans().iter().try_fold(0, |most, span| Some(span.max_ticks()?.max(most)))
     }
 
-    /// Returns a latency that few messages exceed, in ticks: the maximum, or three times the mean
-    /// or median of an unbounded distribution. The largest value of all links counts.
+    /// Returns a latency that few messages exceed, in ticks. It is the maximum of the distribution,
+    /// or three times the mean or median if there is no maximum. If links differ, it is the largest
+    /// of their values.
     pub(crate) fn typical(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,

@@ -31,8 +31,8 @@ use crate::settings::workload::Workload;
 pub struct Settings {
     /// Number of processes.
     pub size: u32,
-    /// Rank of each process, for reports of leaders and for the judgement on validity. Empty if the
-    /// ranks are 1 to n.
+    /// Rank of each process, which identifies the leader in reports and decides which leaders are
+    /// valid. Empty if the ranks are 1 to n.
     pub ranks: Arc<[Rank]>,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -50,10 +50,10 @@ pub struct Settings {
     pub workload: Workload,
     /// Limits that end a run early.
     pub limits: Limits,
-    /// Measurements and judged properties.
+    /// Measurements of the run, and properties that are checked.
     pub instrumentation: Instrumentation,
-    /// True if the run is allowed although the environment is weaker than the algorithm's card
-    /// demands.
+    /// True if the run is allowed although the environment is weaker than the
+    /// [`Card`](tenure_core::Card) of the algorithm demands.
     pub beyond_assumptions: bool,
 }
 
@@ -98,18 +98,21 @@ impl Settings {
 pub struct NetworkSettings {
     /// Latency of messages.
     pub latency: Latency,
-    /// Delivery order of a link; `None` for the weakest order that the algorithm's card allows.
+    /// Delivery order of a link. `None` for the weakest order that the algorithm's
+    /// [`Card`](tenure_core::Card) allows.
     pub order: Option<Order>,
     /// Chance that a message is lost.
     pub loss: Chance,
     /// Chance that a message is duplicated.
     pub duplication: Chance,
-    /// Graph that carries the messages; `None` for a link between any two processes.
+    /// Graph along whose edges messages travel. `None` if each process has a link to every other
+    /// one.
     pub carrier: Option<Carrier>,
 }
 
 impl NetworkSettings {
-    /// Returns the largest factor by which a route multiplies a latency; 1 without a carrier.
+    /// Returns the total weight of the edges of the heaviest route, by which a latency is
+    /// multiplied. Returns 1 if there is no graph.
     pub fn longest_route(&self) -> u64 {
         self.carrier.as_ref().map_or(1, Carrier::longest_route).max(1)
     }
@@ -130,7 +133,8 @@ impl Default for NetworkSettings {
 /// Timing model and clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSettings {
-    /// Timing model; `None` for the weakest model that the algorithm's card allows.
+    /// Timing model. `None` for the weakest model that the algorithm's [`Card`](tenure_core::Card)
+    /// allows.
     ///
     /// *Synchronous* requires bounds on message latency and on the duration of a step. *Partial*
     /// guarantees these bounds from the time `gst` on: a message sent earlier has an unbounded
@@ -192,14 +196,14 @@ pub struct Limits {
     pub max_in_flight: Option<u64>,
 }
 
-/// Measurements and judged properties. With everything off, a run is fastest.
+/// Measurements of a run, and properties that are checked. A run without any of them is fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instrumentation {
     /// True if the run counts messages by kind and measures delays. Totals are always counted.
     pub metrics: bool,
-    /// True if monitors judge every property that needs no vector clocks.
+    /// True if monitors check every property that needs no vector clocks.
     pub monitors: bool,
-    /// Sizes of groups in which vector clocks are kept, to judge the order of entries.
+    /// Sizes of groups in which the order of entries is checked, for which vector clocks are kept.
     pub order: Tracking,
     /// True if the run measures the size of messages in the encoding of real nodes.
     pub bytes: bool,
@@ -208,30 +212,32 @@ pub struct Instrumentation {
     /// Number of processes that may be inside the critical section at the same time: 1, or the *k*
     /// of a k-mutex.
     pub most_inside: u32,
-    /// Graph whose neighbours must not be inside the critical section at the same time; `None` for
-    /// the graph on the card.
+    /// Graph of conflicts: neighbours must not be inside the critical section at the same time.
+    /// `None` stands for the graph on the algorithm's [`Card`](tenure_core::Card).
     pub conflicts: Option<Arc<Graph>>,
-    /// True if each entry to the critical section has a fence that is judged. Entries of a k-mutex
-    /// have no fences.
+    /// True if each entry to the critical section has a fence, and monitors check that fences grow.
+    /// Entries of a k-mutex have no fences.
     pub fenced: bool,
-    /// Links that messages are allowed to use, judged in each run. `None` for the links on the
-    /// card; without a card, or with faults, links are then not judged.
+    /// Links that messages are allowed to use. `None` stands for the links on the algorithm's
+    /// [`Card`](tenure_core::Card). If there is no card, or if the settings contain faults, `None`
+    /// means that links are not checked.
     pub links: Option<NeighboursOnly>,
-    /// Properties whose violation makes a run a failure. `None` stands for the card's promises.
-    /// Without a card these are mutual exclusion, deadlock and starvation freedom, progress,
-    /// fencing, agreement and validity.
+    /// Properties whose violation makes a run a failure. `None` stands for the promises on the
+    /// algorithm's [`Card`](tenure_core::Card). Without a card these are mutual exclusion, deadlock
+    /// and starvation freedom, progress, fencing, agreement and validity.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
     pub own: Vec<Arc<OwnProperty>>,
 }
 
 impl Settings {
-    /// Returns true if a violation of the property makes a run a failure.
+    /// Returns true if the settings or the algorithm's [`Card`](tenure_core::Card) list this
+    /// property among those whose violation makes a run a failure.
     pub(crate) fn judges(&self, property: Property) -> bool {
         self.instrumentation.properties.iter().flatten().any(|it| *it == property)
     }
 
-    /// Returns the bounds on bypass that the run is judged by.
+    /// Returns the bounds on bypass among the properties whose violation makes a run a failure.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
         let properties = self.instrumentation.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {
@@ -270,7 +276,8 @@ impl Default for Instrumentation {
     }
 }
 
-/// Group sizes in which a measurement is enabled that needs memory for every pair of processes.
+/// Sizes of groups in which a measurement is enabled. It is meant for measurements that need memory
+/// for every pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracking {
     /// Enabled in no group.

@@ -22,7 +22,7 @@ pub struct Workload {
 impl Workload {
     /// Creates a workload in which every process enters the critical section `entries` times. All
     /// processes request the lock at time 0 and again immediately after each exit, and stay inside
-    /// for one unit.
+    /// the critical section for one unit.
     pub fn entries(entries: u32) -> Self {
         let pattern = Pattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Each(entries);

@@ -79,7 +79,8 @@ impl<P: Recorded> Session<'_, P> {
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
-    /// Returns true if the next turn of the engine only advances the time.
+    /// Returns true if the next event has no effect except that time advances, such as the event of
+    /// a timer that was disarmed.
     pub(crate) fn is_idle(&self) -> bool {
         let world = &self.steered.world;
         let plan = world.core.fault_queue.next_time();

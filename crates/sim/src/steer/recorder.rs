@@ -1,4 +1,5 @@
-//! Recorder of a run: writes its trace, and judges properties that are expressions.
+//! Recorder of a run. It writes the trace, and checks the properties that users wrote as
+//! expressions.
 
 use std::fmt;
 use std::io::Write;
@@ -10,13 +11,13 @@ use tenure_trace::{Header, Kind, MessageRecord, Record, Subject, WriteError, Wri
 
 use crate::settings::Settings;
 
-/// Writes the events of a run as a trace.
+/// Recorder of one run, which receives its events and writes them as a trace.
 pub(crate) struct Recorder {
     /// Writer of the trace; `None` if no trace is written.
     writer: Option<Writer<Box<dyn Write + Send>>>,
     /// True if the trace contains states.
     writes_states: bool,
-    /// Judge of the properties that the user wrote as expressions.
+    /// Checks the properties that the user wrote as expressions.
     judge: Option<PropertyJudge>,
     /// First write error; nothing is written after it.
     error: Option<WriteError>,
@@ -24,7 +25,7 @@ pub(crate) struct Recorder {
     free: Vec<u32>,
     numbers: u64,
     event_count: u64,
-    /// Recorded states, if states are recorded.
+    /// Last recorded state of each process. `None` if the run records no states.
     pub(crate) states: Option<States>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Ticket {
     pub(crate) number: u64,
     pub(crate) session: u64,
-    /// Vector clock that the message carries, if clocks are kept.
+    /// Index of the vector clock that the message carries. `None` if the run keeps no clocks.
     pub(crate) clock: Option<u32>,
     copies: u32,
 }
@@ -63,8 +64,8 @@ impl Recorder {
         }
     }
 
-    /// Adds a judge of the properties that the settings contain as expressions. Does nothing if
-    /// there are none.
+    /// Adds the check of the properties that users wrote as expressions in the settings. Does
+    /// nothing if there are none.
     pub(crate) fn judging(mut self, settings: &Settings, service: Service) -> Self {
         let own = &settings.instrumentation.own;
         if own.is_empty() {
@@ -77,8 +78,8 @@ impl Recorder {
         self
     }
 
-    /// Returns the findings about the properties that are expressions. `ended` is false if the run
-    /// was cut short.
+    /// Returns the findings about the properties that users wrote as expressions. `ended` is false
+    /// if the run was cut short.
     pub(crate) fn take_findings(&mut self, ended: bool) -> Vec<Finding> {
         self.judge.take().map_or_else(Vec::new, |judge| judge.finish(ended))
     }
@@ -125,8 +126,8 @@ impl Recorder {
         self.tickets[ticket as usize].copies += 1;
     }
 
-    /// Drops one copy of the message whose ticket has the index `ticket`, and returns the ticket.
-    /// The last copy frees the index.
+    /// Records that one copy of a message is no longer in flight, and returns the message's ticket,
+    /// which has the index `ticket`. After the last copy, the index is free for another message.
     pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
         let place = &mut self.tickets[ticket as usize];
         place.copies -= 1;
@@ -142,7 +143,7 @@ impl Recorder {
         self.writer.as_ref().map_or(0, Writer::sequence)
     }
 
-    /// Returns the number of recorded events for users.
+    /// Returns the number of recorded events that processes emitted for their users.
     pub(crate) const fn event_count(&self) -> u64 {
         self.event_count
     }

@@ -72,7 +72,7 @@ pub enum InterventionError {
     RunEnded {
         /// Intervention whose step was never reached.
         intervention: Intervention,
-        /// Number of steps that the run had.
+        /// Number of steps after which the run ended.
         steps: u64,
     },
     /// The interventions are not in the order of their steps. This is the first one whose step
@@ -117,17 +117,17 @@ pub struct InFlightMessage<'s, M> {
 pub struct Session<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: Steered<'a, P>,
-    /// Actions of the schedule that remain to be performed, before any scheduled event. `None`
-    /// without a schedule.
+    /// Actions of the schedule that are still to be performed. Scheduled events happen only when
+    /// none is left. `None` without a schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
     /// True if an intervention took place.
     has_interventions: bool,
     steps: u64,
-    /// Number of turns of the engine until the session checks the limits of the run again.
+    /// Number of events that the session handles before it checks the limits of the run again.
     turns: u64,
-    /// True if half of the current turn is done: a user was drawn and its request was issued, but
-    /// no event was handled yet.
+    /// True if the last step drew a user and issued its request. The event that follows this draw
+    /// in a normal run is then handled in the next step.
     drawn: bool,
     ended: Option<EndReason>,
 }
@@ -263,8 +263,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
     }
 
-    /// Performs one turn of the engine, and checks limits as often as a normal run does. If the
-    /// turn begins with the draw of a user, the turn is performed in two parts.
+    /// Handles one event, and checks limits as often as a normal run does. If a user must be drawn
+    /// before the event, this call only draws the user, and the next call handles the event.
     fn turn(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
@@ -284,8 +284,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         world.turn()
     }
 
-    /// Performs an intervention at the present time. Scheduled events of the run still happen, but
-    /// the remaining actions of a schedule are dropped.
+    /// Performs an intervention at the present time. Scheduled events of the run still happen after
+    /// it, but the remaining actions of a schedule are dropped.
     ///
     /// # Errors
     ///

@@ -19,13 +19,13 @@ use crate::engine::world::World;
 /// one unit.
 const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 
-/// A simulated world in which actions can be performed. It is always recorded, because the numbers
-/// in the trace identify the messages.
+/// A run in which [`Action`]s can be performed. It is always recorded, because the numbers in the
+/// trace identify the messages.
 pub(crate) struct Steered<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
     /// User messages that were sent but not received: sender, receiver and index.
     user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
-    /// Random choices that the script sets for the next step.
+    /// Random choices that the schedule prescribes for the next step.
     drawn: VecDeque<u32>,
 }
 
@@ -174,8 +174,9 @@ impl<'a, P: Recorded> Steered<'a, P> {
         })
     }
 
-    /// Resumes the normal flow of time. Events of the past become due now. Messages in flight
-    /// arrive after at least `latency` ticks, and user messages after exactly `latency` ticks.
+    /// Ends the performance of a schedule, so that scheduled events happen again. Events whose time
+    /// has passed become due now. Messages in flight arrive after at least `latency` ticks, and
+    /// user messages after exactly `latency` ticks.
     pub(crate) fn resume_time(&mut self, latency: u64) {
         let now = self.world.core.now;
         self.world.in_flight.postpone(now + latency);

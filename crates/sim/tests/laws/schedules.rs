@@ -55,7 +55,8 @@ const CALM: Budget = Budget {
     fencing: true,
 };
 
-/// Returns budgets whose faults are tolerated according to the cards.
+/// Returns the fault budgets with which the test runs an algorithm. The tested algorithms tolerate
+/// these faults.
 fn budgets() -> Vec<Budget> {
     let crashes = Budget { crashes: 4, ..CALM };
     let amnesia = Budget { crashes: 5, witness: false, fencing: false, ..CALM };
@@ -115,8 +116,8 @@ impl<P: Office> RandomRun<P> {
         }
     }
 
-    /// Performs random events, then ends all faults until nothing is left to do, and checks the
-    /// final state. Returns a description of the first violation as an error.
+    /// Performs random events. Then ends all faults, lets the run continue until nothing is left to
+    /// do, and checks the final state. Returns a description of the first violation as an error.
     fn run(&mut self) -> Result<(), String> {
         for _ in 0..self.left.steps {
             self.happen();
@@ -327,8 +328,8 @@ impl<P: Office> RandomRun<P> {
         Ok(())
     }
 
-    /// Records the phases of the users that an event changes. Checks that no two entries have the
-    /// same fence.
+    /// Updates the phase of the user of `at` after an event. Returns an error if the event is an
+    /// entry with a fence that an earlier entry had.
     fn follow(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
         let user = &mut self.users[at.index()];
         match seen {

@@ -96,7 +96,7 @@ fn hirschberg_sinclair_cost_is_schedule_independent() {
     }
 }
 
-/// Tries all 7! orders of the ring.
+/// In each of the 7! orders of a ring of eight, the process with the largest id wins in phase 3.
 #[test]
 fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     permutations(7, |others| {
@@ -122,7 +122,8 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     });
 }
 
-/// Runs a lock of the catalogue under many seeds, with the faults that its card allows.
+/// Visitor of the catalogue that runs a lock once for each seed. Some messages are duplicated if
+/// the lock tolerates this, and at most `losses` messages are lost.
 struct LockRuns {
     parameters: Parameters,
     seeds: u64,
@@ -218,9 +219,9 @@ fn locks_survive_lossy_links_over_fifo() {
     }
 }
 
-/// Algorithms that send many messages at every timer. In these tests timers fire as often as
-/// messages arrive, so a run of these algorithms takes a hundred times as long as another. They are
-/// run with a third of the seeds here. Other tests run them with hundreds of seeds.
+/// Algorithms that send many messages whenever a timer fires. In these tests timers fire as often
+/// as messages arrive, so these algorithms take a hundred times as long as others. The tests
+/// therefore run them with fewer seeds.
 const MESSAGE_HEAVY: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]
@@ -241,7 +242,8 @@ fn long_runs_survive_lossy_links_over_fifo() {
     }
 }
 
-/// The declared soundness of each variant must match what the monitors find.
+/// Among the variants that random schedules without crashes can expose, monitors find a violation
+/// in every variant that is declared unsound, and in no sound variant.
 #[test]
 fn lock_variants_match_declared_soundness() {
     // A lease needs timers that keep time, but here timers fire at any time.

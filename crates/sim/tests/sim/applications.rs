@@ -215,8 +215,8 @@ fn any_leader_synchronises_clocks_including_recovered() {
     assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
 }
 
-/// Returns a description of the difference if the clocks of two processes differ by more than
-/// `most` ticks at the end of a run.
+/// Runs a group whose clocks are synchronised. Returns `None` if the clocks of any two processes
+/// differ by at most `most` ticks at the end. Otherwise, returns a description of the difference.
 fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);

@@ -112,9 +112,11 @@ fn max_suspicions_of_peer(witnesses: &[Witness], after: u64) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// After 2,000 units message delays are bounded, so no interval between heartbeats exceeds 350
-/// units. Each false suspicion adds 100 units to the expected interval, which is 50 units at first,
-/// or to the timeout, which is 300 units at first.
+/// Both detectors stop suspecting live processes soon after message delays become bounded. From
+/// 2,000 units on, no interval between two heartbeats exceeds 350 units. Each false suspicion adds
+/// 100 units to a limit of the detector. For phi-accrual detectors, this limit is the expected
+/// interval, which starts at 50 units. For heartbeat detectors, it is the timeout, which starts at
+/// 300 units.
 #[test]
 fn mistakes_end_under_partial_synchrony() {
     let mut before = (0, 0);
@@ -161,7 +163,8 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     sum as f64 / f64::from(count)
 }
 
-/// The latency is log-normal with a median of 10 units.
+/// A phi accrual detector suspects a crashed process sooner than a heartbeat detector whose timeout
+/// covers the worst case. The latency is log-normal with a median of 10 units.
 #[test]
 fn phi_detects_crash_sooner_than_worst_case_heartbeat() {
     let learning = detection(&phi_accrual::Config::default());

@@ -1,4 +1,4 @@
-//! Messages travel along the edges of a network.
+//! Tests of networks along whose edges messages travel.
 
 use std::sync::Arc;
 

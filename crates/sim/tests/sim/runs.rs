@@ -1,4 +1,4 @@
-//! A run follows its settings and is judged correctly.
+//! Tests that a run follows its settings, and that its findings are correct.
 
 use std::sync::Arc;
 

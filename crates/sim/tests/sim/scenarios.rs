@@ -115,7 +115,8 @@ fn waiting_for_mean_delay_halves_worst_skew() {
     }
 }
 
-/// If message delays have no bound, the time between the attacks has none, for any wait.
+/// If message delays have no bound, the time between the attacks has no bound, however long the
+/// leader waits.
 #[test]
 fn unbounded_delay_gives_unbounded_skew() {
     for wait in [0, MIN, MAX, 1000] {

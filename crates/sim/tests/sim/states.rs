@@ -11,7 +11,8 @@ use tenure_sim::{Initiators, Settings, Simulation, Workload};
 use tenure_trace::state::tree;
 use tenure_trace::{Kind, Record, Recorded, Subject};
 
-/// Runs a protocol once and writes its trace, with or without states.
+/// Visitor of the catalogue that runs a protocol once and returns its trace, with or without
+/// states.
 struct Traced {
     settings: Settings,
     states: bool,

@@ -105,8 +105,8 @@ fn tolerant_locks_cost_same_without_crash() {
     assert_same_cost::<RepairedRing, TokenRing>();
 }
 
-/// Returns the number of runs, of 500 with a false suspicion, in which two processes are inside at
-/// the same time.
+/// Returns the number of runs, of 500 with a false suspicion, in which two processes are inside the
+/// critical section at the same time.
 fn count_runs_with_two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
     let one = |seed: &u64| {
         let mut settings = busy(5, 3, *seed);

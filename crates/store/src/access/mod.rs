@@ -63,7 +63,7 @@ pub enum Principal {
     User(String),
 }
 
-/// A change of users and roles.
+/// A change of users, of roles, or of authentication.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AccessChange {
@@ -241,8 +241,8 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Rejects a change of users and roles if authentication is enabled and `is_of_root` is true:
-    /// the change concerns the user or the role root.
+    /// Returns an error if authentication is enabled and a change concerns the user root or the
+    /// role root. `is_of_root` is true for such a change.
     fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
     }

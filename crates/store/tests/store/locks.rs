@@ -138,7 +138,8 @@ fn expiry_fails_after_renewal_or_change_of_leader() {
     assert_eq!(log.apply(Command::Revoke { lease: 1 }).result, Err(Error::LeaseNotFound));
 }
 
-/// A checkpoint whose time was read before the renewal would end the lease too early.
+/// A checkpoint is ignored if its time was read before the lease was renewed. It would end the
+/// lease too early.
 #[test]
 fn stale_checkpoint_of_renewed_lease_is_ignored() {
     let mut log = Log::new();

@@ -47,7 +47,7 @@ impl Mistake {
 }
 
 pub(crate) type Keys = BTreeMap<Bytes, KeyValue>;
-/// An event: its kind, the key after it, and the key before it.
+/// An event: its kind, and the key after and before the change.
 pub(crate) type Change = (EventKind, KeyValue, Option<KeyValue>);
 
 #[derive(Clone, Debug)]
@@ -545,7 +545,8 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations that a transaction runs, in order, for one choice of the branches.
+/// Operations that a transaction runs, in order, for one choice of the branches of all its
+/// transactions.
 type Path<'a> = Vec<&'a Operation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {

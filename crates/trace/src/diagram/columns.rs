@@ -54,8 +54,9 @@ impl Layout {
         self.along = along;
     }
 
-    /// Returns the earliest position of a step in the unit of [`Layout::along`]. The step comes
-    /// after the previous step of its process, and after the step that sent its message.
+    /// Returns the earliest permitted position of a step, in the unit of [`Layout::along`]. A step
+    /// lies after the previous step of its process, and after the step that sent the message that
+    /// it received.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].mark {
@@ -71,7 +72,8 @@ impl Layout {
         self.steps[step].at.filter(|_| self.steps[step].is_own())
     }
 
-    /// Returns the median time between two successive steps of one process, in ticks; at least 1.
+    /// Returns the median time between two successive steps of one process, in ticks. The result is
+    /// at least 1.
     fn usual_pause(&self) -> u64 {
         let mut latest: Vec<Option<u64>> = vec![None; self.size()];
         let mut pauses = Vec::new();

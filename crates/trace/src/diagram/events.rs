@@ -20,8 +20,8 @@ pub(super) fn command_label(command: &CommandData) -> String {
     }
 }
 
-/// Describes, in a few words, a record that begins a step. Returns `None` for a record that begins
-/// no step or that diagrams draw in another way.
+/// Describes a record that begins a step, in a few words. Returns `None` if the record begins no
+/// step, or if diagrams show it by other means than a label.
 pub(super) fn step_label(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::Boot => "boots".to_owned(),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Formats those fields of a message's content whose names are in `fields`. Finds them at any
-/// depth, because protocols may wrap the messages of others.
+/// Formats the fields of a message whose names are in `fields`. Finds them at any depth, because a
+/// protocol may wrap the messages of another.
 pub(super) fn description(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
@@ -19,8 +19,8 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
     }
 }
 
-/// Formats a value of a field in its usual short form. A timestamp becomes `(7, P3)`, because
-/// processes count from 0 in contents. A rank that is only an id becomes that id.
+/// Formats the value of a field in a short form. A timestamp becomes `(7, P3)`: contents number
+/// processes from 0, and `P3` is process 2. A rank with weight 0 becomes its id.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {

@@ -19,8 +19,8 @@ pub struct Layout {
     pub options: DiagramOptions,
     /// Steps, in trace order.
     pub steps: Vec<Step>,
-    /// Messages in the order of sending. A message that was sent before the window has the place of
-    /// its arrival.
+    /// Messages in the order in which they were sent. A message that was sent before the window is
+    /// listed at the place of its arrival.
     pub arrows: Vec<MessageArrow>,
     /// Intervals in which a condition held at a process.
     pub spans: Vec<ConditionSpan>,
@@ -51,7 +51,7 @@ pub struct Step {
     pub record: u64,
     /// Cause of the step.
     pub mark: Mark,
-    /// Descriptions of the records that belong to the step, one for each.
+    /// Descriptions of the records that belong to the step, one description per record.
     pub descriptions: Vec<String>,
     /// Leader and term of which the process learned in this step. `None` if it learned of none.
     pub leader: Option<Term>,
@@ -63,12 +63,12 @@ pub struct Step {
     pub agreement_events: Vec<String>,
     /// Index of the message that the process received, in [`Layout::arrows`].
     pub received: Option<usize>,
-    /// Number of the step among those of the run that count as steps. `None` if this step does not
-    /// count.
+    /// Number of the step in the run, from 1. `None` for a note and for a boot, which have no
+    /// number.
     pub number: Option<u64>,
     /// Position of the step on the scale of the diagram. The first number is the time, or 0 on the
-    /// causal scale. The second is the length of the longest causal chain that ends with the step,
-    /// among steps at the same time.
+    /// causal scale. The second number orders steps with equal first numbers: it is the length of
+    /// the longest causal chain of such steps that ends with this step.
     pub moment: (u64, u64),
     /// Index of the step's column in [`Layout::along`].
     pub column: usize,
@@ -82,7 +82,7 @@ pub struct Step {
 pub enum Mark {
     /// The process received a message.
     Receives,
-    /// The process acted without a recorded cause.
+    /// The process took a step, but the trace contains no record of its cause.
     Acts,
     /// The process took a step for another reason, described in a few words: a command, a timer, or
     /// a suspicion.
@@ -104,9 +104,9 @@ pub enum Mark {
 /// Message between two processes, which diagrams draw as an arrow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageArrow {
-    /// Sender.
+    /// Process that sent the message.
     pub from: ProcessId,
-    /// Receiver.
+    /// Process to which the message was sent.
     pub to: ProcessId,
     /// Name of the message.
     pub message: Cow<'static, str>,
@@ -115,7 +115,7 @@ pub struct MessageArrow {
     /// Number of the message's kind, from 0. Kinds are numbered in the order in which their first
     /// messages occur in the trace.
     pub kind: usize,
-    /// The fields of the content that the options request, as text.
+    /// Text of those message fields that the options of the diagram select.
     pub description: String,
     /// Index of the step that sent the message. `None` if it lies before the window.
     pub sent: Option<usize>,
@@ -165,7 +165,7 @@ pub struct PartitionSpan {
 }
 
 impl Layout {
-    /// Returns the number of processes.
+    /// Returns the number of processes in the group.
     pub fn size(&self) -> usize {
         self.header.n as usize
     }
@@ -175,7 +175,8 @@ impl Layout {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
-    /// Returns the position of the end of the time axis, in the unit of [`Layout::along`].
+    /// Returns the position of the right or lower end of the time axis, in the unit of
+    /// [`Layout::along`].
     pub fn end(&self) -> u32 {
         self.along.last().copied().unwrap_or(0)
     }
@@ -251,7 +252,7 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
 }
 
 impl Mark {
-    /// Returns the mark with the invisible characters in its text escaped.
+    /// Returns this mark, with escapes for the invisible characters in its text.
     pub(super) fn plain(self) -> Self {
         let seen = |text: String| plain(&text).into_owned();
         match self {
@@ -264,8 +265,8 @@ impl Mark {
 }
 
 impl Step {
-    /// Returns true if a process takes the step. Events of the network, and losses and duplications
-    /// of messages, are not steps of a process.
+    /// Returns true if this is a mark of a process's own step. Network events, and losses and
+    /// duplications of messages, are not steps of a process.
     pub fn is_own(&self) -> bool {
         self.at.is_some() && !matches!(self.mark, Mark::Loses(_) | Mark::Duplicates(_))
     }

@@ -18,8 +18,8 @@ use crate::verify::{TraceVerifier, Verification};
 
 /// Builds a layout from the records of a run, and stores the steps and messages in the window.
 ///
-/// Of the records before the window it keeps only the conditions that still hold and, if requested,
-/// the clocks. So a window of a long trace needs little memory.
+/// Of the records before the window, the builder keeps only the conditions that still hold and, if
+/// requested, the clocks. So a window of a long trace needs little memory.
 #[derive(Debug)]
 pub struct LayoutBuilder {
     layout: Layout,
@@ -34,8 +34,8 @@ pub struct LayoutBuilder {
     process_states: ProcessStates,
     spans: Spans,
     processes: Vec<Process>,
-    /// For each message key, the indices of the arrows in the window that may still get an outcome,
-    /// and of the last arrow with this key.
+    /// For each message that was sent in the window, the indices of its arrow and of the arrows of
+    /// its duplicates.
     under_way: HashMap<MessageKey, Vec<usize>>,
     /// Number of each kind of message, by layer and name. Kinds are numbered in the order in which
     /// they appear in the trace.
@@ -43,7 +43,7 @@ pub struct LayoutBuilder {
     /// For each message in flight, the clock of the step that sent it. Empty if clocks are not
     /// requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// Position of the last event of the network. Later steps come after it.
+    /// Position of the last network event on the scale. All later steps are drawn after it.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -56,8 +56,8 @@ struct Process {
     current: Current,
     /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// Position on the scale of the last step of the process in the window. `None` if there is
-    /// none.
+    /// Position on the scale of the last step of this process in the window. `None` if no step of
+    /// the process lies in the window.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
@@ -255,8 +255,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Adds the recovery of a process, unless an earlier record has already reported the same
-    /// recovery.
+    /// Adds a step for the recovery of a process. Adds none if an earlier record has already
+    /// reported this recovery.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -316,9 +316,9 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost: the oldest one without an outcome.
-    /// If all of them have an outcome, adds an arrow for a copy of the last one or, if there is
-    /// none, for a message that was sent before the window.
+    /// Returns the arrow of a message that arrives or is lost. This is the oldest arrow of the
+    /// message without an outcome. If all have an outcome, adds a copy of the last one. If the
+    /// message has no arrow, it was sent before the window, and a new arrow is added.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -421,7 +421,7 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns true if a record of the process at this time belongs to its current step.
+    /// Returns true if a record of the process at this time is an effect of its current step.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
@@ -474,7 +474,7 @@ impl LayoutBuilder {
         step
     }
 
-    /// Adds a step if it lies in the window, and returns its index. The position of the step is
+    /// Adds a step if it lies in the window, and returns its index. Its position on the scale is
     /// greater than `after`.
     fn step(
         &mut self,

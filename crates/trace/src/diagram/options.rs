@@ -67,7 +67,7 @@ pub struct Window {
     pub to: Option<u64>,
     /// Range of record numbers to show, from 1.
     pub events: Option<RangeInclusive<u64>>,
-    /// Maximum number of records to show. The window ends after so many records.
+    /// Maximum number of records in the window. The window ends after this number of records.
     pub most: Option<u64>,
 }
 

@@ -7,33 +7,34 @@ use tenure_core::ProcessId;
 use super::layout::{ConditionSpan, PartitionSpan};
 use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 
-/// Intervals of a run: those that have ended, and those that still last.
+/// Intervals in which conditions hold at processes, and in which the network is partitioned. Some
+/// have ended, others still last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
-    /// Processes of which the trace has shown whether they had a token at the beginning.
+    /// Processes for which the trace has shown whether they had a token at the start of the run.
     token_known: BTreeSet<ProcessId>,
     /// First process that entered the critical section, if any.
     first_inside: Option<ProcessId>,
-    /// For each process that entered, the step of its last entry. `None` if that step lies before
-    /// the window.
+    /// For each process that entered the critical section, the step of its last entry. `None` if
+    /// that step lies before the window.
     inside_since: BTreeMap<ProcessId, Option<usize>>,
     regions: Vec<PartitionSpan>,
     split: Option<PartitionSpan>,
 }
 
 impl Spans {
-    /// Begins an interval at a step, or before the window. Ends the interval of the same process
-    /// and the same group of conditions.
+    /// Begins the interval in which a condition holds, at a step or before the window. First ends
+    /// the interval of the same process whose condition excludes the new one.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
         self.end(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
         self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends the interval of this process and this group of conditions. Drops the interval if it
-    /// ended before the window.
+    /// Ends the interval of the process whose condition belongs to this group. Drops the interval
+    /// if it ended before the window.
     pub(super) fn end(&mut self, at: ProcessId, group: ConditionGroup, step: Option<usize>) {
         let Some(span) = self.open.remove(&(at, group)) else { return };
         if step.is_some() {
@@ -41,7 +42,7 @@ impl Spans {
         }
     }
 
-    /// Applies a change of state at a step.
+    /// Begins or ends an interval at a step, because the state of the process changes in this step.
     pub(super) fn apply(&mut self, at: ProcessId, change: StateChange, step: Option<usize>) {
         match change {
             StateChange::Begins(condition) => {
@@ -81,9 +82,9 @@ impl Spans {
 
     /// Ends the interval in which a process had a token, because it passes the token on.
     ///
-    /// If no record shows where the token came from, the first process that sends one had it from
-    /// the beginning. But a process that entered without a token, after another process had been
-    /// inside, created the token when it entered.
+    /// If no record shows how the process got the token, the process had it from the start of the
+    /// run. There is an exception: if another process had been inside the critical section before,
+    /// and this process entered without a token, it created the token when it entered.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

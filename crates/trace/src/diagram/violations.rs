@@ -19,14 +19,14 @@ pub struct ViolationMark {
     /// Index of the step that ended the conflict. `None` if the conflict did not end in the window,
     /// or if the property is not about a conflict.
     pub until: Option<usize>,
-    /// Processes that are in conflict: inside, or leading, at the same time. Empty for properties
-    /// that are not about a conflict.
+    /// Processes that are in conflict: inside the critical section, or leading, at the same time.
+    /// Empty for properties that are not about a conflict.
     pub processes: Vec<ProcessId>,
 }
 
 impl Step {
-    /// Returns true if, in this step, the user of the process learns that the process is inside, is
-    /// no longer inside, or has a leader.
+    /// Returns true if, in this step, the user of the process learns that the process has entered
+    /// or left the critical section, or has a leader.
     fn has_user_event(&self) -> bool {
         self.enters || self.exits || self.leader.is_some()
     }
@@ -40,8 +40,9 @@ impl Layout {
         self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
     }
 
-    /// Marks the last step of a counterexample to a property that the verification does not know:
-    /// an expression, or a monitor of the program that wrote the trace.
+    /// Marks the last step of a counterexample as a violation. Does so only if verification cannot
+    /// check the violated property, which is an expression or a monitor of the program that wrote
+    /// the trace.
     pub(super) fn mark_last_step(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
@@ -70,7 +71,7 @@ impl Layout {
     }
 
     /// Returns the last step that began at `time` or before and in which a user receives an event.
-    /// Steps of real nodes take time, so no step may begin exactly at the time of the violation.
+    /// The steps of a real node take time, so a violation may occur after the start of its step.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {

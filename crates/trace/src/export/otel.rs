@@ -55,8 +55,8 @@ fn attribute(key: &str, value: Value) -> Value {
 struct Span {
     number: u64,
     parent: Option<u64>,
-    /// Condition that holds during the span. `None` for a session, which contains the other spans
-    /// of its process.
+    /// Condition that holds during the span. `None` for the span of a session, which contains all
+    /// other spans of the process in that session.
     condition: Option<Condition>,
     started: u64,
     links: Vec<Value>,
@@ -134,7 +134,8 @@ impl Spans {
         }
     }
 
-    /// Begins a span.
+    /// Begins a span within the span of the process's session. If `condition` is `None`, begins the
+    /// span of the session itself.
     fn open(&mut self, at: ProcessId, condition: Option<Condition>) {
         let fence = self.process_states.of(at).fence.to_string();
         let attributes = match condition {
@@ -173,7 +174,7 @@ impl Spans {
         }
     }
 
-    /// Adds a span that has ended.
+    /// Adds a span that has ended to the output.
     fn put(&mut self, at: ProcessId, span: Span) {
         let Span { number, parent, condition, started, links, attributes } = span;
         let mut closed = json!({

@@ -12,7 +12,8 @@ use crate::plain::plain_json;
 /// Regular expression by which ShiViz parses an event of three lines. They are the host and its
 /// clock, the description, and the record itself, which ShiViz shows beside the picture.
 const EVENT: &str = r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})";
-/// Regular expression of the heading of a run. The name of the run is the header of the trace.
+/// Regular expression by which ShiViz parses the heading of a run. The heading contains the header
+/// of the trace.
 const RUN: &str = r"^=== (?<trace>.*) ===$";
 
 /// Renders the records of one run as a log for ShiViz.
@@ -82,15 +83,15 @@ pub enum ImportError {
         "line {line} is not `{wanted}`: only logs written by `tenure trace export` can be imported"
     )]
     Foreign {
-        /// Number of the line, from 1.
+        /// Number of the invalid line of the log, from 1.
         line: usize,
-        /// Form that the line should have.
+        /// Form that this line of the log should have.
         wanted: &'static str,
     },
     /// A record or the header is malformed.
     #[error("line {line}: {description}")]
     Malformed {
-        /// Number of the line, from 1.
+        /// Number of the invalid line of the log, from 1.
         line: usize,
         /// Description of the problem.
         description: String,

@@ -46,8 +46,8 @@ impl LogState {
         self.entries.get(usize::try_from(place).ok()?)
     }
 
-    /// Applies an event of the process to its log. Returns the number of entries that stay as they
-    /// are, or `None` if the log does not change.
+    /// Applies an event of the process to its log. Returns the number of entries at the start of
+    /// the log that do not change, or `None` if the event changes nothing.
     fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
             // A log may keep entries before the end of a snapshot, for followers that lag behind.

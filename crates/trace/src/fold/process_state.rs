@@ -22,14 +22,14 @@ pub struct ProcessStates(HashMap<ProcessId, ProcessState>);
 pub struct ProcessState {
     /// Status of the process: up, down or ended.
     pub status: ProcessStatus,
-    /// Session of the process since its last boot. `None` if no record mentions it.
+    /// Session of the process since its last boot. `None` if no record shows a boot of the process.
     pub session: Option<u64>,
-    /// Conditions that hold now, each with the time at which it began. Of each group of conditions,
-    /// at most one holds.
+    /// Conditions that hold now, each with the time at which it began. The process never waits for
+    /// the critical section while it is inside, and it leads in at most one term.
     pub conditions: Vec<(Condition, u64)>,
     /// Fence of the process's last entry to the critical section.
     pub fence: Fence,
-    /// True if the process is inside and its user has requested to exit.
+    /// True if the process is inside the critical section and its user has requested to exit.
     pub is_exiting: bool,
     /// Leader in which the process believes, with its term. `None` if it knows none.
     pub leader: Option<Term>,
@@ -37,21 +37,21 @@ pub struct ProcessState {
     pub suspects: BTreeSet<ProcessId>,
 }
 
-/// Status of a process: whether it is up.
+/// Status of a process as its records show it: up, down or ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProcessStatus {
-    /// No record mentions the process.
+    /// No record mentions the process, so its status is unknown.
     #[default]
     Unknown,
-    /// The process is up. It may be stopped by SIGSTOP.
+    /// The process is up, or it is stopped by SIGSTOP.
     Up,
-    /// The process crashed.
+    /// The process crashed and has not recovered.
     Down,
     /// The process ended normally.
     Ended,
 }
 
-/// Condition of a process that lasts for some time.
+/// Condition that holds at a process for an interval of time, such as waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// The user of the process has requested to enter.
@@ -68,7 +68,7 @@ pub enum Condition {
     Stopped,
 }
 
-/// Group of conditions of which at most one holds at a time.
+/// Group of conditions that exclude each other: at most one of them holds at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ConditionGroup {
     Lock,
@@ -97,13 +97,13 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers. The conditions that held before the crash have ended already.
+    /// The process recovers. All conditions that held before have ended already, including `Down`.
     Recovers,
     /// The process ends normally.
     Leaves,
     /// A condition begins.
     Begins(Condition),
-    /// A condition ends. The number is the time at which it began.
+    /// A condition ends. The number is the time at which the condition began.
     Ends(Condition, u64),
     /// The process learns of a leader, or that it has no leader.
     LeaderChanges(Option<Term>),
@@ -138,7 +138,7 @@ impl ProcessStates {
         numbers
     }
 
-    /// Marks a process as outside the critical section, because the reader skipped the records
+    /// Assumes that a process is outside the critical section. The reader has skipped the records
     /// about its lock.
     pub(crate) fn assume_outside(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
@@ -191,7 +191,8 @@ impl ProcessState {
         }
     }
 
-    /// Handles a boot or a recovery. The process and its parent may both report the same one.
+    /// Handles a boot or a recovery of the process. The process and its parent may report the same
+    /// boot. The second of these reports does not count as another boot.
     fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
         let before = self.session.replace(session);
         let again = before.is_some_and(|before| before != session);
@@ -250,7 +251,7 @@ impl ProcessState {
         }
     }
 
-    /// Applies an event of a replicated log to the leader in which the process believes.
+    /// Updates the leader in which the process believes, after an event of a replicated log.
     fn on_log_event(
         &mut self,
         event: &log::Event,

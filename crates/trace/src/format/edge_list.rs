@@ -1,4 +1,4 @@
-//! The edges of a network, in the form in which the header of a trace contains them.
+//! Edges of a network, as the header of a trace stores them.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Graph, GraphError, ProcessId};
@@ -8,7 +8,7 @@ use tenure_core::{Graph, GraphError, ProcessId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeList(Vec<EdgeEntry>);
 
-/// An edge without or with a weight.
+/// An edge as a trace stores it: two process numbers and, unless the weight is 1, the weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum EdgeEntry {

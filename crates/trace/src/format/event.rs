@@ -79,11 +79,11 @@ pub enum Kind {
     },
     /// The process drew a random number in its last step.
     Choice(Choice),
-    /// The process became mute. Its later steps are saved, but their effects are not released. It
-    /// must crash later.
+    /// The process became mute. From now on it still saves its state, but it sends no messages,
+    /// emits no events and sets no timers. It must crash later.
     Mute,
-    /// The process is about to crash. The effects of its last step were released, but the state
-    /// after that step was not saved.
+    /// The process will crash before it saves the state after its last step. The messages and
+    /// events of that step were sent nevertheless.
     Unsaved,
     /// The process crashed or was killed.
     Crash,
@@ -103,11 +103,11 @@ pub enum Kind {
     Memory(MemoryAccess),
     /// A remark for human readers.
     Note(String),
-    /// State of the process from now on, as a [tree](crate::state::tree). Monitors do not read it;
-    /// properties that are expressions may.
+    /// State of the process from now on, as a [tree](crate::state::tree). Monitors ignore this
+    /// record. Only properties that users write as expressions read it.
     State(Value),
-    /// For a process: it ended normally. For the parent: the run is complete, so the current state
-    /// is the final one.
+    /// The end. A process ended normally, or the parent completed the run. In the second case, the
+    /// current state is the final one.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {

@@ -35,15 +35,17 @@ pub struct Header {
     pub clock: ClockUnit,
     /// True if entries to the critical section have fences that a resource checks.
     pub fenced: bool,
-    /// Maximum number of processes inside at the same time: 1, or the *k* of a k-mutex.
+    /// Maximum number of processes inside the critical section at the same time: 1, or the *k* of a
+    /// k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
     /// For each process, by index: its rank, or `null` if the rank equals the process number. The
     /// field is missing if the ranks are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<Rank>>,
-    /// Names of the properties that the algorithm's card promises. A violation of another property
-    /// is reported, but is not a failure. If the list is empty, every violation is a failure.
+    /// Names of the properties that the algorithm promises, according to its
+    /// [`Card`](tenure_core::Card). A violation of another property is reported, but is not a
+    /// failure. If the list is empty, every violation is a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<String>,
     /// Command-line options that configure the algorithm and its group. They are needed to
@@ -119,15 +121,16 @@ impl Header {
         self.graph.as_ref()?.graph(self.n).ok()
     }
 
-    /// Returns the graph of conflicts: two neighbours must not be inside at the same time. `None`
-    /// unless the header names the property that demands this.
+    /// Returns the conflict graph of the group. Two neighbours in this graph must not be inside the
+    /// critical section at the same time. `None` unless the header names the property that demands
+    /// this.
     pub(crate) fn conflicts(&self) -> Option<Arc<Graph>> {
         let is_named = self.names(Property::LocalMutualExclusion);
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
-    /// Returns the links that messages must use. `None` unless the trace was kept because a message
-    /// left these links.
+    /// Returns the monitor that checks that messages use only permitted links. `None` unless the
+    /// trace was kept because a message left these links.
     pub(crate) fn links(&self) -> Option<NeighboursOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(NeighboursOnly::in_graph(Arc::new(graph))),
@@ -156,7 +159,8 @@ const fn is_none(repeats: &u32) -> bool {
 pub enum Source {
     /// The simulator, which writes one file for the whole group.
     Simulator,
-    /// The checker. The trace is a counterexample, or a run that attains an extreme of a measure.
+    /// The checker. The trace is a counterexample, or a run in which a measured quantity, such as
+    /// the number of messages, reaches its maximum or minimum.
     Checker,
     /// One real node, which writes its own file.
     Node,

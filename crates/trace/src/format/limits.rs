@@ -1,4 +1,4 @@
-//! Limits that protect readers of traces from unknown sources.
+//! Limits on the traces that a program reads. They protect it from traces of unknown origin.
 
 use std::sync::OnceLock;
 

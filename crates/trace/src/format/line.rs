@@ -15,14 +15,15 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Treatment of the contents of messages by the parser. Verification does not need them.
+/// Choice of the parser: it keeps the contents of messages, or skips them. Verification does not
+/// need these contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Kept,
     Skipped,
 }
 
-/// One line of a trace whose data is not parsed yet.
+/// The fields of one line of a trace. The field `data` is not parsed yet.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     time: u64,

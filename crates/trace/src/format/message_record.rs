@@ -11,11 +11,11 @@ use crate::format::numbered;
 /// A message, from the point of view of the process to which the record belongs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageRecord {
-    /// The process at the other end: the receiver in `send`, `drop` and `duplicate`, the sender in
-    /// `receive`.
+    /// Process at the other end of the link. In the records `send`, `drop` and `duplicate` it is
+    /// the receiver. In `receive` it is the sender.
     #[serde(with = "numbered")]
     pub peer: ProcessId,
-    /// Layer to which the message belongs, in a composition of protocols.
+    /// Protocol layer to which the message belongs, for instance the lock or the failure detector.
     pub layer: Layer,
     /// Name of the message, in kebab-case.
     pub message: Cow<'static, str>,
@@ -47,8 +47,8 @@ impl MessageRecord {
     /// Returns true for a message between users, which bypasses the protocol. Its name is `chat` in
     /// the simulator's traces, and `application` in others.
     ///
-    /// The applications that a leader serves use the same layer, but their messages belong to the
-    /// protocol.
+    /// The messages of an application that a leader serves belong to the same layer. They are part
+    /// of the protocol, so the result for them is false.
     pub fn is_user_message(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }

@@ -1,5 +1,4 @@
-//! Validation of the processes that a record names. Each of them must belong to the group in the
-//! header.
+//! Check that each process that a record names belongs to the group in the header.
 
 use tenure_core::service::{
     agreement, broadcast, drinking, election, log, membership, snapshot, spanning_tree, stream,

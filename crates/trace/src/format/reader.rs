@@ -85,7 +85,7 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Returns the name of the input that errors contain.
+    /// Returns the path that errors name as the input of this reader.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -254,16 +254,17 @@ pub enum ReadError {
         #[source]
         error: io::Error,
     },
-    /// The header is incomplete, because the writer was killed before it completed the first line.
+    /// The file counts as empty: it ends before the end of its first line, the header. Its writer
+    /// was killed before it completed this line.
     #[error("{} is empty: its header is incomplete", path.display())]
     Empty {
-        /// The empty file.
+        /// Path of the file without a complete header.
         path: PathBuf,
     },
     /// The first line is not a header.
     #[error("{} is not a trace: its first line is not a header", path.display())]
     NotATrace {
-        /// The file that is not a trace.
+        /// Path of the file that is not a trace.
         path: PathBuf,
     },
     /// The file has a version of the format that is newer than this program.
@@ -282,7 +283,7 @@ pub enum ReadError {
     Malformed {
         /// Path of the file with the malformed line.
         path: PathBuf,
-        /// Number of the line, from 1.
+        /// Number of the malformed line, from 1.
         line: usize,
         /// Description of the problem.
         description: String,

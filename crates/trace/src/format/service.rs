@@ -85,8 +85,8 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the command if it is a command to a lock or the lock command in an office command.
-    /// Otherwise `None`.
+    /// Returns the lock command. `None` unless this is a command to a lock, or a lock command
+    /// within an office command.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -96,8 +96,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the command if it is a command to an election or the election command in an office
-    /// command. Otherwise `None`.
+    /// Returns the election command. `None` unless this is a command to an election, or an election
+    /// command within an office command.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -152,8 +152,8 @@ impl CommandData {
 }
 
 impl EventData {
-    /// Returns the event if it is an event of a lock or the lock event in an office event.
-    /// Otherwise `None`.
+    /// Returns the lock event. `None` unless this is an event of a lock, or a lock event within an
+    /// office event.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
             EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
@@ -161,8 +161,8 @@ impl EventData {
         }
     }
 
-    /// Returns the event if it is an event of an election or the election event in an office event.
-    /// Otherwise `None`.
+    /// Returns the election event. `None` unless this is an event of an election, or an election
+    /// event within an office event.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {

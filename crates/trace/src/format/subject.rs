@@ -8,8 +8,8 @@ use tenure_core::ProcessId;
 
 use crate::format::numbered;
 
-/// Subject of a record: a process, the resource or the parent. A trace contains the number of the
-/// process, from 1, or a word.
+/// Subject of a record: a process, the resource or the parent. A trace contains a process as its
+/// number from 1, and the others as words.
 ///
 /// If a parent or a simulator records the crash of a process, the subject is the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

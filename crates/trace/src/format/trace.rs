@@ -16,7 +16,7 @@ pub struct Trace {
     pub header: Header,
     /// All records, in order.
     pub records: Vec<Record>,
-    /// Path of the file. `None` unless the last line of the file is incomplete.
+    /// Path of the file if its last line is incomplete. Otherwise `None`.
     pub torn: Option<PathBuf>,
 }
 

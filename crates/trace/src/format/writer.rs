@@ -170,7 +170,8 @@ impl<W: Write> Drop for Writer<W> {
 /// Bytes with which every trace begins, in all versions of the format.
 const BEGINNING: &[u8] = b"{\"trace\":\"tenure\"";
 
-/// Fields of the header that the writer needs to continue a trace.
+/// The header of an existing trace, with only the fields that the writer needs to continue the
+/// trace.
 #[derive(Deserialize)]
 struct First {
     #[serde(rename = "trace")]
@@ -178,8 +179,8 @@ struct First {
     version: u32,
 }
 
-/// Fields of the last line that the writer needs to continue a trace. If the last line is the
-/// header, it has no number.
+/// The last line of an existing trace, with only the field that the writer needs to continue the
+/// trace. The header has no number.
 #[derive(Deserialize)]
 struct Last {
     sequence: Option<u64>,
@@ -245,13 +246,13 @@ pub enum AppendError {
     /// The last complete line is not part of a trace. The file is unchanged.
     #[error("cannot continue {}: it is not a trace; name another file", path.display())]
     NotATrace {
-        /// Path of the file.
+        /// Path of the trace file.
         path: PathBuf,
     },
     /// The file has a newer version of the format, and is unchanged.
     #[error("cannot continue {}: its format is newer than version {VERSION}", path.display())]
     Newer {
-        /// Path of the file.
+        /// Path of the trace file.
         path: PathBuf,
     },
 }

@@ -12,8 +12,8 @@ use crate::merge::{
 /// Merges the traces of a run while they are being written.
 ///
 /// A trace may consist of several [parts](crate::Segments). A record is delivered about one second
-/// after its time, or later if the file of one of its causes is slow: a record is always delivered
-/// after its causes.
+/// after its time. It is delivered later if the file with one of its causes is slow, because each
+/// record follows its causes.
 pub struct TraceFollower {
     header: Header,
     merging: RecordMerger<Part>,

@@ -23,7 +23,7 @@ pub struct NewsItem {
     pub description: String,
 }
 
-/// The latest news items.
+/// List of the latest news items of a run, and their numbering.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
     count: u64,

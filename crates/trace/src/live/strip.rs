@@ -9,11 +9,11 @@ use crate::format::MessageRecord;
 use crate::merge::MessageKey;
 use crate::plain::plain;
 
-/// Duration that a strip shows, in nanoseconds.
+/// Duration of the interval that a [`Strip`] covers, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
 
-/// Maximum number of condition intervals in a strip, and maximum number of messages. Older ones are
-/// dropped.
+/// Maximum number of condition intervals in a strip, and maximum number of messages in a strip. The
+/// oldest ones are dropped.
 const MAX_ITEMS: usize = 600;
 
 /// Time after which the strip drops a message that was sent but neither received nor lost, in
@@ -43,7 +43,7 @@ pub struct ConditionInterval {
     pub until: Option<f64>,
 }
 
-/// Message in the strip.
+/// Message between two processes, as a [`Strip`] shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StripMessage {
     /// Number of the sender, from 1.
@@ -54,8 +54,8 @@ pub struct StripMessage {
     pub message: String,
     /// Layer of the message.
     pub layer: Layer,
-    /// Time at which the message was sent or, if it was lost, the time of the loss. In milliseconds
-    /// since the first record.
+    /// Time at which the message was sent, in milliseconds since the first record. If the message
+    /// was lost, the time of the loss.
     pub sent: f64,
     /// Time at which the message arrived, in milliseconds since the first record. `None` if the
     /// message was lost.
@@ -71,7 +71,7 @@ pub(super) struct Span {
     pub(super) until: Option<u64>,
 }
 
-/// Recent condition intervals and messages, from which strips are made.
+/// Recent condition intervals and messages, from which a [`Strip`] is made.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecentHistory {
     spans: VecDeque<Span>,

@@ -44,7 +44,7 @@ pub struct View {
     suspicions: HashMap<(ProcessId, ProcessId), u64>,
 }
 
-/// Counts of one process.
+/// Numbers of entries, sent messages and rejected accesses of one process.
 #[derive(Clone, Debug, Default)]
 struct Watched {
     entries: u64,
@@ -98,7 +98,8 @@ pub struct Process {
     /// Time since the process began to wait or entered, in milliseconds. `None` if the process is
     /// outside.
     pub for_ms: Option<f64>,
-    /// Fence of the current entry, as text; `None` unless the process is inside.
+    /// Fence of the current entry, as text; `None` unless the process is inside the critical
+    /// section.
     pub fence: Option<String>,
     /// Number of the leader in which the process believes, and number of its term.
     pub leader: Option<(u32, u64)>,
@@ -303,7 +304,8 @@ impl View {
     }
 
     /// Returns the interval in which the current leader leads, if the view has read no record of
-    /// that leader. The page of a node has only the records of that node.
+    /// that leader. This happens on the page of a single node, which has only the records of that
+    /// node.
     fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
@@ -313,8 +315,9 @@ impl View {
         is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
 
-    /// Returns the leader and the term in which live processes believe. If they believe in
-    /// different terms, returns the latest. `None` if its leader is down.
+    /// Returns the leader in which live processes believe, and the number of its term. If they
+    /// believe in different terms, returns the latest term. `None` if the leader of that term is
+    /// down.
     fn leader(&self) -> Option<(u32, u64)> {
         let up = |at: ProcessId| self.process_states.of(at).status != ProcessStatus::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));

@@ -4,7 +4,7 @@ use tenure_core::ProcessId;
 
 use crate::format::{Kind, MessageRecord, Record};
 
-/// Identity of a message: its sender, session, receiver and number.
+/// Identity of a message: the process and session that sent it, its receiver, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MessageKey {
     pub(super) from: ProcessId,

@@ -1,4 +1,5 @@
-//! Memory of a merge: records that were read ahead, and recent history.
+//! Memory of a merge: dependencies that the records read so far satisfy, sent messages, and
+//! crashes.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -12,7 +13,8 @@ const MAX_MESSAGES: usize = 1 << 16;
 /// Maximum number of crashes that a merge remembers for each process.
 const MAX_CRASHES: usize = 1 << 10;
 
-/// Memory of a merge: records that were read ahead, and recent history.
+/// Memory of a merge: dependencies that the records read so far satisfy, sent messages, and
+/// crashes.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// For each dependency, the number of records that satisfy it, were read ahead, and are not
@@ -29,7 +31,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Records that a record which satisfies the dependency `gives` was read ahead.
+    /// Handles a record that the merge has read ahead. The record satisfies the dependency `gives`.
     pub(super) fn on_read_ahead(&mut self, gives: Dependency) {
         match gives {
             Dependency::Crashing(process, time) => {
@@ -40,8 +42,8 @@ impl Memory {
         }
     }
 
-    /// Records that a record which satisfies the dependency `gives` was delivered. Returns true if
-    /// no record needs to wait for this dependency any more.
+    /// Handles a record that the merge has delivered. The record satisfies the dependency `gives`.
+    /// Returns true if, from now on, no record needs to wait for this dependency.
     pub(super) fn on_delivery(&mut self, gives: Dependency) -> bool {
         match gives {
             Dependency::Crashing(process, time) => {
@@ -83,7 +85,7 @@ impl Memory {
         *last = (*last).max((session, number));
     }
 
-    /// Returns true if a record that satisfies the dependency was read ahead, and is not delivered
+    /// Returns true if a record that satisfies the dependency was read ahead but is not delivered
     /// yet.
     pub(super) fn is_to_come(&self, dependency: Dependency) -> bool {
         match dependency {
@@ -95,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Returns true if the record of the sending of this message was delivered.
+    /// Returns true if the merge has delivered the record of the sending of this message.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
         self.pending.get(&Dependency::Sending(message)) == Some(&0)
@@ -109,7 +111,8 @@ impl Memory {
         crashes.range(..=until).next_back().map(|(time, _)| *time)
     }
 
-    /// Returns the number of items in this memory, without crashes.
+    /// Returns the number of dependencies, messages and links that this memory holds. Crashes do
+    /// not count.
     pub(super) fn held(&self) -> usize {
         self.pending.len() + self.sent.len() + self.forgotten.len()
     }

@@ -14,9 +14,9 @@ use crate::format::{Kind, ReadError, Record, Source, Subject, now};
 /// Maximum number of records that a merge reads ahead per file.
 pub(crate) const LOOK_AHEAD: usize = 1 << 16;
 
-/// Time after which a silent file no longer delays the records of other files, in nanoseconds. A
-/// silent file is still being written, but has no new record. A causal dependency delays a record
-/// without a limit.
+/// Time for which a silent file may delay the records of other files, in nanoseconds. A file is
+/// silent if it is still being written but has no new record. A record that depends on a silent
+/// file waits without a limit.
 const SILENCE_TIMEOUT: u64 = 1_000_000_000;
 
 struct MergedFile<F> {
@@ -39,7 +39,8 @@ enum State {
     Ended,
 }
 
-/// Sort key of the first record of a file: time, subject, sequence number, and index of the file.
+/// Sort key by which the merge selects the next file: the time, subject and sequence number of the
+/// file's first record, and the index of the file.
 type Turn = (u64, Subject, u64, usize);
 
 /// Merges the records of many files into one order.
@@ -59,7 +60,8 @@ pub(crate) struct RecordMerger<F> {
 }
 
 impl<F: RecordSource> RecordMerger<F> {
-    /// Creates a merge of these files, each of which reads at most `look_ahead` records ahead.
+    /// Creates a merge of these files. The merge reads at most `look_ahead` records ahead in each
+    /// file.
     pub(crate) fn new(files: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
         let file = |(source, records)| MergedFile {
             records,
@@ -101,8 +103,8 @@ impl<F: RecordSource> RecordMerger<F> {
         self.max_held
     }
 
-    /// Returns the next record in the merged order. [`Next::Later`] means that it may not be
-    /// written yet.
+    /// Returns the next record in the merged order. Returns [`Next::Later`] if that record may not
+    /// be written yet.
     pub(crate) fn next(&mut self) -> Result<Next, ReadError> {
         let silent = self.read_first_records()?;
         loop {
@@ -130,9 +132,10 @@ impl<F: RecordSource> RecordMerger<F> {
         }
     }
 
-    /// Reads ahead in the files of parents to find crashes, and unblocks the files that wait for a
-    /// message of a crashed process. Returns true if it found a new crash. An earlier record of the
-    /// parent may itself depend on such a file, so the crash cannot wait for its turn.
+    /// Reads ahead in the traces of parents to find crashes. Unblocks the files that wait for a
+    /// message of a crashed process. Returns true if it found a new crash. The merge cannot wait
+    /// until it delivers the record of the crash, because an earlier record of the parent may
+    /// depend on a blocked file.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -157,16 +160,16 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(!crashes.is_empty())
     }
 
-    /// Unblocks the files that wait for a message from the process `at`, because its session
-    /// `session` has ended.
+    /// Unblocks the files that wait for a message from the process `at`. Its session `session` has
+    /// ended, so it writes no further records of that session.
     fn end_session(&mut self, at: ProcessId, session: u64) {
         let last = self.crashed.entry(at).or_insert(session);
         *last = session.max(*last);
         self.unblock(|dependency| matches!(dependency, Dependency::Sending(it) if it.from == at));
     }
 
-    /// Reads ahead in all files, because every file is blocked. Returns true if a file is still
-    /// being written, so that it may get further records.
+    /// Reads ahead in all files. The caller does this when every file is blocked. Returns true if a
+    /// file is still being written and may get further records.
     fn read_ahead_in_all(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -178,8 +181,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(self.files.iter().any(|file| file.state == State::Silent))
     }
 
-    /// Delivers the earliest of the blocked records, because their dependencies form a cycle.
-    /// Returns [`Next::End`] if no record is left.
+    /// Delivers the earliest of the blocked records. The caller does this when the dependencies of
+    /// the blocked records form a cycle. Returns [`Next::End`] if no record is left.
     fn deliver_despite_cycle(&mut self) -> Next {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return Next::End };
@@ -191,8 +194,8 @@ impl<F: RecordSource> RecordMerger<F> {
         self.deliver(first)
     }
 
-    /// Reads the next record of each file of which no record is read ahead. Returns true if one of
-    /// these files is silent.
+    /// Reads one record of each file from which no record is read ahead. Returns true if one of
+    /// these files is still being written but has no new record.
     fn read_first_records(&mut self) -> Result<bool, ReadError> {
         let mut silent = false;
         for file in 0..self.files.len() {
@@ -225,7 +228,7 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Reads ahead in the files whose source `within` accepts, until a record satisfies the
-    /// dependency. Returns true if a record does.
+    /// dependency. Returns true if it finds such a record.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
@@ -296,8 +299,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Returns true if the record of the sending may still be in the buffer of the sender, so that
-    /// it is not written yet.
+    /// Returns true if the sender of this message may still write the record of the sending, which
+    /// it keeps in a buffer until then.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
@@ -332,8 +335,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Next::Record(record)
     }
 
-    /// Unblocks the files that wait for these dependencies, so that their first records are
-    /// examined again.
+    /// Unblocks the files that wait for a dependency that `waits_for` accepts. The merge then
+    /// examines the first records of these files again.
     fn unblock(&mut self, waits_for: impl Fn(&Dependency) -> bool) {
         if self.blocked.is_empty() {
             return;

@@ -230,8 +230,9 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
     Some((first, other))
 }
 
-/// Returns an error if a trace occurs twice, which its first record shows. Also returns an error if
-/// a process boots twice in the same session, because then one of its traces is of another run.
+/// Returns an error if two traces begin with the same record, because then they are the same trace.
+/// Also returns an error if a process boots twice in the same session, because then one of its
+/// traces is of another run.
 fn check_distinct<'a>(
     firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
@@ -282,7 +283,7 @@ pub enum MergeError {
     /// The group is too large for a drawing. The trace can still be verified.
     #[error("cannot draw a group of {n} processes; the maximum is {MAX_DRAWN_PROCESSES}")]
     GroupTooLarge {
-        /// Number of processes in the header.
+        /// Number of processes of the group, according to the header of the trace.
         n: u32,
     },
     /// A file could not be read.

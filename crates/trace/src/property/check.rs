@@ -13,12 +13,14 @@ use super::vocabulary::{StateShape, Vocabulary};
 pub(super) struct Checker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
-    /// Names of all variables. The position of a name is the index of the variable in a binding.
+    /// Names of all variables. The index of a name in this list identifies the variable in a
+    /// [`Binding`](super::Binding).
     pub(super) variables: Vec<String>,
-    /// Variables in scope, each with its index in a binding. A later variable hides an earlier one
-    /// of the same name.
+    /// Variables in scope, each with its name and its index in [`variables`](Checker::variables). A
+    /// later variable hides an earlier one of the same name.
     scope: Vec<(String, usize)>,
-    /// Indices of the free variables in a binding.
+    /// Indices of the free variables in [`variables`](Checker::variables). No quantifier binds
+    /// these.
     pub(super) free: Vec<usize>,
     pub(super) uses: Uses,
 }

@@ -11,12 +11,14 @@ use super::formula::{
 use super::vocabulary::variant;
 use crate::state::TYPE;
 
-/// A global state and the step that led to it, as an engine shows it to the evaluation.
+/// State of the whole group, and the step that led to it. An engine implements this trait, so that
+/// properties can be evaluated in its states.
 pub trait StateView {
-    /// Returns the facts from commands and events of services.
+    /// Returns the facts that commands and events have established up to this state, such as the
+    /// processes that wait.
     fn services(&self) -> &ServiceFacts;
 
-    /// Returns the commands and events of the last step.
+    /// Returns the commands and events of the step that led to this state.
     fn step(&self) -> &StepFacts;
 
     /// Returns true if a process is down.
@@ -38,7 +40,7 @@ pub trait StateView {
     fn state(&mut self, at: u32) -> Option<Arc<Tree>>;
 }
 
-/// Evaluates expressions in one view, for given values of the variables.
+/// Evaluates expressions in the state that `view` shows, for given values of the variables.
 pub(super) struct Evaluator<'a, V: StateView + ?Sized> {
     pub(super) view: &'a mut V,
     pub(super) size: u32,
@@ -113,7 +115,8 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
         }
     }
 
-    /// Returns the process that a term stands for. `None` if it stands for no process of the group.
+    /// Returns the process for which a term of an expression stands. `None` if that process does
+    /// not belong to the group.
     fn process_of(&mut self, of: &ProcessTerm) -> Option<u32> {
         let named = match of {
             ProcessTerm::Fixed(process) => Some(*process),
@@ -169,8 +172,8 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
         }
     }
 
-    /// Returns the sender and the receiver of a pattern; an inner `None` means any process. The
-    /// outer value is `None` if a term of the pattern stands for no process.
+    /// Returns the sender and the receiver of a message pattern. An inner `None` stands for any
+    /// process. The outer value is `None` if the pattern names a process that does not exist.
     fn ends(&mut self, pattern: &Pattern) -> Option<(Option<u32>, Option<u32>)> {
         let mut end = |who: &Option<ProcessTerm>| match who {
             None => Some(None),
@@ -246,18 +249,20 @@ fn name_of(tree: &Tree) -> Option<&str> {
     }
 }
 
-/// Returns the process whose name the value is. `None` for other values.
+/// Returns the index of the process that the value names, such as 0 for `P1`. `None` if the value
+/// is not the name of a process.
 fn process(tree: &Tree) -> Option<u32> {
     let Tree::String(text) = tree else { return None };
     process_of_name(text)
 }
 
-/// Returns the process with a name such as `P1`.
+/// Returns the index of the process with this name, such as 0 for `P1`. `None` if the text is not
+/// the name of a process.
 fn process_of_name(name: &str) -> Option<u32> {
     name.strip_prefix('P')?.parse::<u32>().ok()?.checked_sub(1)
 }
 
-/// Returns the value of the field whose name is that of the process.
+/// Returns the value of the field that is named after the process, such as `P1`.
 fn of_process(fields: &Map<String, Tree>, process: u32) -> Option<&Tree> {
     let mut fields = fields.iter();
     fields.find(|(name, _)| process_of_name(name) == Some(process)).map(|(_, part)| part)

@@ -5,10 +5,10 @@ use tenure_core::{Fence, ProcessId, Service};
 
 use crate::format::{CommandData, EventData};
 
-/// Facts about all processes, from the commands and events of their users.
+/// Facts about all processes of a group, from the commands and events of their users.
 ///
-/// Facts that no property reads are not stored, so equal values have equal futures for these
-/// properties.
+/// Only facts that a property reads are stored. States that differ only in other facts are
+/// therefore treated as equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceFacts {
     tracked: Tracked,
@@ -18,7 +18,8 @@ pub struct ServiceFacts {
 /// Selection of the facts that [`ServiceFacts`] stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tracked {
-    /// True if the facts include which processes wait and which are inside.
+    /// True if the facts include which processes wait for the critical section and which are inside
+    /// it.
     pub phases: bool,
     /// True if the facts include leaders and terms.
     pub leaders: bool,
@@ -57,14 +58,15 @@ impl Tracked {
     }
 }
 
-/// Facts about one process.
+/// Facts about one process: whether it waits for the critical section or is inside it, its leader,
+/// and its last fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ProcessFacts {
     pub(super) waiting: bool,
     pub(super) inside: bool,
     /// Leader that the process believes in.
     pub(super) leader: Option<ProcessId>,
-    /// Number of the term in which that leader leads; 0 if there is none.
+    /// Term in which `leader` leads; 0 if the process knows no leader.
     pub(super) term: u64,
     /// Fence of the last entry of the process.
     pub(super) fence: Option<Fence>,
@@ -75,7 +77,7 @@ pub(super) struct ProcessFacts {
 pub struct StepFacts {
     /// Process that takes the step. `None` if no process does.
     pub at: Option<ProcessId>,
-    /// True if the user of the process issues a request.
+    /// True if the user of the process requests the lock or an election.
     pub requests: bool,
     /// True if the process enters the critical section.
     pub enters: bool,
@@ -84,13 +86,13 @@ pub struct StepFacts {
 }
 
 impl StepFacts {
-    /// Adds a command of the user.
+    /// Adds to this step a command that the user of the process issues.
     pub fn on_command(&mut self, command: &CommandData) {
         self.requests |= command.mutex() == Some(&mutex::Command::Enter)
             || command.election() == Some(&election::Command::Elect);
     }
 
-    /// Adds an event for the user.
+    /// Adds to this step an event that the user of the process receives.
     pub fn on_event(&mut self, event: &EventData) {
         match event.mutex() {
             Some(mutex::Event::Entered { .. }) => self.enters = true,
@@ -107,7 +109,7 @@ impl ServiceFacts {
         ServiceFacts { tracked, processes: vec![ProcessFacts::default(); size as usize] }
     }
 
-    /// Returns the facts about a process.
+    /// Returns the facts about the process with the index `at`.
     pub(super) fn of(&self, at: u32) -> &ProcessFacts {
         &self.processes[at as usize]
     }
@@ -158,7 +160,8 @@ impl ServiceFacts {
         }
     }
 
-    /// Applies a crash: the process neither waits nor leads, and it is not inside.
+    /// Applies a crash: the process neither waits nor leads, and it is not inside the critical
+    /// section.
     pub fn on_crash(&mut self, at: ProcessId) {
         let mine = &mut self.processes[at.index()];
         *mine = ProcessFacts { fence: mine.fence, ..ProcessFacts::default() };

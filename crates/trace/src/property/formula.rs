@@ -1,5 +1,5 @@
-//! Checked expressions, ready for evaluation. A variable is represented by its index in a binding,
-//! which contains the values of all variables.
+//! Checked expressions, ready for evaluation. A variable is represented by its index in a
+//! [`Binding`](super::Binding), the list of the values of all variables.
 
 /// A condition on a state of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,10 +10,10 @@ pub(super) enum Condition {
     Or(Box<Condition>, Box<Condition>),
     Fact(Fact, ProcessTerm),
     Suspects(ProcessTerm, ProcessTerm),
-    /// Equality of two processes.
+    /// True if two terms stand for the same process.
     Same(ProcessTerm, ProcessTerm),
     Compare(Relation, Number, Number),
-    /// A comparison of a part of a state with a value.
+    /// True if the part of the state is equal to the value.
     State(StatePath, Value),
     /// True if the part of the state is the value `true`.
     Holds(StatePath),
@@ -38,7 +38,7 @@ pub(super) enum Fact {
     Crashed,
 }
 
-/// A process.
+/// Part of an expression that stands for a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ProcessTerm {
     Fixed(u32),
@@ -46,11 +46,11 @@ pub(super) enum ProcessTerm {
     Variable(usize),
     /// Leader in which a process believes.
     LeaderOf(Box<ProcessTerm>),
-    /// A process that a state names.
+    /// Process whose name is this part of a state.
     InState(StatePath),
 }
 
-/// A number.
+/// Part of an expression that stands for a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Constant(i128),
@@ -74,20 +74,20 @@ pub(super) enum Relation {
     AtMost,
 }
 
-/// A part of the state of a process.
+/// Path that leads from the state of a process to a part of this state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatePath {
     pub(super) of: Box<ProcessTerm>,
     pub(super) steps: Vec<PathStep>,
 }
 
-/// One step of a path.
+/// One step of a [`StatePath`]: from a value to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathStep {
     Field(String),
-    /// An element that belongs to a process. In a list, the first element belongs to P1.
+    /// Selects the element that belongs to a process. In a list, the first element belongs to P1.
     Process(ProcessTerm),
-    /// An element at an index, from 0.
+    /// Selects the element at this index, from 0.
     Number(Number),
 }
 
@@ -102,8 +102,8 @@ pub(super) enum Value {
     State(StatePath),
 }
 
-/// Messages with one name, from the process `from` to the process `to`. `None` stands for any
-/// process.
+/// Pattern that selects messages by name, sender and receiver. A sender or receiver `None` stands
+/// for any process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) message: String,
@@ -123,10 +123,10 @@ impl Uses {
     }
 }
 
-/// Input that a property reads. An engine need not provide more.
+/// Kinds of input that a property reads. An engine need not provide other input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// True if the property reads whether processes wait or are inside.
+    /// True if the property reads whether processes wait for the critical section or are inside it.
     pub phases: bool,
     /// True if the property reads leaders or terms.
     pub leaders: bool,

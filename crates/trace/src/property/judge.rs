@@ -1,4 +1,4 @@
-//! Judgement of properties by recorded events.
+//! Evaluation of properties from recorded events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::own::{Binding, OwnProperty};
 use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
 use crate::format::{Kind, Record};
 
-/// Judges properties by the records of a run, one record after another.
+/// Checks properties against the records of a run, one record after another.
 ///
-/// It evaluates the properties after each step. The records of a step are those of one input at one
-/// process. The first state that it judges is the one after all processes have booted.
+/// The judge evaluates the properties after each step. A step consists of the records of one input
+/// at one process. The first state that it evaluates is the one after all processes have booted.
 #[derive(Clone, Debug)]
 pub struct PropertyJudge {
     runs: Vec<PropertyRun>,
@@ -26,19 +26,19 @@ pub struct PropertyJudge {
     has_started: bool,
 }
 
-/// A property, with the findings about it so far.
+/// Check of one property during a run, with its results so far.
 #[derive(Clone, Debug)]
 struct PropertyRun {
     property: Arc<OwnProperty>,
     violation: Option<FirstViolation>,
-    /// Bindings of a liveness property. The second value is true if an event is still due for the
-    /// binding.
+    /// For each combination of values of a liveness property's free variables: true if the property
+    /// is not yet satisfied, because it still demands a later state.
     pending: Vec<(Binding, bool)>,
 }
 
 impl PropertyJudge {
-    /// Creates the judge of a run of `size` processes in its initial state: no record has been
-    /// read. The processes in `down` are down from the start.
+    /// Creates the judge for a run of `size` processes that has no records yet. The processes in
+    /// `down` are down from the start.
     pub fn new(
         properties: &[Arc<OwnProperty>],
         size: u32,
@@ -68,7 +68,8 @@ impl PropertyJudge {
         }
     }
 
-    /// Reads the next record.
+    /// Applies the next record of the run. If it begins a new step, first evaluates the state after
+    /// the previous step.
     pub fn read(&mut self, record: &Record) {
         let size = self.view.states.len();
         let at = record.process.process().filter(|at| at.index() < size);
@@ -106,8 +107,8 @@ impl PropertyJudge {
         }
     }
 
-    /// Judges the state after the last step. Does nothing before the first input that is not a
-    /// boot.
+    /// Evaluates the properties in the state after the last step. Does nothing before the first
+    /// input that is not a boot.
     fn end_step(&mut self) {
         let Some((time, at)) = self.last.filter(|_| self.has_started) else { return };
         for run in &mut self.runs {
@@ -121,8 +122,9 @@ impl PropertyJudge {
         self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
     }
 
-    /// Judges the last step and returns all findings. `ended` is false if the run was cut short. In
-    /// that case, a property for which an event is still due is incomplete, not violated.
+    /// Evaluates the properties after the last step and returns all findings. `ended` is false if
+    /// the run was cut short. In that case, a property that still demands a later state is
+    /// incomplete, not violated.
     pub fn finish(mut self, ended: bool) -> Vec<Finding> {
         self.has_started = true;
         self.end_step();
@@ -167,7 +169,7 @@ impl PropertyRun {
     }
 }
 
-/// State of a recorded run after the records that were read.
+/// State of a recorded run after the records that the judge has read so far.
 #[derive(Clone, Debug)]
 struct RecordedView {
     services: ServiceFacts,

@@ -1,9 +1,10 @@
 //! Properties that the user has written as expressions: `never inside(P1) & inside(P3)`.
 //!
 //! [`OwnProperty::parse`] parses an expression and checks its names and types against the
-//! [`Vocabulary`] of an algorithm. An engine shows global states to the resulting [`OwnProperty`]
-//! through a [`StateView`]. The checker implements a view of its worlds. For recorded events, of a
-//! trace or of a simulation in progress, there is the [`PropertyJudge`].
+//! [`Vocabulary`] of an algorithm. An engine provides the states of the group through a
+//! [`StateView`], in which the [`OwnProperty`] is evaluated. The checker implements this trait for
+//! the states that it explores. [`PropertyJudge`] evaluates properties from the records of a trace,
+//! or of a simulation in progress.
 
 mod check;
 mod error;

@@ -18,14 +18,14 @@ use super::vocabulary::Vocabulary;
 /// Form of a property. Each form corresponds to the command-line option that introduces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Form {
-    /// No state meets the condition, for any values of its free variables.
+    /// For all values of the free variables, no state meets the condition.
     Never,
-    /// Every state meets the condition, for all values of its free variables.
+    /// For all values of the free variables, every state meets the condition.
     Always,
-    /// Some state of every run meets the condition, for each value of its free variables.
+    /// For all values of the free variables, every run has a state that meets the condition.
     Eventually,
-    /// A state that meets the first condition meets the second one, or a later state does, for each
-    /// value of the free variables.
+    /// For all values of the free variables: if a state meets the first condition, this state or a
+    /// later one meets the second condition.
     LeadsTo,
 }
 
@@ -48,7 +48,8 @@ impl Form {
         forms.into_iter().find_map(split)
     }
 
-    /// Returns true if a violation is a whole run, and not a single state.
+    /// Returns true if only a whole run can violate the property. A property of another form is
+    /// violated by a single state.
     pub const fn is_liveness(self) -> bool {
         matches!(self, Form::Eventually | Form::LeadsTo)
     }
@@ -67,19 +68,21 @@ pub struct OwnProperty {
     text: String,
     /// Name in reports: the form, followed by the expression.
     name: &'static str,
-    /// The condition of the property. For a leads-to property, the first one.
+    /// The condition of the property. For a leads-to property, the condition on the left of `~>`.
     condition: Condition,
-    /// Second condition of a leads-to property.
+    /// For a leads-to property, the condition on the right of `~>`. Otherwise `None`.
     target: Option<Condition>,
-    /// Names of all variables. The position of a name is the index of the variable in a binding.
+    /// Names of all variables. The index of a name in this list identifies the variable in a
+    /// [`Binding`].
     variables: Vec<String>,
-    /// Indices of the free variables in a binding.
+    /// Indices of the free variables in `variables`. No quantifier binds these.
     free: Vec<usize>,
     size: u32,
     uses: Uses,
 }
 
-/// Values of all variables of a property, by the index of the variable.
+/// Values of all variables of a property, by the index of the variable. Each value is the index of
+/// a process.
 pub type Binding = Vec<u32>;
 
 impl OwnProperty {
@@ -152,8 +155,8 @@ impl OwnProperty {
         Tracked { phases, leaders, fences, elects: false }
     }
 
-    /// Returns all combinations of values of the free variables, each as a binding of all
-    /// variables.
+    /// Returns one binding for each combination of values of the free variables. In all of them,
+    /// the other variables are 0.
     pub fn bindings(&self) -> Vec<Binding> {
         let mut bindings = vec![vec![0; self.variables.len()]];
         for place in &self.free {
@@ -171,8 +174,8 @@ impl OwnProperty {
         bindings
     }
 
-    /// Returns a binding for which this state violates the property. Only `never` and `always` have
-    /// such states.
+    /// Returns a binding for which this state violates the property. `None` if there is none.
+    /// Meaningful only for the forms `never` and `always`, which a single state can violate.
     pub fn violation(&self, view: &mut (impl StateView + ?Sized)) -> Option<Binding> {
         let wanted = self.form == Form::Never;
         let first = vec![0; self.variables.len()];
@@ -181,8 +184,8 @@ impl OwnProperty {
     }
 
     /// Searches for values of the free variables with which the condition has the value `wanted`.
-    /// Does not change the values of the first `index` free variables. Returns true, and leaves the
-    /// values in the evaluator, if there are such values.
+    /// The first `index` free variables keep their values. Returns true if there are such values,
+    /// and leaves them in the evaluator.
     fn search<V: StateView + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, V>,
@@ -198,9 +201,9 @@ impl OwnProperty {
         })
     }
 
-    /// Returns true if an event is still due for `binding` after a step that led to the state in
-    /// `view`. `was_pending` is true if it was due before the step. Before the first state, an
-    /// event is due for `eventually`, and none for `leads-to`.
+    /// Returns true if, after a step that led to the state in `view`, the property still demands a
+    /// later state for `binding`. `was_pending` is true if it did so before the step. At first,
+    /// `eventually` demands a later state, and `leads-to` demands none.
     pub fn is_pending(
         &self,
         binding: &Binding,
@@ -217,7 +220,8 @@ impl OwnProperty {
         }
     }
 
-    /// Returns true if an event is due before the first state, for each binding.
+    /// Returns true if the property demands a later state from the start of a run, for every
+    /// binding.
     pub const fn is_pending_at_first(&self) -> bool {
         matches!(self.form, Form::Eventually)
     }
@@ -233,7 +237,7 @@ impl OwnProperty {
         }
     }
 
-    /// Describes the event or state that is still due for `binding`.
+    /// Describes the state that the property still demands for `binding`.
     pub fn explain_pending(&self, binding: &Binding) -> String {
         let missing = match self.text.split_once("~>") {
             Some((_, target)) if self.target.is_some() => target.trim(),
@@ -245,7 +249,8 @@ impl OwnProperty {
         }
     }
 
-    /// Returns the values of the free variables as text, if there are any.
+    /// Returns the values of the free variables as text, such as `p = P1`. `None` if there are no
+    /// free variables.
     fn values(&self, binding: &Binding) -> Option<String> {
         let value =
             |place: &usize| format!("{} = {}", self.variables[*place], ProcessId(binding[*place]));

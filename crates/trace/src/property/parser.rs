@@ -30,8 +30,8 @@ impl Parser<'_> {
         self.tokens.get(self.place).map(|(token, _)| token)
     }
 
-    /// Returns the position of the next token in the text. At the end, returns the position of the
-    /// end.
+    /// Returns the position of the next token in the text. If no token is left, returns the
+    /// position of the end of the text.
     fn here(&self) -> Span {
         let end = self.text.trim_end().len();
         self.tokens.get(self.place).map_or(end..end, |(_, span)| span.clone())
@@ -218,6 +218,6 @@ const EXPECTED: &str =
 
 const QUANTIFIED: &str = "as in forall p: inside(p), exists p, q: p != q, count(p: inside(p))";
 
-/// Remedy for `~>` in expressions that are no leads-to property.
+/// Advice for a user who writes `~>` in an expression that is not a leads-to property.
 pub(super) const LEADS_TO: &str =
     "'~>' stands once, between the two sides of --leads-to 'waiting(p) ~> inside(p)'";

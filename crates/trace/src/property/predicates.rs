@@ -12,7 +12,7 @@ pub(super) struct Predicate {
     needs: Needs,
 }
 
-/// Meaning of a predicate.
+/// Fact or value that a predicate or function of an expression stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Fact(Fact),
@@ -25,13 +25,13 @@ pub(super) enum Meaning {
     State,
 }
 
-/// Capability of a service that a predicate needs.
+/// Part of a service without which a predicate has no meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
     Lock,
     Leaders,
-    /// A lock or an election.
+    /// Users can request something: the service has a lock or an election.
     Requests,
 }
 
@@ -93,7 +93,8 @@ impl Predicate {
         }
     }
 
-    /// Returns the capability that the predicate needs and the service lacks, if any.
+    /// Returns the name of the part of a service that the predicate needs, if the service in
+    /// `vocabulary` lacks it. Otherwise `None`.
     pub(super) fn lacks(&self, vocabulary: &Vocabulary) -> Option<&'static str> {
         let (lock, leaders) = (vocabulary.has_lock(), vocabulary.has_leaders());
         match self.needs {
@@ -105,7 +106,7 @@ impl Predicate {
     }
 }
 
-/// Returns the names of all predicates that the service supports.
+/// Returns the names of all predicates that the service in `vocabulary` supports.
 pub(super) fn names(vocabulary: &Vocabulary) -> Vec<&'static str> {
     let known = PREDICATES.iter().filter(|it| it.lacks(vocabulary).is_none());
     known.map(|it| it.name).chain(["count"]).collect()

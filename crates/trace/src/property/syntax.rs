@@ -32,7 +32,7 @@ pub(super) enum NodeKind {
         of: Box<Node>,
         name: String,
     },
-    /// An element of a list in a state: that of a process, or the one at an index from 0.
+    /// An element of a list in a state. `by` is a process, or an index from 0.
     Index {
         of: Box<Node>,
         by: Box<Node>,

@@ -19,11 +19,12 @@ pub struct Vocabulary {
     pub service: Service,
     /// Names of the messages; `None` if they are unknown, so that any name is accepted.
     pub messages: Option<BTreeSet<String>>,
-    /// Shape of the states; `None` if the engine shows no states.
+    /// Shape of the states of processes; `None` if the engine provides no states.
     pub states: Option<StateShape>,
 }
 
-/// Union of the shapes of all sample values at one place of a state.
+/// Shape of the values that occur at one place of a state: the fields, names and elements of all
+/// sample values together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
     /// Fields of the values, with their shapes.
@@ -68,7 +69,7 @@ impl Vocabulary {
 }
 
 impl StateShape {
-    /// Adds the shape of a sample value.
+    /// Adds the fields, names and elements of a sample value to this shape.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::Object(fields) => self.learn_fields(fields),
@@ -107,8 +108,8 @@ impl StateShape {
     }
 }
 
-/// Returns the name of a tuple variant. Its tree is an object with a single field, which has this
-/// name.
+/// Returns the name of the tuple variant that the tree represents. The tree of a tuple variant is
+/// an object with a single field, which has the name of the variant.
 pub(super) fn variant(fields: &Map<String, Value>) -> Option<&str> {
     let mut keys = fields.keys();
     let first = keys.next()?;
@@ -116,8 +117,8 @@ pub(super) fn variant(fields: &Map<String, Value>) -> Option<&str> {
     (is_alone && is_name(first)).then_some(first)
 }
 
-/// Returns true if a text is the name of an enum variant, such as `Waiting`. The names of
-/// processes, such as `P1`, are not.
+/// Returns true if a text is the name of an enum variant, such as `Waiting`. The name of a process,
+/// such as `P1`, is not.
 pub(super) fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(char::is_uppercase)

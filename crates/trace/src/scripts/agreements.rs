@@ -12,8 +12,8 @@ use super::service_command::{
 use crate::format::{CommandData, EventData, MAX_PROCESSES};
 use crate::scripts::script::ScriptCommand;
 
-/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The arguments are the
-/// commands that are one word, and conversions between other commands and scripts.
+/// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services. The arguments list
+/// the commands that consist of one word, and convert all other commands from and to scripts.
 macro_rules! agreement_commands {
     ($($Service:ident of $service:ident:
         words [$($word:literal => $plain:ident),*]
@@ -247,8 +247,8 @@ impl ServiceEvent for agreement::Event {
     }
 }
 
-/// The checker and scripts use the general agreement commands in place of these, and traces do not
-/// record these.
+/// Scripts and the checker use [`agreement::Command`] instead of this type. Traces do not record
+/// its commands.
 impl ServiceCommand for relayed_log::Command {}
 
 impl ServiceEvent for relayed_log::Event {}

@@ -41,9 +41,9 @@ pub struct TestCluster<P: Protocol> {
     sent: BTreeMap<(Layer, &'static str), u64>,
     /// Lines of the transcript. `None` unless the test has requested a transcript.
     lines: Option<Vec<String>>,
-    /// Actions performed so far. An action `stabilize` appears as its individual steps.
+    /// Actions performed so far. An action `stabilize` is replaced by the steps that it took.
     pub(crate) done: Vec<Action>,
-    /// For each process whose saves are faulty until its next crash, the fault.
+    /// Faults of saves, by process. A fault lasts until the next crash of its process.
     save_faults: BTreeMap<ProcessId, SaveFault<P>>,
 }
 
@@ -64,7 +64,7 @@ pub enum ClusterEvent<P: Protocol> {
 }
 
 impl<P: Protocol> ClusterEvent<P> {
-    /// Converts the event for a monitor. The result has no causal information.
+    /// Converts the event to the form that monitors observe. The result has no vector clock.
     pub fn observed(&self) -> Observation<'_, P::Command, P::Event> {
         match self {
             ClusterEvent::Command(command) => Observation::Command { command, clock: None },
@@ -81,8 +81,8 @@ enum Place<P: Protocol> {
     Down { stable: P::Stable },
 }
 
-/// Time at which a timer is due. Of the timers that are due at the same time, the one that was
-/// armed first fires first.
+/// Time at which a timer is due. If several timers are due at the same time, they fire in the order
+/// in which they were armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: u64,
@@ -95,12 +95,13 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Environment of the processes. A random value comes from a `choose` action for the step, or else
-/// from a list, or else from a seed. Without these it is 0. All processes have the same clock.
+/// Environment of all processes: a source of random numbers, and a clock. A random number comes
+/// from the action `choose` for the step, or else from a list, or else from a generator with a
+/// seed. Without these it is 0.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
-    /// Random values drawn in the current step.
+    /// Random numbers that the process drew in the current step.
     pub(crate) drawn: Vec<u32>,
     listed: VecDeque<u32>,
     seed: Option<u64>,
@@ -143,7 +144,7 @@ impl<P: Protocol> TestCluster<P> {
         TestCluster::booted(size, &[], order, config, true)
     }
 
-    /// Creates a cluster in which the processes `down` do not run until they recover.
+    /// Creates a cluster in which the processes in `down` are down until they recover.
     pub(crate) fn booted(
         size: u32,
         down: &[ProcessId],
@@ -334,15 +335,15 @@ impl<P: Protocol> TestCluster<P> {
         *place = Place::Down { stable };
     }
 
-    /// Mutes a process: its later steps are saved, but their effects are not released. The test
-    /// must crash the process later.
+    /// Makes a process mute. From now on it still saves its state, but it sends no messages, emits
+    /// no events and sets no timers. The test must crash the process later.
     pub fn mute(&mut self, at: ProcessId) {
         self.note(|| format!("{at} is mute"));
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes a process save none of its later steps until it crashes. The crash restores the stable
-    /// state at the time of this call.
+    /// Makes a process save none of its later steps until it crashes. After the crash, it recovers
+    /// with the stable state that it has now.
     #[track_caller]
     pub fn stop_saving(&mut self, at: ProcessId) {
         let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
@@ -439,7 +440,7 @@ impl<P: Protocol> TestCluster<P> {
         panic!("the cluster comes to rest");
     }
 
-    /// Delivers the oldest message that no partition stops. If there is none and `timers` is true,
+    /// Delivers the oldest message that no partition blocks. If there is none and `timers` is true,
     /// fires the timer that is due first. Returns false if there was nothing to do.
     pub(crate) fn take_step(&mut self, timers: bool) -> bool {
         if let Some(place) = self.next_deliverable() {
@@ -465,7 +466,7 @@ impl<P: Protocol> TestCluster<P> {
         self.done.push(action);
     }
 
-    /// Returns the index of the oldest message that no partition stops.
+    /// Returns the index of the oldest message that no partition blocks.
     pub(crate) fn next_deliverable(&self) -> Option<usize> {
         self.under_way.iter().position(|sent| !self.is_cut(sent.link))
     }

@@ -131,8 +131,8 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
 }
 
 impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
-    /// Performs an action that crashes or recovers a process, or that makes its saves faulty until
-    /// a crash.
+    /// Performs an action that crashes or recovers a process, or that makes the saves of a process
+    /// faulty until it crashes.
     fn change_lifecycle(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),

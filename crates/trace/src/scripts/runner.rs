@@ -9,7 +9,7 @@ use crate::scripts::cluster;
 use crate::scripts::schedule::Schedule;
 use crate::scripts::script::{Action, MessageSelector, ScriptCommand};
 
-/// A group of processes that takes only the steps that actions request.
+/// An engine that performs scripts. Its processes take only the steps that actions request.
 ///
 /// The implementations are [`TestCluster`](crate::TestCluster) in memory, the simulator in virtual
 /// time, the checker, and the runtime with real nodes over TCP. A script has the same meaning in
@@ -55,19 +55,19 @@ pub enum ActionError {
         /// Size of the group.
         size: usize,
     },
-    /// The process is down and can only recover.
+    /// The process is down. Before any other action it must recover.
     #[error("{at} is down; recover it first")]
     Down {
         /// Process that is down.
         at: ProcessId,
     },
-    /// The process is up and cannot recover.
+    /// The process is up. Only a process that is down can recover.
     #[error("{at} is up; only a crashed process recovers")]
     Up {
         /// Process that is up.
         at: ProcessId,
     },
-    /// The words are not a command of this protocol.
+    /// The words of the command form no command of this protocol.
     #[error("`{0}` is not a command of this protocol")]
     UnknownCommand(ScriptCommand),
     /// No message in flight matches the selector.
@@ -76,10 +76,10 @@ pub enum ActionError {
     /// The message is not the oldest on its link, and links are FIFO.
     #[error("the channel is FIFO and {0} is not the oldest message; use `channel reordered`")]
     Overtakes(MessageSelector),
-    /// No armed timer matches the name in the action, or several do.
+    /// No armed timer matches the name in the action, or several timers match it.
     #[error("`{timer}` must match exactly one of {at}'s armed timers {armed}")]
     NoTimer {
-        /// Process of the timer.
+        /// Process whose timer the action names.
         at: ProcessId,
         /// Name of the timer, as the action contains it.
         timer: String,

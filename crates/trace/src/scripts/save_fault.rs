@@ -1,29 +1,34 @@
-//! Faulty saves of a process before its next crash.
+//! Faults with which a process fails to save its state. A fault lasts until the next crash of the
+//! process.
 
-/// Fault of the saves of a process until its next crash.
+/// Fault with which a process fails to save its state. The fault lasts until the next crash of the
+/// process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveFault<P> {
-    /// The process saves nothing. The crash restores the stable state that it had in this state.
+    /// The process saves nothing. The value is the process at the start of the fault. After the
+    /// crash, it recovers with the stable state of this value.
     Unsaved(P),
-    /// The process is mute: its steps are saved, but their effects are not released.
+    /// The process is mute: it still saves its state, but it sends no messages, emits no events and
+    /// sets no timers.
     Mute(MuteState),
 }
 
 /// Progress of a process since it became mute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MuteState {
-    /// The process has received no input yet.
+    /// The process has received no input since it became mute.
     Nothing,
-    /// The process took a step that changed the saved state. All later effects wait for that save.
+    /// The first input after the process became mute changed the state to save. The process saves
+    /// this state and all later ones, but withholds the effects of its steps.
     Saved,
-    /// The process received an input that would not change its saved state. It must crash before it
-    /// handles another input.
+    /// The first input after the process became mute did not change the state to save. The process
+    /// takes no further step before it crashes: all inputs are lost.
     Spent,
 }
 
 impl MuteState {
-    /// Returns the state after one more input. `changes` is true if the input changes the saved
-    /// state.
+    /// Returns the progress after one more input. `changes` is true if the input changes the saved
+    /// state of the process.
     #[must_use]
     pub fn after_input(self, changes: bool) -> MuteState {
         match self {

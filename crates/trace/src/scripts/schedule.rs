@@ -120,14 +120,15 @@ impl Schedule {
         self.actions[..actions].iter().filter(|action| action.is_step()).count()
     }
 
-    /// Returns the number of steps that `records` complete. `records` are the first records of a
-    /// run of this schedule.
+    /// Returns the number of steps of this schedule that have begun in `records`, the first records
+    /// of a run of this schedule.
     pub fn steps_completed(&self, records: &[Record]) -> usize {
         self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// Returns, for each block of the script that has actions, how many of `records` precede the
-    /// first action after the block. `records` are those of a run of the script's last group.
+    /// Returns a number for each block of the script that contains actions: how many of `records`
+    /// come before the first action that follows the block. `records` are the records of a run of
+    /// the script's last group.
     ///
     /// # Errors
     ///
@@ -152,8 +153,9 @@ impl Schedule {
         Ok(done.into_iter().map(behind).collect())
     }
 
-    /// Returns, for each completed action, the index of the record that completes it. `records` are
-    /// those of a run of this schedule.
+    /// Returns, for each action that has begun in `records`, the index of its first record. If an
+    /// action has no record of its own, that of the next action counts. `records` are the first
+    /// records of a run of this schedule.
     fn first_records_of_actions(&self, records: &[Record]) -> Vec<usize> {
         let mut places = Vec::new();
         for (place, record) in records.iter().enumerate() {
@@ -170,7 +172,7 @@ impl Schedule {
     ///
     /// If the schedule ends with a cycle, the cycle is repeated. Otherwise pending messages are
     /// delivered, the oldest first, and timers fire. When no message is in flight and no timer is
-    /// armed, a process that is inside exits.
+    /// armed, a process that is inside the critical section exits.
     ///
     /// # Errors
     ///
@@ -203,8 +205,8 @@ impl Schedule {
     /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
     /// is not possible.
     ///
-    /// If processes are symmetric, another process may take the corresponding step in the next
-    /// repetition.
+    /// A repetition may differ: if processes are symmetric, the cycle may continue with other
+    /// processes in the same roles.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);
@@ -213,8 +215,8 @@ impl Schedule {
     }
 }
 
-/// Returns the number of actions at the end of `actions` that belong to the last `steps` steps.
-/// Drawn random values belong to their step.
+/// Returns the number of actions that belong to the last `steps` steps in `actions`. An action that
+/// sets a random number belongs to the step that draws the number.
 fn last_steps(actions: &[Action], steps: usize) -> usize {
     let mut left = steps;
     let is_of_them = |action: &&Action| {
@@ -260,7 +262,7 @@ fn begins(action: &Action, record: &Record) -> bool {
 }
 
 /// Returns an error if the user may not issue the command now. The user may request to enter only
-/// while outside, and to exit only while inside.
+/// while its process is outside of the critical section, and to exit only while it is inside.
 fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
     let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
         return Ok(());
@@ -286,11 +288,11 @@ type SentAs = (u64, u64);
 #[derive(Default)]
 struct Tracks {
     actions: Vec<Action>,
-    /// Processes that have booted. The value is true if the process is up.
+    /// For each process that has booted: true if it is up.
     lives: BTreeMap<ProcessId, bool>,
     down_at_first: Vec<ProcessId>,
-    /// Messages in flight on each link, the oldest first. The third part of the key is true for
-    /// messages between applications.
+    /// Messages in flight, by sender, receiver, and whether the message is between applications. On
+    /// each link, the oldest message comes first.
     links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
 }
 

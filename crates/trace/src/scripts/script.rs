@@ -53,7 +53,7 @@ impl Block {
     }
 }
 
-/// Line of a block above `----`.
+/// A line of a block above `----`, which separates the actions from the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Comment, without its `#`.
@@ -75,13 +75,13 @@ pub enum Action {
     Deliver(MessageSelector),
     /// `tell p1→p2`: the application of one process sends a message to that of another.
     Tell {
-        /// Sender.
+        /// Process whose application sends the message.
         from: ProcessId,
-        /// Receiver.
+        /// Process whose application receives the message.
         to: ProcessId,
     },
     /// `hear p1→p2`, `hear p1→p2 2`: delivers a message between the applications of two processes.
-    /// It is the oldest, or the one at this position.
+    /// Without a position, it delivers the oldest one.
     Hear(MessageSelector),
     /// `lose p2→p1`: drops the oldest message of the link, or the selected one.
     Lose(MessageSelector),
@@ -97,7 +97,7 @@ pub enum Action {
     },
     /// `fire p1 answer`: fires an armed timer.
     Fire {
-        /// Process of the timer.
+        /// Process whose timer fires.
         at: ProcessId,
         /// Name of the timer, or a part of the name. Case and dashes are ignored.
         timer: String,
@@ -109,11 +109,11 @@ pub enum Action {
         /// The number, from 0.
         value: u32,
     },
-    /// `mute p1`: the later steps of the process are saved, but their effects are not released. The
-    /// script must crash the process later.
+    /// `mute p1`: makes the process mute. From now on it still saves its state, but it sends no
+    /// messages, emits no events and sets no timers. The script must crash the process later.
     Mute(ProcessId),
-    /// `unsaved p1`: the next step of the process is not saved, so that the crash after it undoes
-    /// it.
+    /// `unsaved p1`: the process does not save its next step. The crash that follows undoes this
+    /// step.
     Unsaved(ProcessId),
     /// `crash p1`: the process loses everything except its saved state.
     Crash(ProcessId),
@@ -128,7 +128,7 @@ pub enum Action {
     Suspicion {
         /// Process that receives the verdict.
         at: ProcessId,
-        /// Peer of the verdict.
+        /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
         /// Whether the peer is suspected from now on.
         verdict: Verdict,
@@ -153,20 +153,20 @@ pub enum Action {
 pub struct ScriptCommand {
     /// First word of the command, such as `enter`.
     pub verb: String,
-    /// Process of the user.
+    /// Process whose user issues the command.
     pub at: ProcessId,
-    /// Peer, in `send p1→p2 7`.
+    /// Second process of the command, such as `p2` in `send p1→p2 7`. `None` for most commands.
     pub peer: Option<ProcessId>,
-    /// Words that follow the process, such as the name of a lock.
+    /// Further words of the command, such as the name of a lock.
     pub words: Vec<String>,
 }
 
 /// Selects one message among those in flight on a link. The default is the oldest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSelector {
-    /// Sender.
+    /// Process that sent the message.
     pub from: ProcessId,
-    /// Receiver.
+    /// Process to which the message is addressed.
     pub to: ProcessId,
     /// Name of the message. `None` matches every message.
     pub kind: Option<String>,
@@ -236,7 +236,8 @@ impl fmt::Display for Line {
 }
 
 impl Action {
-    /// Returns the process that takes the step. `None` if the action is not a step of a process.
+    /// Returns the process that takes the step. `None` if no process takes a step, as in an action
+    /// of the network.
     pub(crate) fn actor(&self) -> Option<ProcessId> {
         match self {
             Action::Command(script_command) => Some(script_command.at),

@@ -10,7 +10,8 @@ use crate::scripts::runner::{ActionError, ScriptRunner};
 use crate::scripts::script::Action;
 use crate::scripts::service_command::{Recorded, ServiceCommand};
 
-/// Phase of a user that waits, is inside, or is about to be outside.
+/// Phase of a user that waits for the critical section, is inside it, or waits for its exit to
+/// complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Waiting,
@@ -18,8 +19,8 @@ enum Phase {
     Leaving,
 }
 
-/// Test cluster whose users issue only commands that the service permits. So protocols in it need
-/// not check their commands.
+/// Test cluster whose users issue only commands that the service permits. Its protocols therefore
+/// need not check commands.
 pub(super) struct ClusterWithUsers<P: Recorded> {
     pub(super) cluster: TestCluster<P>,
     phases: BTreeMap<ProcessId, Phase>,
@@ -39,7 +40,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
         has_advanced
     }
 
-    /// Returns the first process that is inside, if any.
+    /// Returns the first process that is inside the critical section, if any.
     pub(super) fn inside(&self) -> Option<ProcessId> {
         let inside = self.phases.iter().find(|(_, phase)| **phase == Phase::Inside);
         inside.map(|(at, _)| *at)

@@ -3,7 +3,8 @@
 use tenure_core::service::agreement::{Command, Event, Users};
 use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, ProcessId, Service};
 
-/// Verifies the trace of an agreement service. For other services, does nothing.
+/// Verification of an agreement service by monitors, and a model of its users. Other services have
+/// no monitors and no users here.
 #[derive(Clone, Debug)]
 pub(super) struct Agreements {
     monitors: AgreementMonitorSet,
@@ -11,7 +12,7 @@ pub(super) struct Agreements {
 }
 
 impl Agreements {
-    /// Creates the monitors of the service.
+    /// Creates the monitors and users of the service, if it is an agreement service.
     pub(super) fn new(service: Service, config: &MonitorConfig) -> Self {
         // Any recorded command is permitted.
         let users = Users::new(service, config.size, |_| u32::MAX);
@@ -53,12 +54,12 @@ impl Agreements {
         self.monitors.end(time, calm);
     }
 
-    /// Returns the findings so far.
+    /// Returns what the monitors have found so far.
     pub(super) fn findings(&self) -> Vec<Finding> {
         self.monitors.findings()
     }
 
-    /// Returns the live processes whose users still wait.
+    /// Returns the live processes whose users wait for a result of the service.
     pub(super) fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         self.users.as_ref().map_or_else(Vec::new, |users| users.waiting(is_up))
     }

@@ -53,7 +53,7 @@ impl Applications {
         self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observation::Crashed);
     }
 
-    /// Returns the findings so far.
+    /// Returns the verdicts of the monitors so far, for the applications with events in the trace.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         let found = [self.durability.finding(), self.atomicity.finding(), self.one_tree.finding()];
         found

@@ -53,8 +53,8 @@ impl Durations {
         Quantiles { mean, p50: self.rank(50), p99: self.rank(99), max }
     }
 
-    /// Returns the smallest duration that at least `percent` percent of all durations do not
-    /// exceed.
+    /// Returns the smallest duration *d* such that at least `percent` percent of all durations are
+    /// at most *d*.
     fn rank(&self, percent: u64) -> f64 {
         let mut left = (self.count * percent).div_ceil(100);
         let mut seen = self.seen.iter();

@@ -31,7 +31,8 @@ pub enum Cause {
     Start,
     /// The leader crashed.
     Crash,
-    /// The leader was stopped and then continued, and in between the processes ceased to follow it.
+    /// The leader was stopped (SIGSTOP). In the meantime, the processes ceased to follow it. Later
+    /// it was continued.
     Stop,
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, processes on other sides count as stopped.
@@ -41,7 +42,7 @@ pub enum Cause {
     Takeover,
 }
 
-/// An election with its times in ticks.
+/// An election whose start and end are times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MeasuredElection {
     pub(super) since: u64,
@@ -53,8 +54,8 @@ pub(super) struct MeasuredElection {
 /// Maximum number of elections in the list of a verification. The list contains the first ones.
 const MAX_LISTED: usize = 10_000;
 
-/// Leaders in which the processes believe, and the elections that follow from these beliefs. A
-/// process counts as live until a record shows otherwise.
+/// For each process, the leader that it currently accepts, and the list of elections, measured from
+/// the changes of these leaders. A process counts as live until a record shows otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, ProcessBelief>,
@@ -97,7 +98,7 @@ impl Elections {
         }
     }
 
-    /// Begins the election of the first leader.
+    /// Handles the start of the trace, which begins the election of the first leader.
     pub(super) fn started(&mut self, time: u64) {
         self.open = Some((time, Cause::Start));
     }

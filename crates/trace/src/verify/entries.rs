@@ -19,17 +19,19 @@ pub(super) struct Entries {
     pub(super) total: u64,
     /// Times from request to entry, in ticks.
     pub(super) latency: Durations,
-    /// Number of pairs of entries that overlap while more processes are inside than permitted.
+    /// Number of pairs of entries that overlap while more processes are inside the critical section
+    /// than permitted.
     pub(super) overlaps: u64,
     highest: Option<Fence>,
-    /// Number of entries whose fence was lower than that of an earlier entry.
+    /// Number of entries with a fence that is lower than the fence of an earlier entry.
     pub(super) late: u64,
     known: KnownFences,
 }
 
 impl Entries {
     /// Creates the statistics of a trace without entries. At most `most_inside` processes may be
-    /// inside. `fenced` is true if entries have fences, which are then checked.
+    /// inside the critical section at the same time. `fenced` is true if entries have fences, which
+    /// are then checked.
     pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
         let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
         Entries {
@@ -39,8 +41,8 @@ impl Entries {
         }
     }
 
-    /// Handles an event of a lock. If more processes are then inside than permitted, returns the
-    /// pairs of entries that overlap because of this event.
+    /// Handles an event of a lock. If more processes are then inside the critical section than
+    /// permitted, returns the pairs of entries that overlap because of this event.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
@@ -51,7 +53,8 @@ impl Entries {
         }
     }
 
-    /// Handles a message: its receiver learns of the highest fence that the sender knew.
+    /// Handles the record of a sent or received message. A receiver learns of the highest fence
+    /// that the sender knew when it sent the message.
     pub(super) fn message_record(&mut self, at: ProcessId, record: &Record) {
         self.known.message_record(at, record);
     }
@@ -61,8 +64,8 @@ impl Entries {
         self.latency.held() + carried.len() + sent.len() + used.len()
     }
 
-    /// Returns the first entry whose fence is lower than one in its causal past, or equal to that
-    /// of another entry. `None` if there is none.
+    /// Returns the first entry with a wrong fence, if any. A fence is wrong if another entry has
+    /// the same fence, or if it is lower than a fence in the causal past of its entry.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()
     }
@@ -83,13 +86,14 @@ impl Entries {
         pairs
     }
 
-    /// Ends an entry, because the process exited or crashed.
+    /// Handles the end of an entry: the process `at` exited or crashed. Does nothing if the process
+    /// is not inside the critical section.
     pub(super) fn left(&mut self, at: ProcessId) {
         self.inside.retain(|(process, _)| *process != at);
     }
 }
 
-/// Maximum number of messages in flight that are remembered, and maximum number of fences.
+/// Maximum number of messages in flight that verification remembers, and maximum number of fences.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Highest fence in the causal past of each process.
@@ -104,7 +108,7 @@ struct KnownFences {
     by_process: HashMap<ProcessId, Fence>,
     /// For each message in flight, the highest fence that its sender knew.
     carried: HashMap<MessageKey, Fence>,
-    /// Messages in the order of their sending. Some of them may have arrived.
+    /// Messages in the order in which they were sent. Some of them may have arrived already.
     sent: VecDeque<MessageKey>,
     /// The highest fences with which processes have entered.
     used: BTreeSet<Fence>,

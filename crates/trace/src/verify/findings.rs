@@ -16,7 +16,7 @@ pub(super) struct Found {
     pub(super) description: String,
 }
 
-/// Findings of the verification, one for each judged property.
+/// Findings of the verification, one for each property that was checked.
 pub(super) struct Findings {
     header: Header,
     start: u64,
@@ -34,8 +34,8 @@ impl Findings {
         }
     }
 
-    /// Adds the finding for a safety property. The property is violated if `found` is a violation,
-    /// and holds otherwise.
+    /// Adds the finding for a property. The property is violated if `found` is a violation, and
+    /// holds otherwise.
     pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
@@ -50,7 +50,7 @@ impl Findings {
         }
     }
 
-    /// Adds the finding of a monitor.
+    /// Adds the finding that a monitor has made.
     pub(super) fn put(&mut self, finding: Finding) {
         match finding.violation {
             Some(first) => {

@@ -23,8 +23,8 @@ pub use verifier::TraceVerifier;
 use crate::format::Reader;
 use crate::merge::{MergeError, MergeReport, Merged, MergedFiles};
 
-/// Verifies the files at `paths` while it reads them. Merges several files. Memory does not grow
-/// with their length.
+/// Verifies the files at `paths` while it reads them. If there are several, merges their records.
+/// Memory does not grow with the length of the files.
 ///
 /// # Errors
 ///

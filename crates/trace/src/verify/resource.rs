@@ -43,11 +43,12 @@ impl Pair {
     }
 }
 
-/// Maximum number of fences that are remembered, and maximum number of pairs. An access with a
-/// forgotten fence is stale in any case, because the lowest fences are forgotten.
+/// Maximum number of fences that verification remembers, and maximum number of pairs of entries.
+/// The lowest fences are forgotten first, so an access with a forgotten fence is stale in any case.
 const MAX_REMEMBERED: usize = 1 << 16;
 
-/// Accesses to the resource in the order in which it handled them.
+/// State of the verification of accesses to the resource. It reads the accesses in the order in
+/// which the resource handled them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resource {
     pub(super) accesses: Accesses,
@@ -57,12 +58,13 @@ pub(super) struct Resource {
     /// accesses that the resource accepted.
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
-    /// First access that the resource accepted although its fence was lower than that of an earlier
-    /// access.
+    /// First stale access that the resource accepted. An access is stale if its fence is lower than
+    /// the fence of an earlier access.
     pub(super) stale: Option<Found>,
-    /// Pairs of overlapping entries for which the resource has accepted no stale access so far.
+    /// Pairs of overlapping entries. So far, the resource has accepted no access with the lower
+    /// fence of a pair after one with the higher fence.
     pairs: VecDeque<Pair>,
-    /// The fences that both entries of a pair have.
+    /// For each pair whose two entries have the same fence, this fence.
     twins: BTreeSet<Fence>,
     /// First pair for which the resource accepted an access with the lower fence after one with the
     /// higher fence.
@@ -103,8 +105,9 @@ impl Resource {
         }
     }
 
-    /// Handles two entries that overlap. The overlap is a violation if the resource has already
-    /// accepted a stale access; otherwise, remembers the pair.
+    /// Handles two entries that overlap. If the resource has already accepted an access with the
+    /// lower fence after one with the higher fence, the overlap is a violation. Otherwise,
+    /// remembers the pair.
     pub(super) fn overlap(&mut self, pair: Pair) {
         if self.is_stale(&pair) {
             // All undecided pairs came before this one.
@@ -124,9 +127,9 @@ impl Resource {
         }
     }
 
-    /// Handles an access that the resource accepted with this fence. Finds the first pair whose
-    /// lower fence is this one, and whose higher fence was accepted before. Drops later pairs,
-    /// because only the first violation is reported.
+    /// Handles an access with this fence that the resource accepted. Finds the first pair whose
+    /// lower fence is `fence`, and whose higher fence was accepted before. Drops this pair and all
+    /// later ones, because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));
@@ -145,8 +148,8 @@ impl Resource {
         }
     }
 
-    /// Returns the first overlap of entries during which the resource accepted a stale access, if
-    /// any.
+    /// Returns the first overlap during which the resource accepted an access with the lower fence
+    /// after one with the higher fence. `None` if there is none.
     pub(super) fn stale_pair(&self) -> Option<Found> {
         self.stale_pair.map(|Pair { lower, higher, time }| Found {
             time,
@@ -161,7 +164,7 @@ impl Resource {
         self.accepted.len() + self.pairs.len() + self.twins.len()
     }
 
-    /// Returns true if there was an access to the resource.
+    /// Returns true if the trace contains an access to the resource.
     pub(super) fn seen(&self) -> bool {
         self.accesses != Accesses::default()
     }

@@ -21,8 +21,8 @@ pub struct Verification {
     pub service: Service,
     /// Number of processes in the group.
     pub n: u32,
-    /// Overall verdict: violated if a promised property is violated, or else incomplete if one is
-    /// incomplete, or else `holds`.
+    /// Overall verdict. It is *violated* if a promised property is violated. Otherwise it is
+    /// *incomplete* if the verdict of a property is incomplete. Otherwise it is *holds*.
     pub verdict: Judgement,
     /// Verdict of each property.
     pub properties: BTreeMap<Property, Judgement>,
@@ -30,18 +30,18 @@ pub struct Verification {
     pub violations: Vec<TraceViolation>,
     /// Number of records in the trace.
     pub records: u64,
-    /// Time from the first record to the last.
+    /// Time from the first record to the last, in milliseconds (or virtual units).
     pub duration: f64,
     /// Number of critical-section entries.
     pub entries: u64,
-    /// Mean and quantiles of the times from request to entry.
+    /// Mean and quantiles of the times from request to entry, in milliseconds (or virtual units).
     pub latency: Quantiles,
     /// Numbers of the processes that requested entry and neither entered nor crashed.
     pub waiting: Vec<u32>,
-    /// Numbers of the processes that are inside at the end of the trace.
+    /// Numbers of the processes that are inside the critical section at the end of the trace.
     #[serde(skip)]
     pub inside: Vec<u32>,
-    /// The first 10,000 elections, in the order in which they ended.
+    /// Elections in the order in which they ended. The list contains at most the first 10,000.
     pub elections: Vec<Election>,
     /// Numbers of messages sent, received, lost and duplicated.
     pub messages: Traffic,
@@ -51,9 +51,9 @@ pub struct Verification {
     pub counter: Option<Counter>,
     /// Number of pairs of entries that overlapped while both processes were live.
     pub overlaps: u64,
-    /// Number of entries whose fence was lower than that of an earlier entry.
+    /// Number of entries with a fence that is lower than the fence of an earlier entry.
     pub late: u64,
-    /// Greatest number of entries of one process while another waited.
+    /// Maximum number of entries by one process while another process waited for one entry.
     pub bypass_max: u32,
     /// Number of crashes of processes.
     pub crashes: u64,
@@ -118,8 +118,8 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// Adds the finding for a property that the caller has judged. The times in the finding count
-    /// from `start`, the time of the first record in ticks.
+    /// Adds a finding of the caller, for a property that this verification does not include. The
+    /// times in the finding count from `start`, the time of the first record in ticks.
     pub fn add(&mut self, finding: Finding, start: u64) {
         let Finding { property, judgement, violation } = finding;
         self.properties.insert(property, judgement);
@@ -139,7 +139,7 @@ impl Verification {
         };
     }
 
-    /// Sets the verdict to that of traces that contradict each other.
+    /// Sets the verdict to *violated*, because the traces contradict each other.
     pub(super) fn contradicts_itself(&mut self) {
         let description =
             "messages were received before they were sent: the traces are inconsistent";

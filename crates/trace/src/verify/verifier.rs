@@ -45,13 +45,15 @@ pub struct TraceVerifier {
     /// Processes whose users wait for the result of an election.
     awaiting: BTreeSet<ProcessId>,
     no_loss: MonitorRun<NoLoss>,
-    /// Monitor of the message budget, if the header sets one.
+    /// Monitor of the number of messages per entry or election. `None` unless the header limits
+    /// this number.
     spending: Option<MonitorRun<MessageBudget>>,
-    /// Monitor of the topology, if the header sets one.
+    /// Monitor that checks that messages use only permitted links. `None` unless the header
+    /// restricts the links.
     neighbours: Option<MonitorRun<NeighboursOnly>>,
     applications: Applications,
     agreements: Agreements,
-    /// True if any command so far had a vector clock.
+    /// True if at least one command so far had a vector clock.
     clocks: bool,
     crashes: u64,
     /// Time of the last disturbance, such as a crash, in ticks. After a disturbance, the group
@@ -253,7 +255,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Judges the state at the end of the run. Later records do not change this judgement, because
+    /// Verifies the state at the end of the run. Later records do not change the result, because
     /// nodes stop one after another.
     fn end(&mut self) {
         let settling = match self.header.clock {
@@ -311,8 +313,8 @@ impl TraceVerifier {
         verification
     }
 
-    /// Finishes the verification without the report of a merge. The caller adds the files that are
-    /// incomplete or empty.
+    /// Finishes the verification of a trace that was not merged from several files. The returned
+    /// verification names no incomplete and no empty files. The caller may add them.
     pub fn finish(self) -> Verification {
         self.finish_with(MergeReport::default())
     }
@@ -354,8 +356,9 @@ impl TraceVerifier {
         findings
     }
 
-    /// Verifies mutual exclusion. If a resource checks fences, an overlap of entries violates it
-    /// only if the resource accepted a stale access. Otherwise every overlap violates it.
+    /// Verifies mutual exclusion. If a resource checks fences, an overlap of entries is a violation
+    /// only if the resource accepted a stale access. Without such a resource, every overlap is a
+    /// violation.
     fn verify_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.seen();
         if checked {
@@ -404,8 +407,8 @@ impl TraceVerifier {
         }
     }
 
-    /// Returns the number of the first live process whose user waits for an event that it has not
-    /// received, if any.
+    /// Returns the number of the first live process whose user still waits for the result of an
+    /// election or an agreement. `None` if there is no such process.
     fn uninformed(&self) -> Option<u32> {
         let is_up = |at: ProcessId| self.process_states.of(at).status == ProcessStatus::Up;
         let first = match self.header.service.is_agreement() {
@@ -428,7 +431,7 @@ impl TraceVerifier {
     }
 }
 
-/// Creates the monitor of the maximum number of messages per entry or election.
+/// Creates the monitor that allows at most `most` messages per entry or election.
 fn spending(service: Service, most: u64) -> MonitorRun<MessageBudget> {
     let per = if service == Service::Election { CostUnit::Election } else { CostUnit::Entry };
     MonitorRun::new(MessageBudget::at_most(per, most))

@@ -131,7 +131,8 @@ fn steps_through_counterexample_to_violation() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// The overview also marks a violation by the last event, at its edge.
+/// The overview marks a violation even if the last event of the run violates the property, so that
+/// the mark is at the edge of the overview.
 #[test]
 fn overview_marks_violations() {
     let Some((mut tab, _folder)) = showing(&lamport(), Window::default()) else { return };

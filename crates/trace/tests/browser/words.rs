@@ -65,8 +65,8 @@ fn diagram_texts_are_neither_cut_nor_overlapping() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Simultaneous steps are drawn side by side. So the last of many simultaneous steps is far from
-/// the position that its time has on the axis.
+/// Next to each label of the time axis there are only steps with the time of the label, even if
+/// many steps are simultaneous and are drawn side by side.
 #[test]
 fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();

@@ -259,8 +259,8 @@ fn svg_is_deterministic_with_integers_and_description() {
     }
 }
 
-/// If there are several kinds of messages, the legend distinguishes them. Their colors do not
-/// depend on the window.
+/// A kind of message has the same color in every window of a run. The legend lists the kinds if the
+/// window contains several.
 #[test]
 fn message_kind_looks_the_same_in_every_window() {
     for direction in [Direction::Down, Direction::Right] {
@@ -322,7 +322,8 @@ fn every_picture_marks_mutual_exclusion_violation() {
     assert!(!layout.to_svg(Direction::Right).contains("class=\"violation-step\""));
 }
 
-/// The steps of a real node take time, so the records of one step have different times.
+/// The diagram finds the step of a real node in which a violation occurs, although the violation
+/// has a later time than the start of this step.
 #[test]
 fn marks_violating_step_of_real_node() {
     let mut header = header(2);

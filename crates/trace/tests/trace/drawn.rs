@@ -30,8 +30,8 @@ fn number(of: &str, attribute: &str) -> i64 {
     of[start..].split('"').next().and_then(|it| it.parse().ok()).expect("a whole number")
 }
 
-/// The halo of a text follows its letters, so there is a gap between two words. The box behind the
-/// text closes this gap.
+/// A box behind the label of a message hides the message's line, even between the words of the
+/// label.
 #[test]
 fn message_labels_have_opaque_background() {
     let view = DiagramOptions { fields: vec!["stamp".to_owned()], ..DiagramOptions::default() };
@@ -92,8 +92,8 @@ fn distinguishes_thirty_six_message_kinds() {
     assert!(classes.into_iter().all(styled), "{looks:?}");
 }
 
-/// The process names are at the left edge of the picture. The lab keeps them there when the user
-/// scrolls.
+/// Nothing is drawn to the left of the process names. The lab keeps the left edge of the picture
+/// visible when the user scrolls.
 #[test]
 fn short_run_draws_nothing_left_of_names() {
     let records = [at(0, P1, Kind::Boot)];

@@ -72,7 +72,8 @@ fn crash_clears_state_and_later_term_replaces_leader() {
     assert_eq!(news, expected);
 }
 
-/// The page of a node only has the records of that node.
+/// The live view shows a leader even if it has no records of the leader itself, as on the page of
+/// another node.
 #[test]
 fn shows_leader_reported_only_by_other_node() {
     let mut view = View::new(2);

@@ -30,8 +30,8 @@ fn actions(words: &[&str]) -> Vec<Action> {
     words.iter().map(|word| word.parse().expect("an action")).collect()
 }
 
-/// The checker records a process that is down from the start as a boot and a crash before the first
-/// step. This crash does not count as a step.
+/// In a counterexample of the checker, a boot and a crash at time 0 mean that the process is down
+/// from the start. This crash is not a step of the schedule.
 #[test]
 fn initial_crash_in_counterexample_means_down_from_start() {
     let records = [of(P1, Kind::Boot), of(P2, Kind::Boot), of(P2, Kind::Crash), of(P1, enter())];
@@ -46,8 +46,8 @@ fn initial_crash_in_counterexample_means_down_from_start() {
     assert_eq!((schedule(&run).down, schedule(&run).actions), (down, requested));
 }
 
-/// A message that the process sent as it booted is in flight. So the process was up, and its crash
-/// was a step.
+/// If a process sent a message at its boot, it was up. Its crash is therefore a step of the
+/// schedule.
 #[test]
 fn process_that_sends_at_boot_was_up() {
     let records = [
@@ -68,8 +68,8 @@ fn process_that_sends_at_boot_was_up() {
     assert_eq!([4, 5, 6, 7].map(done), [0, 1, 2, 3]);
 }
 
-/// The same steps with other random values are another run. Values drawn at boot come before the
-/// first action.
+/// A schedule sets each drawn random number before the step that draws it. It omits the numbers
+/// that a process draws at its first boot.
 #[test]
 fn drawn_values_precede_their_step() {
     let drew = |value| of(P1, Kind::Choice(Choice { value, bound: 9 }));

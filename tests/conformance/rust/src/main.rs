@@ -1,4 +1,5 @@
-//! Output of `etcd-client` of Rust, which is equal for etcd and `tenure serve`.
+//! Prints responses to the Rust client `etcd-client`. The output is the same for etcd and
+//! `tenure serve`.
 
 use std::time::Duration;
 

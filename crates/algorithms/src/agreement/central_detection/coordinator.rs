@@ -21,13 +21,15 @@ pub(super) struct Detector {
     tables: BTreeMap<ProcessId, Tables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
-    /// Wait-for graph of the first phase, during the second.
+    /// Wait-for graph that the first phase has found. `None` unless the second phase is in
+    /// progress.
     first_phase: Option<WaitForGraph>,
-    /// True if a process was blocked after the collection began.
+    /// True if a process was blocked after the collection began, so that another collection must
+    /// follow.
     pub(super) is_outdated: bool,
 }
 
-/// Role of the coordinator: collects tables, and aborts a process of each cycle.
+/// Role of the coordinator: this process collects tables, and aborts one process of each cycle.
 impl CentralDetection {
     pub(super) fn begin(&mut self, fx: &mut impl Effects<Self>) {
         self.detector.is_outdated = false;
@@ -66,7 +68,8 @@ impl CentralDetection {
         }
     }
 
-    /// Ends a collection: aborts processes, or begins the second phase.
+    /// Ends the current collection of tables: aborts one process of each cycle, or begins the
+    /// second phase.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::of_processes(&self.detector.tables);

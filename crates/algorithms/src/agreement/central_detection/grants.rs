@@ -9,12 +9,13 @@ use tenure_core::service::resources::Resource;
 
 use super::message::{Claim, ResourceStatus};
 
-/// Granted resources, and the requests that have arrived.
+/// Resources that one process manages: for each granted resource, the claims that hold it or wait
+/// for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Grants {
     /// Queues of the granted resources. A free resource has no entry.
     queues: BTreeMap<Resource, Queue>,
-    /// For each process: number of its last request that has arrived or ended.
+    /// For each process: the highest number of a claim of this process that has arrived or ended.
     last: BTreeMap<ProcessId, u64>,
 }
 
@@ -54,7 +55,8 @@ impl Grants {
         is_newer
     }
 
-    /// Ends a claim. Returns the claim to which the resource is newly granted.
+    /// Ends a claim to a resource. If another claim waits, grants the resource to it and returns
+    /// it.
     pub(super) fn release(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         self.record(claim);
         let queue = self.queues.get_mut(&resource)?;

@@ -34,7 +34,8 @@ pub struct ProcessStatus {
     pub held: Vec<Use>,
     /// Resource for which the process waits.
     pub awaited: Option<Use>,
-    /// Number of rounds that the process has completed: it has released all its resources so often.
+    /// Number of rounds that the process has completed. A round ends when the process has released
+    /// all its resources.
     pub completed: u64,
 }
 

@@ -9,8 +9,9 @@ use tenure_core::service::resources::Resource;
 
 use super::message::{Claim, ResourceStatus, Tables};
 
-/// Edges of the wait-for graph. A process waits for one resource at a time. Tables of different
-/// moments may show several holders of that resource.
+/// Edges of the wait-for graph. A process waits for at most one resource at a time. Several edges
+/// may nevertheless leave it: tables that were taken at different times may show different holders
+/// of that resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);
 
@@ -23,13 +24,13 @@ struct Edge {
 }
 
 impl WaitForGraph {
-    /// Returns the edges that the resource tables show.
+    /// Returns the graph of all edges that the resource status tables show.
     pub(super) fn of_resources(tables: &BTreeMap<ProcessId, Tables>) -> Self {
         let resources = tables.values().flat_map(|tables| &tables.resources);
         WaitForGraph(resources.flat_map(edges).collect())
     }
 
-    /// Returns the edges that the process tables show.
+    /// Returns the graph of all edges that the process status tables show.
     pub(super) fn of_processes(tables: &BTreeMap<ProcessId, Tables>) -> Self {
         let mut graph = WaitForGraph::default();
         for (process, shown) in tables {
@@ -46,13 +47,13 @@ impl WaitForGraph {
         graph
     }
 
-    /// Returns the edges that are in both graphs.
+    /// Returns the graph of the edges that this graph and `other` contain.
     pub(super) fn common(&self, other: &Self) -> Self {
         WaitForGraph(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// Returns the edges of this graph that the other graph has between the same processes for the
-    /// same resource. The numbers of the requests may differ.
+    /// Returns the edges of this graph for which `other` has an edge between the same processes and
+    /// for the same resource. The numbers of the requests may differ.
     pub(super) fn common_by_name(&self, other: &Self) -> Self {
         let name = |edge: &Edge| (edge.waiting.process, edge.holder.process, edge.resource);
         let is_in_both = |edge: &&Edge| other.0.iter().any(|it| name(it) == name(edge));

@@ -46,7 +46,7 @@ impl RaftLog {
     }
 
     /// Sends followers the new commit index without waiting for the next append. With the variant
-    /// `together`, the next firing of [`Timer::Send`] sends it, possibly with entries.
+    /// `together`, the process sends it when [`Timer::Send`] fires next, possibly with entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
         if self.has(Switch::Together) && !followers.is_empty() {
@@ -61,7 +61,7 @@ impl RaftLog {
         }
     }
 
-    /// Sends the commit index to a follower, if all committed entries were sent to it already.
+    /// Sends the commit index to a follower to which all committed entries have been sent already.
     pub(super) fn announce_commit_to(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let (progress, last) = (&peers[to.index()], self.log.entry_id(self.commit));
@@ -72,9 +72,10 @@ impl RaftLog {
         }
     }
 
-    /// Handles a commit announcement from the leader. If the log contains the entry `last`, it
-    /// matches the leader's log up to there. Otherwise this process ignores the announcement,
-    /// because the leader will send the missing entries.
+    /// Handles a commit announcement from the leader. If the log of this process contains the entry
+    /// `last`, it equals the leader's log up to `last`, so all these entries are committed.
+    /// Otherwise this process ignores the announcement, because the leader will send the missing
+    /// entries.
     pub(super) fn on_committed(&mut self, last: EntryId, fx: &mut impl Effects<Self>) {
         if self.log.has(last) {
             self.commit_to(last.index, fx);

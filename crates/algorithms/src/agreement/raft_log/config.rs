@@ -39,8 +39,8 @@ pub struct Config {
     pub snapshot_piece_bytes: usize,
     /// Initial membership, the same at each process; `None` for the whole group.
     pub initial_members: Option<Members>,
-    /// Membership that a leader shall establish: if its log has another membership, it starts a
-    /// change. `None` for no change.
+    /// Membership that the group should have. A leader whose log has another membership starts a
+    /// change to this one. `None` for no change.
     pub target_members: Option<Members>,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

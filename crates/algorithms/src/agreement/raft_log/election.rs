@@ -183,7 +183,8 @@ impl RaftLog {
         }
     }
 
-    /// Handles a pre-vote, or a denial with a later term.
+    /// Handles the response to a pre-vote request. A denial contains the term of its sender, which
+    /// this process joins if it is later than its own.
     pub(super) fn on_pre_vote(
         &mut self,
         from: ProcessId,

@@ -35,8 +35,9 @@ impl RaftLog {
         matches!(self.role, Role::Disabled)
     }
 
-    /// Returns the index up to which a process has acknowledged entries, for the next message to
-    /// it. Returns 0 without the variant `noticing`.
+    /// Returns the index that the next message to a follower reports as acknowledged: the index up
+    /// to which the log of the follower is known to match. Returns 0 without the variant
+    /// `noticing`.
     pub(super) fn reported(&self, progress: &Progress) -> u64 {
         if self.has(Switch::Noticing) { progress.match_index } else { 0 }
     }
@@ -75,8 +76,8 @@ impl RaftLog {
         }
     }
 
-    /// Sends a notice to the process `from`, whose log ends at `last`, if that process is known to
-    /// be removed. Returns true in this case.
+    /// Sends a notice of removal to the process `from`, whose log ends at `last`, if that process
+    /// is known to be removed. Returns true if it has sent the notice.
     pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,
@@ -113,8 +114,8 @@ impl RaftLog {
         }
     }
 
-    /// Responds to the question of a process whether it is still a member. The last entry of its
-    /// log may be the entry that removes it. Then the leader announces that this entry is
+    /// Responds to a process that asks whether it is still a member. If the last entry in the log
+    /// of that process is the one that removes it, the leader announces that this entry is
     /// committed.
     pub(super) fn on_ask_membership(
         &self,

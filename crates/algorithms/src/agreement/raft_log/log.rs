@@ -37,8 +37,8 @@ pub struct Log {
     /// Index and term of the last removed entry, which precedes the first retained one. Zeros if no
     /// entry was removed.
     base: EntryId,
-    /// Chunk boundaries do not depend on the base: each chunk but the last ends at a multiple of
-    /// `CHUNK_ENTRIES`.
+    /// The retained entries, in chunks. Each chunk except the last ends at an index that is a
+    /// multiple of `CHUNK_ENTRIES`, whatever the base is.
     chunks: Vec<Arc<Vec<Entry>>>,
 }
 
@@ -118,8 +118,8 @@ impl Log {
         }
     }
 
-    /// Removes all entries up to `place`, which becomes the base. If the log does not contain that
-    /// entry, its later entries belong to another history, and are removed as well.
+    /// Removes all entries up to `place`, which becomes the base. If the log does not contain the
+    /// entry at `place`, removes every entry, because the later ones belong to another history.
     pub fn compact_to(&mut self, place: EntryId) {
         if place.index < self.base.index || place == self.base {
             return;

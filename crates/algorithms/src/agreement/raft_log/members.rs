@@ -49,7 +49,7 @@ pub(super) struct Change {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// The new voters are receiving the log, and do not count yet.
+    /// The new voters receive the log, but do not count towards a majority yet.
     CatchingUp {
         to: Members,
         /// Index of the last entry of this round. The round ends when all new voters have it.
@@ -64,7 +64,7 @@ enum Stage {
 }
 
 impl Change {
-    /// Returns true if the log does not contain the joint entry yet.
+    /// Returns true if the joint entry of this change is not in the log yet.
     pub(super) fn is_unlogged(&self) -> bool {
         self.stage != Stage::Joint
     }
@@ -82,7 +82,8 @@ impl RaftLog {
         self.config.initial_members.clone().unwrap_or_else(all)
     }
 
-    /// Searches the log for its latest membership entry again, after a truncation or a restore.
+    /// Searches the log for its latest membership entry again. Called after the log was truncated
+    /// or replaced by a snapshot.
     pub(super) fn refresh_membership(&mut self) {
         self.membership = self.membership_at(self.log.last().index);
     }
@@ -148,7 +149,7 @@ impl RaftLog {
         self.start_change(Some(ticket), to, fx);
     }
 
-    /// Returns true if a change is requested, in progress, or not known to be committed.
+    /// Returns true if a membership change is requested, in progress, or not known to be committed.
     fn is_changing(&self) -> bool {
         let Role::Leader(Leadership { change, .. }) = &self.role else { return false };
         change.is_some() || self.membership.at > self.commit || self.members().is_joint()

@@ -29,7 +29,7 @@ pub enum Message {
         /// True if the sender would grant its vote.
         granted: bool,
     },
-    /// `RequestVote`: requests a vote.
+    /// Requests the vote of the receiver (`RequestVote` in the paper).
     RequestVote {
         /// Term of the candidate.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -45,17 +45,18 @@ pub enum Message {
         /// True if the vote is granted.
         granted: bool,
     },
-    /// `AppendEntries`: entries that follow `prev`. Without entries it serves as a heartbeat.
+    /// Carries entries that follow the entry `prev` (`AppendEntries` in the paper). Without entries
+    /// it serves as a heartbeat.
     Append {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Entry before the new entries: `prevLogIndex`, `prevLogTerm`.
+        /// Entry before the new entries (`prevLogIndex` and `prevLogTerm` in the paper).
         prev: EntryId,
         /// Entries to store.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
         entries: Vec<Entry>,
-        /// `leaderCommit`: commit index of the leader.
+        /// Commit index of the leader (`leaderCommit` in the paper).
         commit: u64,
         /// Number of the latest round in which the leader confirms its leadership.
         round: u64,
@@ -87,8 +88,9 @@ pub enum Message {
         /// Round of the message that this response answers.
         round: u64,
     },
-    /// `InstallSnapshot`: part of the snapshot that replaces entries missing in the leader's log. A
-    /// piece without bytes asks how many bytes the receiver has.
+    /// Carries a part of the snapshot that replaces entries which the leader's log no longer
+    /// contains (`InstallSnapshot` in the paper). A piece without bytes asks how many bytes the
+    /// receiver has.
     Piece {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -108,19 +110,20 @@ pub enum Message {
         term: u64,
         /// Last entry that the snapshot covers; identifies the snapshot.
         last: EntryId,
-        /// Number of bytes received, counted from the start.
+        /// Number of bytes of the snapshot that the sender has, counted from the start of the
+        /// snapshot.
         has: u64,
         /// Round of the message that this response answers.
         round: u64,
     },
-    /// `TimeoutNow`: asks the receiver to start an election immediately, because the leader
-    /// transfers its leadership to it.
+    /// Asks the receiver to start an election immediately (`TimeoutNow` in the paper), because the
+    /// leader transfers its leadership to it.
     TimeoutNow {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// Response to a message of an old term.
+    /// Response to a message of an old term: a later term has overtaken that of the receiver.
     Overtaken {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

@@ -50,9 +50,10 @@ const BATCH_BYTES: usize = 1 << 19;
 /// State of the replication to one follower, at the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Progress {
-    /// `matchIndex`: the follower's log is known to match up to this index.
+    /// Index up to which the follower's log is known to match the leader's (`matchIndex` in the
+    /// paper).
     pub(super) match_index: u64,
-    /// `nextIndex`: index of the next entry to send.
+    /// Index of the next entry to send to the follower (`nextIndex` in the paper).
     pub(super) next_index: u64,
     pub(super) state: ReplicationState,
     /// Latest round of leadership confirmation to which the follower has responded.
@@ -133,8 +134,8 @@ impl RaftLog {
         }
     }
 
-    /// Appends an entry as the leader. The variant determines whether it is persisted before or
-    /// after it is sent.
+    /// Appends an entry as the leader. With the variant `ahead`, the leader sends the entry before
+    /// it persists it.
     pub(super) fn append_as_leader(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
         if has_others && self.has(Switch::Together) {
@@ -347,7 +348,8 @@ impl RaftLog {
         self.maybe_send_timeout_now(from, fx);
     }
 
-    /// Handles a rejected append: the next probe starts at an earlier index.
+    /// Handles the rejection of an append: the next probe to that follower starts at an earlier
+    /// index.
     pub(super) fn on_rejected(
         &mut self,
         from: ProcessId,

@@ -37,7 +37,7 @@ impl RaftLog {
         }
     }
 
-    /// Handles a follower's response to this leader, in this term.
+    /// Handles the response of a follower to this process, which leads the current term.
     pub(super) fn on_follower_response(
         &mut self,
         from: ProcessId,

@@ -46,7 +46,8 @@ impl RaftLog {
         self.persisted_index()
     }
 
-    /// Returns true if a read may be answered without confirming leadership with a majority.
+    /// Returns true if this leader may answer a read before a majority has confirmed that it still
+    /// leads. Only a variant with a mistake permits this.
     pub(super) fn can_read_without_quorum(&self) -> bool {
         self.has(Switch::LonelyRead)
     }

@@ -18,12 +18,12 @@ pub struct Config {
     /// process. It may be the same after each restart if no two commands of a user ever have the
     /// same ticket.
     pub incarnation: u64,
-    /// Mistakes that are switched on.
+    /// Variants that are switched on, each with a known mistake.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Returns a configuration around that of a log, with incarnation 0 and without mistakes.
+    /// Returns a configuration that contains `log`, the incarnation 0, and no variants.
     pub fn around(log: raft_log::Config) -> Self {
         Config { log, incarnation: 0, variants: Variants::none() }
     }
@@ -41,8 +41,8 @@ pub(super) fn declared() -> Vec<Variant> {
 }
 
 impl Configured for Config {
-    /// Accepts the sound variants of the log as well. The mistakes of the log are declared and
-    /// shown by `raft-log` alone.
+    /// Accepts the variants of the relayed log, and the sound variants of the log inside it. The
+    /// unsound variants of that log are accepted only by the algorithm `raft-log`.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (variants, of_log) = parameters.split();
         let known = || declared().into_iter().map(|variant| variant.name);

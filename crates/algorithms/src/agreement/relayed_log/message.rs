@@ -12,14 +12,14 @@ use super::raft_log;
 pub enum Message {
     /// A message of the log.
     Log(raft_log::Message),
-    /// Forwards a user's request to the leader.
+    /// Forwards a request of the sender's user to the leader.
     Ask {
         /// Ticket by which the sender identifies the request.
         ticket: Ticket,
         /// The forwarded request.
         request: Request,
     },
-    /// Outcome of a forwarded request.
+    /// The leader's response to a forwarded request: its outcome.
     Answer {
         /// Ticket of the request.
         ticket: Ticket,
@@ -63,9 +63,9 @@ pub enum Outcome {
         /// Index of the entry, or of the read.
         index: u64,
     },
-    /// The request has no effect and never will.
+    /// The request has taken no effect, and never will.
     Declined(Reason),
-    /// This process does not know whether the request has an effect.
+    /// It is not known whether the request takes effect.
     Unknown,
     /// Reply of the leader's user to a question.
     Reply(Payload),

@@ -39,7 +39,8 @@ pub(super) struct Survey {
 /// Conclusion about a transaction, from the reports of all processes that are not suspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// The transaction is decided, or no process can have decided otherwise.
+    /// The reports determine the decision: a process has made it, or no process can have made the
+    /// opposite one.
     Decided { commits: bool },
     /// All have voted yes, but not all have learned this.
     Ready,

@@ -43,9 +43,9 @@ impl Survey {
         self.reports.insert(from, log);
     }
 
-    /// Returns each process that has voted yes on a transaction of a term before `before` and knows
-    /// no outcome. The last element is the decision that follows from the reports: true to commit,
-    /// false to abort. It is `None` if no decision follows.
+    /// Returns (process, transaction, decision) for each process that has voted yes on a
+    /// transaction of a term before `before` and does not know the outcome. The decision follows
+    /// from the reports: true to commit, false to abort, `None` if the reports do not suffice.
     pub(super) fn uncertain(&self, before: Term) -> Vec<(ProcessId, Transaction, Option<bool>)> {
         let mut uncertain = Vec::new();
         for (process, log) in &self.reports {

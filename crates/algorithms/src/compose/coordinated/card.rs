@@ -13,12 +13,12 @@ use crate::Variants;
 use crate::mutex::EntryDurations;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
-    /// Returns the card of the lock.
+    /// Returns the [`Card`] of the lock: its assumptions, costs and promises.
     ///
     /// If the leader has a lease, a detector may suspect the leader wrongly. Entries then expire,
     /// and rely on clocks as the lease does. Without a lease, a leader does not wait for a suspect
-    /// that may be inside. So the lock needs a detector without mistakes, even if the election
-    /// needs a weaker one or none.
+    /// that may be inside the critical section. So the lock needs a detector without mistakes, even
+    /// if the election needs a weaker one or none.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =

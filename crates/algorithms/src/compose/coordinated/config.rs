@@ -1,4 +1,4 @@
-//! Configuration of the lock at a leader, and its mistakes.
+//! Configuration and variants of the lock at a leader.
 
 use tenure_core::{Algorithm, Delay, Election, Property};
 
@@ -16,7 +16,8 @@ pub struct Config<C> {
 }
 
 impl<C> Config<C> {
-    /// Replaces the configuration of the election by the result of `election`.
+    /// Applies `election` to the configuration of the election. Returns this configuration with the
+    /// result.
     pub(crate) fn map<D>(self, election: impl FnOnce(C) -> D) -> Config<D> {
         Config { election: election(self.election), times: self.times }
     }
@@ -37,7 +38,8 @@ switches! {
         => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
 }
 
-/// Returns a configuration in which entries expire if the leader has a lease.
+/// Returns a configuration in which entries to the critical section expire if the leader has a
+/// lease.
 ///
 /// # Errors
 ///
@@ -62,8 +64,8 @@ pub(crate) fn configured<E: Election + Algorithm>(
     Ok(Config { election, times: (!never_expires).then_some(times) })
 }
 
-/// Returns true if an election with these timed promises gives its leader a lease: it promises one
-/// leader at a time.
+/// Returns true if the leader of an election has a lease. This is so if `timed_promises`, the
+/// properties that the election promises while timers keep time, include one leader at a time.
 pub(super) fn has_lease(timed_promises: &[Property]) -> bool {
     timed_promises.contains(&Property::OneLeaderAtATime)
 }

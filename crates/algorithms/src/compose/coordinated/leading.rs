@@ -25,7 +25,8 @@ impl<E: Election> Coordinated<E> {
         self.update_coordinator(|coordinator| coordinator.record(me, status, round), fx);
     }
 
-    /// Records a verdict of the failure detector, before the election reacts to it.
+    /// Records whether the failure detector suspects `peer`. Called before the election reacts to
+    /// the verdict.
     pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -33,8 +34,8 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Makes the coordinator react to a verdict of the failure detector. Has no effect unless this
-    /// process leads.
+    /// Makes the coordinator react to a verdict of the failure detector about `peer`. Has no effect
+    /// unless this process leads.
     pub(super) fn on_leader_verdict(
         &mut self,
         peer: ProcessId,
@@ -63,7 +64,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Confirms the entry of a process that is inside and has sent a renewal request.
+    /// Confirms the entry of a process that is inside the critical section and has sent a renewal
+    /// request.
     pub(super) fn answer_renewal(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let (Some(coordinator), Some(term)) = (&self.coordinator, self.term) else { return };
         if self.times.is_some()
@@ -75,7 +77,7 @@ impl<E: Election> Coordinated<E> {
     }
 
     /// Inquires of a peer that is trusted again: its claims may have been dropped while it waited
-    /// or was inside.
+    /// for the critical section or was inside it.
     pub(super) fn inquire(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
             coordinator.doubted.remove(peer);

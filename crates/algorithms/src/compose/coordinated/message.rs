@@ -17,7 +17,7 @@ pub enum Message<E> {
         term: Term,
         /// Identifier of the request.
         ticket: Ticket,
-        /// Number of the renewal request; 0 if entries do not expire.
+        /// Number of the renewal request. 0 if entries to the critical section do not expire.
         round: u64,
     },
     /// Grants entry to the critical section.
@@ -26,9 +26,10 @@ pub enum Message<E> {
         term: Term,
         /// Identifier of the granted request.
         ticket: Ticket,
-        /// Number of the renewal request that is answered; 0 if entries do not expire.
+        /// Number of the renewal request that this grant answers. 0 if entries to the critical
+        /// section do not expire.
         round: u64,
-        /// Fencing token of the entry.
+        /// Fencing token of the entry to the critical section.
         fence: Fence,
     },
     /// The sender has left the critical section.
@@ -38,7 +39,8 @@ pub enum Message<E> {
         /// Identifier of the request that has ended.
         ticket: Ticket,
     },
-    /// The new leader asks whether the receiver is idle, waiting, or inside.
+    /// The new leader asks whether the receiver is idle, waits for the critical section, or is
+    /// inside it.
     Inquire {
         /// Term of the new leader.
         term: Term,

@@ -163,8 +163,8 @@ impl<E: Election> Protocol for NamedLocks<E> {
         }
     }
 
-    /// Informs the locks before the election, as for one lock: a new leader must know the suspected
-    /// processes first.
+    /// Passes the verdict to the locks first and then to the election, because a new leader must
+    /// already know which processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -255,8 +255,8 @@ impl Coordinated<ExternalElection> {
     }
 }
 
-/// Returns the effects for the lock with this name. They omit events of the election, which is
-/// reported once for all locks.
+/// Returns the effects for the lock with this name. They discard the election events of the lock,
+/// because the shared election is reported once for all locks.
 fn lock_effects<'a, E: Election>(
     name: &'a LockName,
     fx: &'a mut impl Effects<NamedLocks<E>>,

@@ -1,4 +1,4 @@
-//! Configuration of the bully election: ranks, timeouts and mistakes.
+//! Configuration of the bully election: ranks, timeouts and variants.
 
 use alloc::sync::Arc;
 
@@ -14,18 +14,19 @@ use crate::parameters::{Configured, Parameters};
 pub struct Config {
     /// Ranks of the processes, by index. All are distinct.
     pub ranks: Arc<[Rank]>,
-    /// *T*: at least two message delays and a step.
+    /// *T*: time within which a live higher process answers. It is at least two message delays and
+    /// a step.
     pub answer: Delay,
-    /// *T1*: at least the sum of a message delay and, for each higher process, T on the slowest
-    /// clock.
+    /// *T1*: time within which a process that has answered announces a leader. It is at least the
+    /// sum of a message delay and, for each higher process, T on the slowest clock.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Returns plain ids as ranks, and timeouts for a group of `size` processes whose messages take
-    /// at most `delay` ticks, without clock drift.
+    /// Returns a configuration in which ranks are plain ids. Its timeouts suit a group of `size`
+    /// processes whose messages take at most `delay` ticks, without clock drift.
     pub fn plain(size: u32, delay: u64) -> Self {
         let answer = 2 * delay + delay / 2;
         Config {
@@ -44,10 +45,10 @@ fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
     Delay::ticks(answer.saturating_mul(u64::from(size)).saturating_add(delay))
 }
 
-/// Name of *T* on the command line.
+/// Name of the timeout *T* on the command line.
 pub(super) const ANSWER: &str = "answer";
 
-/// Name of *T1* on the command line.
+/// Name of the timeout *T1* on the command line.
 pub(super) const COORDINATOR: &str = "coordinator";
 
 impl Configured for Config {

@@ -38,7 +38,7 @@ switches! {
 #[derive(Clone, Copy)]
 pub(super) struct Rules(pub(super) Variants<Switch>);
 
-/// Recipients of messages, and reactions to them, where variants differ.
+/// Rules that determine the recipients of messages, and the reactions to messages.
 impl Rules {
     /// Returns the processes to which an election message is sent.
     pub(super) fn election_recipients(self, higher: ProcessSet, group: Group) -> ProcessSet {
@@ -58,12 +58,12 @@ impl Rules {
     }
 
     /// Returns true if an election message makes its receiver start an election. `is_free` is true
-    /// if the receiver has none in progress.
+    /// if the receiver has no election in progress.
     pub(super) fn starts_election(self, is_free: bool) -> bool {
         is_free || self.0.has(Switch::LiteralRestart)
     }
 
-    /// Returns true if the announcement of a leader is accepted. By the correct rule, this process
+    /// Returns true if this process accepts the announcement of a leader. By the correct rule, it
     /// accepts only a leader that outranks it.
     pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(Switch::AcceptLower)
@@ -87,30 +87,32 @@ impl Rules {
 
 /// Rules about terms.
 impl Rules {
-    /// Returns the number of the term that follows the term `number`. Without terms the number
-    /// stays the same.
+    /// Returns the number of the term that follows the term `number`. In the variant without terms,
+    /// returns `number` itself.
     pub(super) fn next_number(self, number: u64) -> u64 {
         if self.has_terms() { number + 1 } else { number }
     }
 
-    /// Returns the number to save. It is 0 with the variant that forgets the number across a crash.
+    /// Returns the number to save: `number`, or 0 in the variant that forgets the number in a
+    /// crash.
     pub(super) fn saved_number(self, number: u64) -> u64 {
         if self.0.has(Switch::ForgottenNumber) { 0 } else { number }
     }
 
-    /// Returns the number that messages carry for `number`. It is 0 without terms.
+    /// Returns the number to put into a message: `number`, or 0 in the variant without terms.
     pub(super) fn sent_number(self, number: u64) -> u64 {
         if self.has_terms() { number } else { 0 }
     }
 
-    /// Returns true if `term` is older than `announced`, the accepted term. Always false without
-    /// terms.
+    /// Returns true if `term` is older than `announced`, the accepted term. The variant without
+    /// terms always returns false.
     pub(super) fn is_late(self, term: Term, announced: Term) -> bool {
         term < announced && self.has_terms()
     }
 
     /// Returns true if `number`, the highest number known to another process, is at least
-    /// `announced`, the number that this process has announced. Always false without terms.
+    /// `announced`, the number that this process has announced. The variant without terms always
+    /// returns false.
     pub(super) fn overtakes(self, number: u64, announced: u64) -> bool {
         number >= announced && self.has_terms()
     }

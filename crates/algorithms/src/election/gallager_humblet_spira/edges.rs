@@ -19,7 +19,7 @@ struct Edge {
     state: EdgeState,
 }
 
-/// `SE`: state of an adjacent edge.
+/// State of an edge, as the process at one of its ends knows it (`SE` in the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum EdgeState {
     /// It is not decided whether the edge belongs to the tree.
@@ -44,13 +44,14 @@ impl Edges {
         Edges(edges)
     }
 
-    /// Returns the neighbour over the lightest undecided edge.
+    /// Returns the neighbour at the other end of the lightest undecided edge.
     pub(super) fn lightest_basic(&self) -> Option<ProcessId> {
         let lightest = self.0.iter().find(|edge| edge.state == EdgeState::Basic);
         lightest.map(|edge| edge.peer)
     }
 
-    /// Returns the neighbours over edges of the tree, the lightest edge first.
+    /// Returns the neighbours to which this process has an edge of the tree, the lightest edge
+    /// first.
     pub(super) fn branches(&self) -> impl Iterator<Item = ProcessId> + '_ {
         let is_branch = |edge: &&Edge| edge.state == EdgeState::Branch;
         self.0.iter().filter(is_branch).map(|edge| edge.peer)

@@ -10,8 +10,8 @@ pub struct Weight {
     /// Weight that the graph has for the edge.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     pub value: u64,
-    /// The two ends of the edge, the smaller process first, which break ties. `None` if ties are
-    /// not broken.
+    /// The two ends of the edge, the smaller process first. They break ties between equal values.
+    /// `None` if ties are not broken.
     pub ends: Option<(ProcessId, ProcessId)>,
 }
 

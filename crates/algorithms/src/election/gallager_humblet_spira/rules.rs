@@ -27,14 +27,14 @@ switches! {
 pub(super) struct Rules(pub(super) Variants<Switch>);
 
 impl Rules {
-    /// Returns the weight of an edge.
+    /// Returns the weight of the edge between the processes `one` and `other`, which has the value
+    /// `value` in the graph.
     pub(super) fn weight(self, value: u64, one: ProcessId, other: ProcessId) -> Weight {
         let ends = Some((one.min(other), one.max(other)));
         Weight { value, ends: ends.filter(|_| !self.0.has(Switch::SameWeights)) }
     }
 
-    /// Returns true if a fragment of level `theirs` that connects is absorbed by a fragment of
-    /// level `ours`.
+    /// Returns true if a fragment of level `ours` absorbs a connecting fragment of level `theirs`.
     pub(super) fn absorbs(self, theirs: u32, ours: u32) -> bool {
         theirs < ours || self.0.has(Switch::AbsorbAnyLevel) && theirs == ours && ours > 0
     }
@@ -44,7 +44,8 @@ impl Rules {
         theirs > ours && !self.0.has(Switch::NoWait)
     }
 
-    /// Returns true if a process reports while it awaits this many reports of subtrees.
+    /// Returns true if a process sends its Report while it awaits `awaited` reports of its
+    /// subtrees.
     pub(super) fn reports(self, awaited: u32) -> bool {
         awaited == 0 || self.0.has(Switch::ReportEarly)
     }

@@ -77,7 +77,7 @@ impl Algorithm for Invitation {
         Config { ranks, ..config.clone() }
     }
 
-    /// Returns the highest known number.
+    /// Returns the highest known number of a group, which is part of the term of its leader.
     fn highest_term(&self) -> u64 {
         self.number
     }

@@ -1,4 +1,4 @@
-//! Configuration of the invitation election: ranks, timeouts and mistakes.
+//! Configuration of the invitation election: ranks, timeouts and variants.
 
 use alloc::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// Names of the timeouts on the command line.
+/// Name of the timeout [`Config::check`] on the command line.
 pub(super) const CHECK: &str = "check";
 pub(super) const MERGE: &str = "merge";
 pub(super) const ACCEPT: &str = "accept";
@@ -38,8 +38,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns plain ids as ranks, and timeouts for a group of `size` processes whose messages take
-    /// at most `delay` ticks, without clock drift.
+    /// Returns a configuration in which ranks are plain ids. Its timeouts suit a group of `size`
+    /// processes whose messages take at most `delay` ticks, without clock drift.
     pub fn plain(size: u32, delay: u64) -> Self {
         Config::timed(size, delay, |ticks| ticks)
     }
@@ -59,7 +59,7 @@ impl Config {
         }
     }
 
-    /// Returns the time that a process waits before it invites the groups that it has found.
+    /// Returns the time that the process `of` waits before it invites the groups that it has found.
     pub(super) fn merge_delay(&self, of: ProcessId) -> Delay {
         let own = self.ranks[of.index()];
         let higher = self.ranks.iter().filter(|rank| **rank > own).count() as u64;

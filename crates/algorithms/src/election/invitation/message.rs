@@ -6,41 +6,43 @@ use tenure_core::{Term, labelled};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// `AreYouCoordinator`: "I coordinate a group. Do you coordinate another?"
+    /// Asks the receiver whether it coordinates a group. The sender coordinates a group itself.
     AreYouCoordinator {
         /// Number of the sender's group.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// "I coordinate a group." A process that coordinates no group does not answer.
+    /// Answers that the sender coordinates a group. A process that coordinates no group does not
+    /// answer.
     Coordinator {
         /// Highest number that the sender knows.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// `Invitation`: "Join this group." A coordinator forwards it to its members.
+    /// Invites the receiver to join a group. A coordinator forwards the invitation to its members.
     Invitation {
         /// The new group.
         group: Term,
     },
-    /// `Accept`: "I join this group."
+    /// Accepts the invitation to the group of the receiver.
     Accept {
         /// The group of the receiver.
         group: Term,
     },
-    /// `Ready`: "The group is complete, and I lead it."
+    /// Announces that the group is complete and that the sender leads it.
     Ready {
         /// The group of the sender.
         group: Term,
     },
-    /// `AreYouThere`: "I am a member of this group. Do you still lead it?"
+    /// Asks the receiver whether it still leads the group of the sender.
     AreYouThere {
         /// The group that the sender follows.
         group: Term,
     },
-    /// "I do not lead this group." A process that leads the group does not answer.
+    /// Answers that the sender does not lead the group. A process that leads the group does not
+    /// answer.
     NotThere {
-        /// The group that the receiver asked for.
+        /// The group that the question of the receiver named.
         group: Term,
     },
 }

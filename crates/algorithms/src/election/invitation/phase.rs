@@ -7,20 +7,21 @@ use tenure_core::ProcessSet;
 pub(super) enum Phase {
     /// The process has not taken part yet.
     Idle,
-    /// `Normal`: the process coordinates its group.
+    /// The process coordinates its group (state `Normal` in the paper).
     Coordinator {
-        /// `Up`: processes that have accepted, without this one.
+        /// Processes, without this one, that have accepted the invitation to the group (`Up` in the
+        /// paper).
         members: ProcessSet,
         /// Other coordinators that this process will invite.
         found: ProcessSet,
     },
-    /// `Normal`: the process is a member of the group of another process.
+    /// The process is a member of the group of another process (state `Normal` in the paper).
     Member,
-    /// `Election`: the process forms a group.
+    /// The process forms a group (state `Election` in the paper).
     Inviting {
-        /// Processes that have accepted.
+        /// Processes that have accepted the invitation to the group so far.
         accepted: ProcessSet,
     },
-    /// `Reorganization`: the process has accepted an invitation.
+    /// The process has accepted an invitation (state `Reorganization` in the paper).
     Invited,
 }

@@ -7,12 +7,12 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// Names of the timeouts on the command line.
+/// Name of the election timeout on the command line.
 pub(crate) const ELECTION: &str = "election";
 pub(crate) const HEARTBEAT: &str = "heartbeat";
 pub(crate) const LEASE: &str = "lease";
 
-/// Descriptions of the timeouts.
+/// Description of the election timeout.
 pub(crate) const ELECTION_DESCRIPTION: &str = "time without a leader after which a process starts \
                                                an election";
 pub(crate) const HEARTBEAT_DESCRIPTION: &str = "interval between messages of a leader";

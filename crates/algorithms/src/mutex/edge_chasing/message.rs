@@ -2,7 +2,7 @@
 
 use tenure_core::{ProcessId, labelled};
 
-/// One attempt of a process to enter.
+/// One attempt of a process to enter the critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Attempt {
@@ -16,8 +16,8 @@ pub struct Attempt {
 /// paper, a process starts one probe for each of its edges.
 pub type Initiator = (ProcessId, u64);
 
-/// Candidate for the victim of a cycle: the process's number of entries, and the attempt that it
-/// would abandon. The largest candidate is chosen.
+/// Candidate for the victim of a cycle: the number of times that the process has entered the
+/// critical section, and the attempt that it would abandon. The largest candidate is chosen.
 pub type Candidate = (u64, Attempt);
 
 /// Messages between processes. Each message concerns the lock of the manager that sends or receives

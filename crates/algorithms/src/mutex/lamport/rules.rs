@@ -60,8 +60,8 @@ impl Rules {
         !self.0.has(Switch::ClockOnlyOwnFirst) && !self.0.has(Switch::ClockOnlyOtherFirst)
     }
 
-    /// Returns true if this process may enter. By the correct rule all peers have replied, and its
-    /// request is the first in the queue.
+    /// Returns true if this process may enter the critical section. By the correct rule all peers
+    /// have replied, and its request is the first in the queue.
     pub(super) fn may_enter(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;

@@ -28,7 +28,8 @@ impl Config {
         Config { grantor, times, variants: Variants::none() }
     }
 
-    /// Returns the time for which a process considers itself inside, measured from its request.
+    /// Returns the time for which a process considers itself inside the critical section, measured
+    /// from its request.
     pub(super) fn lease_duration(&self) -> Delay {
         let EntryDurations { lease, expiry, .. } = self.times;
         if self.variants.has(NoMargin) { expiry } else { lease }

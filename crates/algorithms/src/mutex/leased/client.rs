@@ -10,7 +10,7 @@ use super::{Claim, ClaimTicket, LockClient, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
 impl<L: LockKind> LockClient<L> {
-    /// Returns the ticket of the session after the latest one.
+    /// Returns the ticket for the next session of this process.
     pub(super) fn next_session(&self) -> Ticket {
         let Ticket { boot, number } = self.ticket.session();
         Ticket { boot, number: number + 1 }
@@ -102,8 +102,8 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Handles the loss of the session: a process inside exits, and a waiting process starts a new
-    /// session.
+    /// Handles the loss of the session: a process inside the critical section exits, and a waiting
+    /// process starts a new session.
     fn on_session_lost(&mut self, reason: LossReason, fx: &mut impl Effects<Self>) {
         let (inside, ticket) = (self.is_inside(), self.ticket);
         self.claim = None;
@@ -140,7 +140,8 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Handles the grant of the latest claim: makes the next claim of the same session, or enters.
+    /// Handles the grant of the latest claim: makes the next claim of the same session, or enters
+    /// the critical section.
     fn on_granted(&mut self, fence: u64, fx: &mut impl Effects<Self>) {
         match (self.config.next_claim(self.me, &self.ticket), &mut self.claim) {
             (Some(next), Some(claim)) => {
@@ -152,8 +153,8 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Restarts the deadline from now. Only the variant that measures the deadline from the
-    /// response does this.
+    /// Restarts the deadline of the session from now. Only the variant that measures the deadline
+    /// from the response calls this function.
     pub(super) fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
         if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.base().times.validity);

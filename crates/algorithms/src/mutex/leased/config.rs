@@ -12,7 +12,7 @@ use crate::variants::switches;
 /// Number of parts of a lease. After each part, the service commits the time that remains.
 pub(super) const LEASE_PARTS: u64 = 2;
 
-/// Names of the timeouts on the command line.
+/// Command-line name of the duration of a lease. The next constants name the other timeouts.
 const TTL: &str = "session-ttl";
 const VALIDITY: &str = "session-validity";
 const RENEWAL: &str = "session-renewal";
@@ -32,7 +32,8 @@ pub struct Config {
     /// Time until the service changes its leader, counted from the start of each leader's term and
     /// again from the end of each part of a lease.
     pub change: Delay,
-    /// Modulus of the renewal numbers.
+    /// Modulus of the renewal numbers, at which the numbering of renewal requests starts again from
+    /// 0.
     pub renewal_modulus: u64,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -40,8 +41,8 @@ pub struct Config {
 
 impl Config {
     /// Returns a configuration in which the first process is the service and messages take at most
-    /// `delay` ticks. A lease lasts ten delays, and a client relies on nine of them, which
-    /// tolerates a clock drift of 5 %. Clients send renewals every three delays.
+    /// `delay` ticks. A lease lasts `10 * delay` ticks. A client relies on its lease for only `9 *
+    /// delay` ticks, so clocks may drift by 5 %. Clients send a renewal every `3 * delay` ticks.
     pub fn plain(delay: u64) -> Self {
         Config {
             service: ProcessId(0),
@@ -70,7 +71,7 @@ impl Config {
         ]
     }
 
-    /// Returns the duration of this many parts of a lease.
+    /// Returns the duration of `parts` of the [`LEASE_PARTS`] parts of a lease.
     pub(super) fn parts(&self, parts: u64) -> Delay {
         Delay::ticks(parts * self.times.ttl / LEASE_PARTS)
     }
@@ -91,8 +92,9 @@ impl Configured for Config {
     }
 }
 
-/// Returns the durations that the user has set, and `plain` ones otherwise. The lease on the
-/// fastest clock lasts longer than a client on the slowest clock relies on it.
+/// Returns the durations in `parameters`, or those of `plain` where the user has set none. By
+/// default, the lease on the fastest clock lasts longer than a client on the slowest clock relies
+/// on it.
 fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
     let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
         Delay { min, max } if min == max => Ok(max),

@@ -28,9 +28,10 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// Identifier of a claim. It contains the ticket of its session.
     type Ticket: ClaimTicket;
-    /// Keys for which a claim waits.
+    /// Keys whose deletion a claim awaits before it holds the lock.
     type Blockers: Blockers;
-    /// Number of releases that a waiter has counted. Only a variant with a mistake counts them.
+    /// Number of releases that a waiter has counted. Only a variant with a known mistake counts
+    /// them.
     type Counted: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static;
 
     /// Returns the configuration of the service and of sessions.
@@ -44,14 +45,16 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// granted. `None` if the process needs no further claim.
     fn next_claim(&self, at: ProcessId, ticket: &Self::Ticket) -> Option<Self::Ticket>;
 
-    /// Returns the event that informs the user of the entry, after the last claim was granted.
-    /// `fence` is the fencing token of that claim.
+    /// Returns the event that informs the user of the entry to the critical section, after the last
+    /// claim was granted. `fence` is the fencing token of that claim.
     fn entered(&self, ticket: &Self::Ticket, fence: Fence) -> Self::Event;
 
-    /// Returns the event that informs the user of the exit, at the end of a session.
+    /// Returns the event that informs the user of the exit from the critical section, at the end of
+    /// a session.
     fn exited() -> Self::Event;
 
-    /// Returns the command that puts the key of a claim of process `at` into its queue.
+    /// Returns the store command that appends the key of the claim `ticket` to its queue. `at` is
+    /// the process that makes the claim, and `lease` the lease to which the key is attached.
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
     /// Returns the keys for which the claim of a process waits, among those created before
@@ -103,7 +106,8 @@ pub trait ClaimTicket:
     fn in_session(self, session: Ticket) -> Self;
 }
 
-/// Keys for which a claim waits, at least one. Each is identified by its lease.
+/// Keys whose deletion a claim awaits, at least one. Each key is identified by the ID of the lease
+/// to which it is attached.
 pub trait Blockers: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static {
     /// Returns true if one of the keys has this lease.
     fn contains(&self, lease: u64) -> bool;
@@ -122,7 +126,8 @@ impl ClaimTicket for Ticket {
     }
 }
 
-/// The key next ahead, identified by its lease.
+/// For the mutex: the only key for which a claim waits, which is next ahead in the queue. It is
+/// identified by the ID of its lease.
 impl Blockers for u64 {
     fn contains(&self, lease: u64) -> bool {
         *self == lease
@@ -189,8 +194,9 @@ impl LockKind for Config {
     }
 }
 
-/// Returns the range of the keys below a name that were created before `revision`, from the last
-/// one to the first one, in the state at the revision `at`. `None` if no such key can exist.
+/// Returns the query for the keys with the prefix `name/` that were created before `revision`,
+/// newest first. The query reads the state at the revision `at`. Returns `None` if no such key can
+/// exist.
 pub(crate) fn older_keys(name: &[u8], revision: u64, at: u64) -> Option<Range> {
     Some(Range {
         revision: at,

@@ -85,7 +85,7 @@ pub enum Message<T, K> {
     Release {
         /// Ticket of the sender's claim.
         ticket: T,
-        /// True if the sender was inside.
+        /// True if the sender was inside the critical section.
         was_inside: bool,
     },
     /// Grants the lock early: the owner of the next key ahead has left, and the end of its lease is

@@ -15,13 +15,14 @@ impl<L: LockKind> LockClient<L> {
         self.has(Switch::EarlyRelease)
     }
 
-    /// Returns true if no process is inside after a release. By the correct rule, a release of a
-    /// client that was not inside shows nothing.
+    /// Returns true if the service may conclude from a release that no process is inside the
+    /// critical section. By the correct rule, it may do so only if the client that released was
+    /// inside (`was_inside`).
     pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
         was_inside || self.has(Switch::AnyRelease)
     }
 
-    /// Returns true if a leader confirms that it still leads before it answers a renewal.
+    /// Returns true if a leader, before it answers a renewal, confirms that it still leads.
     pub(super) fn confirms_leadership(&self) -> bool {
         !self.has(Switch::DeposedRenews)
     }

@@ -28,12 +28,12 @@ pub(super) struct Service<L: LockKind> {
     /// Leases whose end is being committed. The value is their `renewal_index` at the expiry, or
     /// `None` if the owner has left.
     ends: BTreeMap<u64, Option<u64>>,
-    /// The watched keys of each watching claim.
+    /// For each claim that waits for its lock: the keys of the claims before it, which it watches.
     watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
-    /// For each lease, number of its parts that have started since the last renewal, minus the
-    /// number of leader changes. It only serves to check the bound on the lease.
+    /// For each lease: number of its parts that have started since the last renewal, minus the
+    /// number of leader changes since then. It only serves to check that the lease ends in time.
     started: BTreeMap<u64, u64>,
 }
 
@@ -78,8 +78,8 @@ impl<L: LockKind> Service<L> {
         outcome
     }
 
-    /// Returns the creation revision of a claim's key at revision `at`, and the keys for which the
-    /// claim waits. Each is `None` if there is no such key.
+    /// Returns the revision that created a claim's key, and the keys for which the claim waits.
+    /// Both are read in the state at the revision `at`. Each is `None` if there is no such key.
     fn place(
         &self,
         kind: &L,
@@ -175,7 +175,7 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Sets the timer of a lease, if it has a next part.
+    /// Sets the timer for the next part of a lease. Does nothing if `part` is `None`.
     fn set_part_timer(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
         *service.started.entry(lease).or_default() += 1;
@@ -327,9 +327,9 @@ impl<L: LockKind> LockClient<L> {
 
     /// Handles the end of a part of a lease.
     ///
-    /// If a lease has exceeded its bound, this function never ends it, so that a violation of
-    /// `starvation-freedom` reveals the mistake. The bound: each change of the leader delays the
-    /// end of a lease by at most one part.
+    /// Each change of the leader may delay the end of a lease by at most one part. A lease that is
+    /// delayed further is never ended here, so that the checker reports a violation of
+    /// `starvation-freedom`.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);

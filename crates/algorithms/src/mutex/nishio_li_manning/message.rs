@@ -12,12 +12,12 @@ use tenure_core::{ProcessId, Term, labelled};
 pub struct Token {
     /// Generation of the token. It identifies the process that made the token.
     pub(super) generation: Term,
-    /// Number of entries in this generation.
+    /// Number of entries into the critical section with tokens of this generation.
     pub(super) entries: u64,
-    /// `LN`: for each process, the number of its last served request.
+    /// For each process, the number of its last served request (`LN` in the paper).
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub(super) served: Vec<u64>,
-    /// `Q`: processes that receive the token next, in order.
+    /// Processes that receive the token next, in order (`Q` in the paper).
     pub(super) queue: VecDeque<ProcessId>,
 }
 
@@ -30,7 +30,7 @@ pub enum Message {
         /// Sequence number of the request, from 1.
         number: u64,
     },
-    /// Passes the token; its holder may enter.
+    /// Passes the token. Its holder may enter the critical section.
     Token {
         /// The token, with its state.
         token: Box<Token>,
@@ -63,7 +63,8 @@ labelled!(Message, Mutex,
     Doubt => "doubt", Inquire => "inquire", Answer => "answer");
 
 impl Token {
-    /// Returns a new token of this generation, with no entries and an empty queue.
+    /// Returns a new token of this generation. Its number of entries to the critical section is 0,
+    /// and its queue is empty.
     pub(super) fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
         Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
     }

@@ -74,7 +74,7 @@ impl Rules {
         !self.has_any([Switch::ClockOnlyStrict, Switch::ClockOnlyDefer])
     }
 
-    /// Returns true if a process defers requests while it is inside.
+    /// Returns true if a process defers requests while it is inside the critical section.
     pub(super) fn defers_while_inside(self) -> bool {
         !self.0.has(Switch::ReplyWhileInside)
     }
@@ -97,8 +97,8 @@ impl Rules {
         }
     }
 
-    /// Returns true if a reply to the request with clock `to` answers this process's request
-    /// `ours`.
+    /// Returns true if a reply belongs to `ours`, this process's current request. `to` is the clock
+    /// in the request that the reply names.
     pub(super) fn answers(self, to: u64, ours: Timestamp) -> bool {
         to == ours.clock || !self.names_replies()
     }

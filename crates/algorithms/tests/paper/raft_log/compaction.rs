@@ -58,7 +58,8 @@ fn snapshot_requests_are_staggered() {
     assert_eq!(needed, expected);
 }
 
-/// Chapter 5 of the thesis.
+/// A snapshot replaces the committed prefix of a log, and survives a crash (Ongaro's thesis,
+/// chapter 5).
 #[test]
 fn snapshot_replaces_committed_prefix() {
     let mut cluster = compacted(&[], 2);

@@ -9,7 +9,8 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, cluster, commits, events, isolate, led_by_p1};
 use crate::support::{fire_and_drain, lose_all, p, restart};
 
-/// Section 9.6 of the thesis.
+/// A process that was isolated deposes no leader, because it first asks for pre-votes (Ongaro's
+/// thesis, section 9.6).
 #[test]
 fn isolated_process_deposes_no_leader() {
     for (switches, deposes) in [(&[][..], false), (&[Switch::NoPreVote], true)] {

@@ -29,7 +29,8 @@ fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
     cluster.process(p(at)).expect("it is up").members().to_string()
 }
 
-/// Sections 4.2.1 and 4.3 of the thesis.
+/// A new member receives the log before the membership change begins (Ongaro's thesis, sections
+/// 4.2.1 and 4.3).
 #[test]
 fn newcomer_catches_up_before_joint_phase() {
     let mut cluster = newcomer(4, &[]);
@@ -78,7 +79,7 @@ fn truncated_change_restores_previous_members() {
     assert_eq!(members(&cluster, 2), "P1,P2,P3");
 }
 
-/// Section 4.2.1 of the thesis.
+/// A learner receives the log and has no vote (Ongaro's thesis, section 4.2.1).
 #[test]
 fn learner_has_the_log_without_a_vote() {
     for (switches, counted) in [(&[][..], false), (&[Switch::CountedLearner], true)] {
@@ -99,7 +100,8 @@ fn learner_has_the_log_without_a_vote() {
     }
 }
 
-/// Section 4.2.2 of the thesis.
+/// A leader that is removed leads until the change of members is committed (Ongaro's thesis,
+/// section 4.2.2).
 #[test]
 fn removed_leader_leads_until_commit() {
     let mut cluster = newcomer(4, &[]);
@@ -114,7 +116,8 @@ fn removed_leader_leads_until_commit() {
     assert_eq!(cluster.queue((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
 }
 
-/// Section 4.2.3 of the thesis.
+/// A removed process that has not learned of its removal disturbs no election (Ongaro's thesis,
+/// section 4.2.3).
 #[test]
 fn removed_process_disturbs_no_election() {
     let mut cluster = newcomer(4, &[]);

@@ -1,5 +1,5 @@
-//! The moments at which a leader sends entries, writes them, and announces commits: before its own
-//! write (10.2.1), several entries together, and immediately.
+//! Timing of a leader. It sends entries before it has written them (section 10.2.1), sends several
+//! entries together, and announces commits immediately.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};

@@ -1,4 +1,4 @@
-//! `tenure check byzantine-generals`.
+//! `tenure check byzantine-generals`: generals of whom some lie.
 
 use tenure_check::{GeneralsConfig, Report};
 use tenure_core::Property;
@@ -10,23 +10,23 @@ use super::own_model::{properties, reject_unsupported};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
-/// Properties that the search judges: IC1 and IC2 of Lamport, Shostak and Pease (1982).
+/// Properties that the search can decide: IC1 and IC2 of Lamport, Shostak and Pease (1982).
 const PROPERTIES: [Property; 2] = [Property::Agreement, Property::Validity];
 
-/// Default number of liars.
+/// Default number of generals that lie.
 const DEFAULT_LIARS: u32 = 1;
 
-/// Largest group that can be checked: the search has a branch for each combination of lies.
+/// Upper bound on the number of generals. The search has a branch for each combination of lies.
 const MAX_SIZE: u32 = 8;
 
-/// Returns the card of the algorithm that the options name. `None` if this is not an algorithm for
-/// Byzantine generals.
+/// Returns the [`GeneralsCard`] of the algorithm that the options name. Returns `None` if it is no
+/// algorithm for Byzantine generals.
 pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
     let size = options.group.n.unwrap_or(DEFAULT_CHECK_SIZE);
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
 }
 
-/// Explores every behaviour of the liars.
+/// Explores every behaviour of the generals that lie, and reports on the properties.
 pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, Failure> {
     let support = |supported: &mut Options| {
         supported.liars = options.liars;

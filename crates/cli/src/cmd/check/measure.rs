@@ -1,4 +1,5 @@
-//! `tenure check --measure`: extremes over all schedules, compared with the card.
+//! `tenure check --measure`: the least and the greatest value of a measure over all schedules,
+//! compared with the bounds on the card.
 
 use std::path::Path;
 
@@ -13,8 +14,8 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{warn_no_effect, width, wrap_lines};
 use crate::nearest::nearest;
 
-/// Parses a measure: its name, or `NAME=KIND`, such as `messages=reply`, to measure only the
-/// messages of one kind.
+/// Parses a measure, which is a name or has the form `NAME=KIND`. For example, `messages=reply`
+/// measures only the messages of the kind `reply`.
 pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
     let (name, kind) = match text.split_once('=') {
         Some((name, kind)) => (name, Some(kind.to_owned())),
@@ -34,7 +35,8 @@ pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
     }
 }
 
-/// Measures all schedules, and prints each measure with the card's bound.
+/// Explores all schedules, and prints the extremes of each measure with the bounds on the
+/// algorithm's [`Card`].
 pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     let measured = measured(plan)?;
     for option in unused_options(plan) {
@@ -52,7 +54,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     Ok(status(&measured))
 }
 
-/// Measures all schedules, and returns the JSON output of the first measure.
+/// Explores all schedules, and returns the JSON output of the first measure.
 pub(super) fn data(plan: &Plan<'_>) -> Result<Json, Failure> {
     let measured = measured(plan)?;
     let first = measured.first().map(|(report, bound)| to_json(report, bound.as_ref()));
@@ -95,8 +97,8 @@ fn save_maximum(plan: &Plan<'_>, report: &MeasureReport, path: &Path) -> Result<
     maximum.save(path).map_err(Failure::environment)
 }
 
-/// Returns the exit status: violated if a measure exceeds a bound of the card, else incomplete if a
-/// measure is not exact.
+/// Returns the exit status of the measurements: violated if a measure exceeds a bound on the
+/// algorithm's [`Card`], else incomplete if an extreme is not exact, else success.
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
     if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {
@@ -124,10 +126,11 @@ fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Js
     Ok(value)
 }
 
-/// Bounds on the card for the whole workload, compared with the extremes that the search found.
+/// Bounds on the algorithm's [`Card`] for a whole run, compared with the extremes that the search
+/// found.
 struct BoundComparison {
     formula: &'static str,
-    /// Unit to which the formula applies, in words, such as `an entry`.
+    /// Unit to which the formula on the algorithm's [`Card`] applies, such as `an entry`.
     unit: &'static str,
     /// Number of units in a run. The bound for a run is the bound for one unit times this number.
     unit_count: u64,
@@ -137,18 +140,18 @@ struct BoundComparison {
     maximum: String,
 }
 
-/// Result of comparing a bound on the card with an extreme that the search found. The number in a
-/// variant is the bound for a whole run.
+/// Result of comparing a bound on the algorithm's [`Card`] with an extreme that the search found.
+/// The number in each variant is the bound for a whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum BoundVerdict {
-    /// The card has no bound to compare.
+    /// The algorithm's [`Card`] has no bound to compare.
     None,
-    /// A run attains the bound.
+    /// Some run attains the bound, and none exceeds it.
     Attained(u64),
     /// No run attains the bound.
     NotTight(u64),
-    /// A run exceeds the bound.
+    /// Some run exceeds the bound.
     Exceeded(u64),
     /// The search was not complete, and no explored run attains the bound.
     Unknown(u64),
@@ -182,8 +185,8 @@ impl BoundVerdict {
         }
     }
 
-    /// Describes the bound and whether it is attained. `side` is `at most` or `at least`. `extreme`
-    /// is a text such as `the maximum is 6`, for a bound that no run attains.
+    /// Describes the bound, and whether a run attains it. `side` is `at most` or `at least`. If no
+    /// run attains it, the description contains `extreme`, such as `the maximum is 6`.
     fn in_words(self, side: &str, extreme: &str) -> String {
         match self {
             BoundVerdict::None => String::new(),
@@ -198,8 +201,9 @@ impl BoundVerdict {
 }
 
 impl BoundComparison {
-    /// Compares the bounds on the card with the extremes of this measure. Returns `None` if the
-    /// card does not cover these runs, or states nothing about this measure.
+    /// Compares the bounds on the algorithm's [`Card`] with the extremes of this measure. Returns
+    /// `None` if the card does not cover runs with these options, or states nothing about this
+    /// measure.
     fn of(plan: &Plan<'_>, report: &MeasureReport) -> Option<Self> {
         let Plan { options, card, parameters } = plan;
         if options.has_faults() || report.kind.is_some() {
@@ -278,8 +282,8 @@ impl BoundComparison {
     }
 }
 
-/// Returns the greatest explored value, 0 if no value was explored, or `None` if the values have no
-/// bound.
+/// Returns the greatest value of the measure in the explored runs. Returns 0 if no value was
+/// explored, and `None` if the values have no bound.
 fn greatest(report: &MeasureReport) -> Option<u64> {
     report.maximum.as_ref().map_or(Some(0), |maximum| number(maximum.value))
 }
@@ -297,8 +301,8 @@ fn is_exact_maximum(report: &MeasureReport) -> bool {
     report.exact_maximum().is_some()
 }
 
-/// Returns the number of units of `cost`, such as entries, in a run in which all users are served.
-/// `None` if this number has no bound or is not known.
+/// Returns how many units, such as entries, a run has if all users are served. The formula of
+/// `cost` applies to one unit. Returns `None` if the number of units has no bound or is not known.
 fn unit_count(cost: &Cost, entries: &EntryLimits, size: u32) -> Option<u64> {
     let number = |entries: &Entries| match entries {
         Entries::AtMost(times) => Some(u64::from(*times)),

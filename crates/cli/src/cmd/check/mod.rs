@@ -50,7 +50,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Prints a report, followed by `hints` if the format is text. Returns the exit status.
+/// Prints the report of a check, followed by `hints` if the format is text. Returns the exit
+/// status.
 fn print_report(
     options: &Options,
     report: &Report,
@@ -73,7 +74,7 @@ fn print_report(
     })
 }
 
-/// Returns the JSON output of a check, or of the first measure of a measurement.
+/// Returns the JSON output of a check. For measurements, returns that of the first measure.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_selected(options) {
         return stabilization::data(options);
@@ -93,7 +94,7 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     serde_json::to_value(report).map_err(Failure::environment)
 }
 
-/// Runs the search without a progress line.
+/// Runs the search of a check without a progress line.
 pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
     match own_model::search(options) {
         Some(report) => report,
@@ -101,7 +102,7 @@ pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failu
     }
 }
 
-/// Options of a check, with the card of their algorithm.
+/// Options of a check, with the [`Card`] of the algorithm that they name.
 struct Plan<'a> {
     options: &'a Options,
     parameters: Parameters,
@@ -147,7 +148,7 @@ impl<'a> Plan<'a> {
         checked.map_err(search_failure)
     }
 
-    /// Describes the group and the command in the header of a trace.
+    /// Adds the group and the command of this check to the header of a trace.
     fn describe_in_header(&self, header: &mut Header) -> Result<(), Failure> {
         let Plan { options, parameters, card } = self;
         let network = card.graph.as_deref().or(parameters.graph.as_deref());
@@ -160,8 +161,8 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Writes the shortest counterexample to the file of `--trace`. Does nothing if there is no
-    /// counterexample or no such option.
+    /// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there
+    /// is no counterexample or the option is not given.
     fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
         let Plan { options, card, .. } = self;
         let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
@@ -178,7 +179,7 @@ impl<'a> Plan<'a> {
         found.save(path).map_err(Failure::environment)
     }
 
-    /// Returns the given options that have no effect on this search.
+    /// Returns the given options that have no effect on the search of this check.
     fn unused_options(&self, report: &Report) -> Vec<&'static str> {
         let Plan { options, card, .. } = self;
         let group = &options.group;
@@ -210,9 +211,9 @@ impl<'a> Plan<'a> {
         unused
     }
 
-    /// Returns a hint that names the promises that hold only while clocks keep time, and the
-    /// command that checks them, because this search does not. Empty if this search checks them, if
-    /// the card has none, or if the user selected properties.
+    /// Returns a hint on promises that hold only while clocks keep time. A search without clocks
+    /// cannot check them, so the hint contains a command that does. The hint is empty if this
+    /// search checks them, if the algorithm has none, or if the user selected properties.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
@@ -259,9 +260,10 @@ fn search_failure(error: CheckError) -> Failure {
 }
 
 /// Returns a hint with the command that checks a group with one more process, and a lower bound on
-/// its cost. Empty unless all properties hold. For this bound, the function also checks the group
-/// with one process less: each additional process multiplies the number of states by more than the
-/// previous process did.
+/// its cost. The hint is empty unless all properties hold.
+///
+/// For the lower bound, also checks the group with one process less: each additional process
+/// multiplies the number of states by more than the previous one did.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());
@@ -293,7 +295,7 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
     ))
 }
 
-/// Returns a hint on how to continue a search that reached a limit.
+/// Returns a hint on how to continue a search that has reached one of its limits.
 fn limit_hint(options: &Options, report: &Report) -> String {
     let raise_limit = match report.limit {
         None => return String::new(),
@@ -323,8 +325,8 @@ fn limit_hint(options: &Options, report: &Report) -> String {
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
-/// Returns the typed command without `--trace` and `--format`, for readers of the diagram to
-/// repeat.
+/// Returns the command that the user typed, without `--trace` and `--format`. Readers of the
+/// diagram can repeat it.
 fn replay_command() -> String {
     program::command_without(&["--trace", "--format"], program::arguments())
 }

@@ -183,7 +183,7 @@ pub(crate) struct Options {
     pub(crate) format: Format,
 }
 
-/// Returns the properties that the checker supports, of all services.
+/// Returns the properties that the checker supports, for any kind of algorithm.
 fn supported_properties() -> impl Iterator<Item = Property> {
     let agreed = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
@@ -196,7 +196,7 @@ fn supported_properties() -> impl Iterator<Item = Property> {
     known.chain(tenure_instances::own_properties(Service::Office))
 }
 
-/// Properties that the checker supports, of locks and elections.
+/// Properties of locks and elections that the checker supports.
 const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
     Property::MutualExclusion,
     Property::AtMost(1),
@@ -275,7 +275,7 @@ pub(crate) enum WhenFull {
     Cut,
 }
 
-/// Steps that are taken before the search begins.
+/// Steps of the algorithm that are performed before the search begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Steps(pub(crate) Vec<Action>);
 
@@ -309,18 +309,18 @@ pub(crate) enum Reduce {
 }
 
 impl Options {
-    /// Parses the words of a line as options.
+    /// Parses a line of text as the options of `tenure check`.
     pub(crate) fn parse_line(line: &str) -> Result<Self, Failure> {
         parse_options(line.split_whitespace()).map_err(Failure::usage)
     }
 
-    /// Returns true if no option is given besides the algorithm.
+    /// Returns true if the algorithm is the only argument, and no option is given.
     pub(crate) fn has_only_algorithm(&self) -> Result<bool, Failure> {
         Ok(format!("{self:?}") == format!("{:?}", Options::parse_line(&self.algorithm)?))
     }
 
-    /// Returns the name of the first option whose value differs from that in `other`. `None` if all
-    /// values are equal.
+    /// Returns the name of the first option whose value differs between these options and `other`.
+    /// Returns `None` if all values are equal.
     pub(super) fn first_difference(&self, other: &Options) -> Option<String> {
         let [these, others] = [self, other].map(|options| format!("{options:#?}"));
         let (line, _) = these.lines().zip(others.lines()).find(|(one, other)| one != other)?;
@@ -328,7 +328,8 @@ impl Options {
         Some(field.replace('_', "-"))
     }
 
-    /// Adds the default limits of memory and time, so that no search must be killed.
+    /// Adds default limits on memory and time where the user gives none, so that every search ends
+    /// by itself.
     pub(crate) fn with_default_limits(mut self) -> Self {
         self.group = self.group.with_default_size(DEFAULT_CHECK_SIZE);
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
@@ -340,7 +341,8 @@ impl Options {
         self
     }
 
-    /// Returns the limits of a search, without a function that measures the memory in use.
+    /// Returns the limits of the search. The caller must add a function that measures the memory in
+    /// use.
     pub(super) fn limits(&self) -> Limits {
         Limits {
             states: self.max_states.map(NonZeroU64::get),
@@ -379,14 +381,15 @@ impl Options {
         Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
     }
 
-    /// Returns true if faults are possible, or if the run may exceed the assumptions of the card.
+    /// Returns true if the options permit faults or exceed the assumptions on the card.
     pub(super) fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
         fails || !self.group.down().is_empty() || self.group.beyond_assumptions
     }
 
-    /// Returns the reason why the cost on the card cannot be checked with these options, if any.
+    /// Returns the reason why these options prevent a check of the cost on the card, if there is
+    /// one.
     fn cost_obstacle(&self, card: &Card) -> Option<&'static str> {
         let unbounded = matches!(self.group.entries, Some(EntriesOption::Unbounded));
         let whys = [
@@ -398,8 +401,8 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Returns the reason why the topology on the card cannot be checked with these options, if
-    /// any.
+    /// Returns the reason why these options prevent a check of the topology on the card, if there
+    /// is one.
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
             (!card.has_judged_links(), "its card names no ring and no graph"),
@@ -408,7 +411,7 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Returns the number of entries or proposals of each process in a group of this size.
+    /// Returns how often each process of a group of this size enters or proposes, at most.
     pub(crate) fn entries(&self, size: u32) -> EntryLimits {
         match &self.group.entries {
             None => EntryLimits::Same(Entries::AtMost(1)),
@@ -424,11 +427,12 @@ impl Options {
     }
 }
 
-/// Default number of processes: three show the behaviour of most algorithms, and four have too many
-/// schedules for many of them.
+/// Default number of processes of a check. Three processes show the behaviour of most algorithms.
+/// With four, many algorithms have too many schedules.
 pub(super) const DEFAULT_CHECK_SIZE: u32 = 3;
 
-/// Gives `-n` a default value, unless another option may determine the number of processes.
+/// Gives the option `-n` a default value, unless another option may determine the number of
+/// processes.
 fn default_size(n: Arg) -> Arg {
     let sized = ["ids", "loads", "topology", "tree", "quorums"];
     let listed = sized.map(|list| (list, ArgPredicate::IsPresent, None));
@@ -436,7 +440,7 @@ fn default_size(n: Arg) -> Arg {
     n.default_value("3").default_value_ifs(listed).hide_default_value(true)
 }
 
-/// Parses a range of whole units of time.
+/// Parses a range of times in whole units, such as `1..3`.
 fn whole_units(text: &str) -> Result<RangeInclusive<u32>, String> {
     let fault = || "expected whole units, such as 1 or 0..1".to_owned();
     let (least, most) = text.split_once("..").unwrap_or((text, text));

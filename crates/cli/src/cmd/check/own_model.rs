@@ -1,5 +1,5 @@
-//! `tenure check` of algorithms with a model of their own: locks in shared memory, and generals of
-//! whom some lie. They have no messages of the catalogue's kind, so only the checker runs them.
+//! `tenure check` of algorithms that only the checker runs, because they exchange no ordinary
+//! messages: locks in shared memory, and generals of whom some lie.
 
 use tenure_check::Report;
 
@@ -8,8 +8,8 @@ use super::{byzantine, replay_command, shared_memory};
 use crate::cmd::failure::Failure;
 use tenure_core::Property;
 
-/// Runs the search of an algorithm with a model of its own, and writes the counterexample of
-/// `--trace`. Returns `None` for any other algorithm.
+/// Runs the search for an algorithm that only the checker runs, and writes the counterexample to
+/// the file of `--trace`. Returns `None` for any other algorithm.
 pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
     let report = match (shared_memory::card(options), byzantine::card(options)) {
         (Some(card), _) => shared_memory::search(options, &card),
@@ -19,9 +19,11 @@ pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
     Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))
 }
 
-/// Returns an error with the reason `why` if an option is given that does not apply to the
-/// algorithm. An option applies if it applies to every such model, or if `support` copies it from
-/// `options` to the options that it receives.
+/// Returns an error if an option is given that does not apply to the algorithm. `why` is the reason
+/// in the message.
+///
+/// `support` copies the options that apply to this algorithm from `options` to its argument. A few
+/// options apply to all algorithms that only the checker runs.
 pub(super) fn reject_unsupported(
     options: &Options,
     support: impl FnOnce(&mut Options),
@@ -42,7 +44,8 @@ pub(super) fn reject_unsupported(
     Err(Failure::usage(format!("--{option} does not apply to {name}: {why}")))
 }
 
-/// Returns the properties of `--property`, or those that the card promises.
+/// Returns the properties to check: those that `--property` selects, or else `promised`. Returns an
+/// error for a property that is not in `known`.
 pub(super) fn properties(
     options: &Options,
     promised: &[Property],
@@ -65,8 +68,8 @@ pub(super) fn properties(
     }
 }
 
-/// Writes the shortest counterexample to the file of `--trace`. Does nothing if there is no
-/// counterexample or no such option.
+/// Writes the shortest counterexample to the file that `--trace` names. Does nothing if there is no
+/// counterexample or the option is not given.
 fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
     let (Some(path), Some(found)) = (&options.trace, report.shortest()) else { return Ok(()) };
     let mut found = found.clone();

@@ -11,14 +11,15 @@ use tenure_core::{Card, Detection, Service, Timing, Topology};
 use super::options::{Options, Reduce, WhenFull};
 use crate::cmd::{interrupt, machine, progress_bar};
 
-/// Default bound on terms.
+/// Default bound on the terms of elections.
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Smallest group of a lock for which the search explores commuting deliveries in one order only.
-/// The search of a smaller group takes seconds without this reduction.
+/// Smallest group of a lock for which the search uses a reduction: it explores commuting deliveries
+/// in one order only. A search of a smaller group takes only seconds without this reduction.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
-/// Builds the configuration of the checker. The card determines the options that are not given.
+/// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options
+/// that are not given.
 pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
     let (group, is_reduced) = (&options.group, options.reduce == Reduce::Auto);
     let timing = group.timing().unwrap_or(card.timing);
@@ -73,7 +74,7 @@ pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckCo
     config
 }
 
-/// Creates a progress line on standard error, which is removed at the end of the search. Returns
+/// Creates a progress line on standard error that disappears at the end of the search. Returns
 /// `None` if standard error is not a terminal.
 pub(super) fn progress_line() -> Option<OnProgress> {
     if !std::io::stderr().is_terminal() {

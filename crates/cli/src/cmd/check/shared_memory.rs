@@ -10,10 +10,10 @@ use super::own_model::{properties, reject_unsupported};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
-/// Default bound on tickets.
+/// Default bound on the tickets that processes draw.
 const DEFAULT_TICKET_MAX: u32 = 4;
 
-/// Properties that the search can judge.
+/// Properties of a lock in shared memory that the search can decide.
 const PROPERTIES: [Property; 5] = [
     Property::MutualExclusion,
     Property::DeadlockFreedom,
@@ -22,20 +22,20 @@ const PROPERTIES: [Property; 5] = [
     Property::Bypass(None),
 ];
 
-/// Largest bound on bypass that can be checked. The search counts entries up to the bound, and
-/// states with different counts are different states.
+/// Greatest bound on bypass that can be checked. The search counts the entries of each process up
+/// to the bound, and each count makes a different state.
 const MAX_BYPASS: u32 = 64;
 
-/// Largest group that can be checked. A larger group has more states than fit into the memory of
-/// ordinary machines.
+/// Greatest number of processes that can be checked. With more, the states do not fit into the
+/// memory of ordinary machines.
 const MAX_SIZE: u32 = 8;
 
-/// Returns the card of the lock, if the options name a lock in shared memory.
+/// Returns the [`SharedMemoryCard`] of the lock, if the options name a lock in shared memory.
 pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
     shared_memory::card(&options.algorithm, options.group.n.unwrap_or(DEFAULT_CHECK_SIZE))
 }
 
-/// Explores every interleaving of the lock.
+/// Explores every interleaving of the processes that use the lock, and reports on the properties.
 pub(super) fn search(options: &Options, card: &SharedMemoryCard) -> Result<Report, Failure> {
     let config = config(options, card)?;
     shared_memory::check(&config, &options.group.variant).map_err(Failure::usage)

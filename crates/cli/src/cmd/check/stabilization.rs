@@ -1,4 +1,4 @@
-//! `tenure check --from any`: self-stabilization, from every state.
+//! `tenure check --from any`: checks self-stabilization by starting in every state.
 
 use std::num::NonZeroU64;
 
@@ -15,10 +15,10 @@ use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::wrap_lines;
 
-/// Default bound on the number of states, which take about 400 MB.
+/// Default bound on the number of states. This number of states takes about 400 MB.
 const DEFAULT_MAX_STATES: u64 = 20_000_000;
 
-/// Properties that can be judged. By default all are judged.
+/// Properties that this check can decide. By default it decides all of them.
 const PROPERTIES: [Property; 2] = [Property::Closure, Property::Convergence];
 
 /// States in which a check starts.
@@ -30,8 +30,8 @@ pub(crate) enum FromOption {
     AnyWithMessages,
 }
 
-/// Returns true if the check starts in every state: because `--from` is given, or because the
-/// algorithm has no initial state.
+/// Returns true if the check starts in every state: either `--from` is given, or the algorithm has
+/// no initial state.
 pub(super) fn is_selected(options: &Options) -> bool {
     let is_machines = NAMES.contains(&&*options.algorithm);
     options.from.is_some()
@@ -63,7 +63,7 @@ pub(super) fn data(options: &Options) -> Result<Value, Failure> {
     value.map_err(Failure::environment)
 }
 
-/// Checks the selected system.
+/// Checks the system that the options select.
 fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     reject_unsupported(options)?;
     let config = SystemConfig {
@@ -88,8 +88,8 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     Ok(report.only(&properties))
 }
 
-/// Rejects measures, properties and other options that have no meaning for this check. The error
-/// names the first of them.
+/// Returns an error if a measure, a property or another option is given that has no meaning for
+/// this check. The message names the first one.
 fn reject_unsupported(options: &Options) -> Result<(), Failure> {
     let name = &options.algorithm;
     let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;

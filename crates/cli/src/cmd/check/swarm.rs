@@ -1,4 +1,4 @@
-//! Options of `tenure check --swarm`: one search of a swarm.
+//! Options of `tenure check --swarm`, which runs one search of a swarm of searches.
 
 use std::str::FromStr;
 
@@ -31,7 +31,7 @@ pub(crate) struct SwarmOptions {
     depth: Option<u32>,
 }
 
-/// Member of a swarm of searches: `3/8` is the third of eight.
+/// One search of a swarm. For example, `3/8` is the third of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Member {
     number: u64,
@@ -51,11 +51,13 @@ impl FromStr for Member {
 }
 
 impl SwarmOptions {
-    /// Returns the configuration of the search; `None` for an exhaustive search.
+    /// Returns the configuration of the search in the swarm. Returns `None` if the options request
+    /// an exhaustive search.
     ///
     /// # Errors
     ///
-    /// A usage failure, if one of the properties is a measurement: measurements need all states.
+    /// A usage failure if one of the properties is a measurement, because measurements need all
+    /// states.
     pub(super) fn config(&self, properties: &[Property]) -> Result<Option<SwarmConfig>, Failure> {
         let Some(Member { number, of }) = self.swarm else { return Ok(None) };
         if properties.contains(&Property::Bypass(None)) {

@@ -1,4 +1,4 @@
-//! The effect of one fault on each algorithm, as found by the checker in small groups.
+//! The effect of each fault on each algorithm, which the checker determines in small groups.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ use crate::cmd::interrupt;
 use crate::cmd::output::{json_name, width};
 use crate::cmd::progress_bar::progress_line;
 
-/// Upper bound on the states of one search. Properties that are undecided at the bound are reported
-/// as such.
+/// Upper bound on the number of states of one search. A property that is undecided at this bound is
+/// reported as undecided.
 const MAX_STATES: u64 = 400_000;
 
-/// Upper bound on the states of one search of a lock whose leader sends heartbeats. Few of these
-/// searches end, and each state costs more than in other searches.
+/// Upper bound on the number of states of one search, if the lock has a leader that sends
+/// heartbeats. Few of these searches end, and each state costs more than in other searches.
 const MAX_STATES_WITH_HEARTBEATS: u64 = 200_000;
 
-/// Column of the table: a fault, and the options of `tenure check` that permit it.
+/// A column of the table: a fault, and the options of `tenure check` that permit it.
 struct Fault {
     name: &'static str,
-    /// Header of the column in the text table.
+    /// Heading of the column in the text table.
     head: &'static str,
     options: &'static str,
-    /// Options of `tenure check` for the group and its workload, a text per search. If empty, the
-    /// default texts for the service apply.
+    /// Options of `tenure check` that select the group and its workload, one text per search. If
+    /// empty, the default searches for the service apply.
     scopes: &'static [&'static str],
 }
 
@@ -40,16 +40,16 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 const MUTEX_SCOPES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const ELECTION_SCOPES: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
 const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
-/// Groups of two and three for services with a log, whose leader sends messages for ever. With at
-/// most one message per link, the state space is finite.
+/// Groups of two and three processes for services with a log. The leader of a log never stops
+/// sending messages. The bound of one message per link makes the state space finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
-/// Bounds on the messages in flight for a lock whose leader sends heartbeats, each with the group
-/// size to which it applies.
+/// Bounds on the messages in flight for a lock whose leader sends heartbeats. Each pair has a group
+/// size and the bound that applies to it.
 const HEARTBEAT_BOUNDS: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
 
-/// Options of the search for promises that hold only while clocks keep time. In this search timers
-/// fire when they are due, so links need no bound.
+/// Options of the search that checks promises which hold only while clocks keep time. In this
+/// search, timers fire exactly when they are due, so links need no bound.
 const CLOCK_OPTIONS: &str = "--timing synchronous --latency 0";
 
 const MUTEX_FAULTS: &[Fault] = &[
@@ -95,11 +95,11 @@ const AGREEMENT_FAULTS: &[Fault] = &[
     fault("a process crashes and recovers", "return", "--crash 1 --recover 1"),
 ];
 
-/// Width of a column, in characters.
+/// Width of a column of the text table, in characters.
 const CELL_WIDTH: usize = 8;
 
-/// Verdict on the promises of the card under a fault. The variants are ordered from the best to the
-/// worst.
+/// Verdict on the promises of an algorithm under one fault. The variants are ordered from the best
+/// to the worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum FaultOutcome {
@@ -108,46 +108,46 @@ enum FaultOutcome {
     None,
     /// All promises hold.
     Ok,
-    /// All promises hold in groups of two; groups of three exceed the limit on states.
+    /// All promises hold in groups of two processes. Groups of three exceed the limit on states.
     OkForTwo,
     /// The search reached its limit without finding a violation.
     Unknown,
-    /// A process may wait for ever.
+    /// A process may wait for ever, but no safety property is violated.
     Blocked,
     /// A safety property is violated.
     Unsafe,
 }
 
-/// A cell of the table.
+/// A cell of the table: the verdict on one algorithm under one fault.
 #[derive(Debug, Default, Serialize)]
 struct Cell {
     verdict: FaultOutcome,
     /// Command that reproduces the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<String>,
-    /// Violated property.
+    /// Property that is violated; `None` if none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     property: Option<Property>,
-    /// Length of the counterexample in steps.
+    /// Length of the counterexample in steps; `None` if no property is violated.
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
-    /// True if the card claims to tolerate this fault, and a promise is violated nevertheless.
+    /// True if the algorithm claims to tolerate this fault, but a promise is violated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
-    /// True if the algorithm blocks only because one of two processes crashes, which leaves no
-    /// majority.
+    /// True if the algorithm blocks only for lack of a majority, because one of two processes
+    /// crashes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     without_majority: bool,
 }
 
-/// Row of the matrix: the verdicts on one algorithm.
+/// A row of the table: the verdicts on one algorithm.
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
     cells: Vec<Cell>,
 }
 
-/// Verdicts on all compared algorithms under all faults, as the JSON output has them.
+/// Table of the verdicts on all compared algorithms under all faults. It is the JSON output.
 #[derive(Debug, Serialize)]
 pub(super) struct Matrix {
     service: ComparedService,
@@ -156,12 +156,13 @@ pub(super) struct Matrix {
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status of the command: violated if a card claims to tolerate a fault and does not.
+    /// Exit status of the command: violated if an algorithm does not tolerate a fault although its
+    /// [`Card`] claims that it does.
     #[serde(skip)]
     pub(super) status: Status,
 }
 
-/// Checks the algorithms `rows` of a service with every fault.
+/// Checks the algorithms in `rows`, which provide the service `kind`, under every fault.
 pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Matrix, Failure> {
     let faults = match kind {
         ComparedService::Mutex => MUTEX_FAULTS,
@@ -194,8 +195,8 @@ pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Mat
     })
 }
 
-/// Checks an algorithm under a fault in groups of different sizes, and returns the cell with the
-/// worst verdict.
+/// Checks an algorithm under a fault in groups of different sizes. Returns the cell with the worst
+/// verdict.
 fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
     let scopes = match (fault.scopes, kind) {
         ([], ComparedService::Mutex) => MUTEX_SCOPES,
@@ -230,13 +231,14 @@ fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell
     Ok(worst)
 }
 
-/// Returns the card of an algorithm in a group of three; `None` if there is no such algorithm.
+/// Returns the [`Card`] of an algorithm in a group of three processes. `None` if there is no such
+/// algorithm.
 fn card(name: &str) -> Option<Card> {
     tenure_instances::card(name, &Parameters::plain(3)).ok()
 }
 
-/// Returns the option that bounds the messages in flight, which makes the search with the options
-/// in `words` finite. Empty if the search needs no bound.
+/// Returns the option that bounds the messages in flight, so that the search with the options in
+/// `words` is finite. Returns an empty text if the search needs no bound.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));
@@ -251,9 +253,9 @@ fn has_heartbeats(name: &str) -> bool {
     })
 }
 
-/// Returns the options of an additional search for the promises that hold only while clocks keep
-/// time. `None` if the card has no such promises, if `words` select a timing model, or if the model
-/// of the card is synchronous.
+/// Returns the options of the additional search that checks promises which hold only while clocks
+/// keep time. Returns `None` if the algorithm has no such promises, if `words` select a timing
+/// model, or if the algorithm assumes synchronous timing.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
     let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {
@@ -264,7 +266,7 @@ fn clocked_check(name: &str, words: &str) -> Option<String> {
     (!clocked.is_empty()).then(|| format!("{words} {CLOCK_OPTIONS} --property {properties}"))
 }
 
-/// Returns true if an algorithm provides a log, which never terminates.
+/// Returns true if an algorithm provides a log, so that its runs never end.
 fn keeps_a_log(name: &str) -> bool {
     card(name).is_some_and(|card| card.service == Service::Log)
 }
@@ -276,7 +278,8 @@ fn uses_timeouts(name: &str) -> bool {
     })
 }
 
-/// Runs `tenure check` with the options in `words` and in `bound`.
+/// Runs `tenure check` with the options in `words` and in `bound`. Returns the cell with its
+/// verdict.
 fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     let words = &format!("{words} {bound}");
     let words = words.trim_end();
@@ -301,14 +304,15 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// Returns true if blocking under the options in `words` does not contradict the card: a partition
-/// lasts for ever, or one of two processes may crash, which leaves no majority.
+/// Returns true if an algorithm may block under the faults in `words` without breaking its
+/// promises. It may if a partition lasts for ever, or if the crash of one of two processes leaves
+/// no majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }
 
-/// Returns true if the options in `words` let one of two processes crash, and the algorithm needs a
-/// majority.
+/// Returns true if the algorithm needs a majority, and the options in `words` let one of two
+/// processes crash.
 fn loses_majority(words: &str) -> bool {
     let with_majority = |name: &str| {
         let card = tenure_instances::card(name, &Parameters::plain(2));
@@ -318,8 +322,8 @@ fn loses_majority(words: &str) -> bool {
     one_of_two && words.split(' ').next().is_some_and(with_majority)
 }
 
-/// Returns true if the card claims to tolerate the faults in `words`. The function asks the
-/// checker, which rejects other faults.
+/// Returns true if the algorithm claims to tolerate the faults in `words`. Asks the checker, which
+/// rejects faults that the algorithm's [`Card`] excludes.
 fn is_tolerated(words: &str) -> Result<bool, Failure> {
     let line = format!("{words} --max-states 1");
     match check::report_without_progress(&check::Options::parse_line(&line)?) {
@@ -329,8 +333,8 @@ fn is_tolerated(words: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Returns the worst verdict on the properties of a report, and a violated property with this
-/// verdict. The property is `None` if none is violated.
+/// Returns the worst verdict on the properties of a report, and a property with this verdict. The
+/// property is `None` unless it is violated.
 fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =
@@ -345,7 +349,7 @@ fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
 
 impl Cell {
     /// Returns the cell with the worse verdict. Of two cells with the same verdict, returns the one
-    /// that breaks the card, if any.
+    /// that contradicts a claim of the algorithm, if any.
     fn worse(self, other: Cell) -> Cell {
         let is_worse =
             other.verdict > self.verdict || other.verdict == self.verdict && other.breaks_the_card;
@@ -367,7 +371,7 @@ impl FaultOutcome {
 }
 
 impl Matrix {
-    /// Formats the matrix, a line per algorithm.
+    /// Formats the table as text, with one line per algorithm.
     pub(super) fn table(&self) -> String {
         let mut text = format!(
             "{}: effect of one fault in groups of two and three, over all schedules\n\n",

@@ -27,10 +27,10 @@ use super::sweep::{self as measurements, MeasureFormat, SweepOptions};
 use crate::nearest::nearest;
 use table::Row;
 
-/// Default number of runs of each algorithm.
+/// Default number of runs of each compared algorithm.
 const DEFAULT_RUNS: u64 = 30;
 
-/// File extensions of plots.
+/// File extensions that `--plot` accepts.
 const PLOT_EXTENSIONS: [&str; 2] = ["svg", "html"];
 
 const EXAMPLES: &str = "\
@@ -85,7 +85,7 @@ enum ComparedService {
     Agreement,
 }
 
-/// JSON output of a comparison.
+/// The result of a comparison, which is the JSON output.
 #[derive(Serialize)]
 struct Data {
     service: ComparedService,
@@ -95,7 +95,7 @@ struct Data {
     algorithms: Vec<Row>,
 }
 
-/// Performs the comparison, prints the table, and draws the plot if requested.
+/// Compares the algorithms, prints the table, and draws the plot if the user requests one.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let is_sweep = options.sweep.is_active(options.format);
     if options.faults {
@@ -153,8 +153,8 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-/// Makes each run draw its ranks at random, unless the user gives the ranks. Returns an error if
-/// `--variant` is given, because a variant belongs to a single algorithm.
+/// Makes each run draw the ranks of its processes at random, unless the user gives ranks. Returns
+/// an error if `--variant` is given, because a variant belongs to a single algorithm.
 fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
     let group = &mut run.group;
     if !group.variant.is_empty() {
@@ -183,7 +183,7 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
-/// Returns the JSON output.
+/// Returns the JSON output of the comparison.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
         serde_json::to_value(faults::matrix(options.service, &plain_rows(options)?)?)
@@ -195,7 +195,7 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     data.map_err(Failure::environment)
 }
 
-/// Measures all algorithms.
+/// Measures all selected algorithms. Returns the result and the exit status.
 fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
     let runs = options.run.runs(DEFAULT_RUNS);
@@ -239,8 +239,8 @@ fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     Ok((Data { service: options.service, n, seed, runs, algorithms }, worst))
 }
 
-/// Returns the selected algorithms, in the order of the table. The variants of an algorithm follow
-/// it.
+/// Returns the selected algorithms in the order of the table, each followed by its selected
+/// variants.
 fn rows(options: &Options) -> Result<Vec<String>, Failure> {
     let plain = plain_names(options)?;
     let is_wanted =
@@ -262,8 +262,8 @@ fn rows(options: &Options) -> Result<Vec<String>, Failure> {
     Ok(rows)
 }
 
-/// Returns the selected algorithms for the matrix of faults. Returns an error if a variant is
-/// selected, because the matrix has none.
+/// Returns the selected algorithms for the table of faults. Returns an error if a variant is
+/// selected, because this table has no variants.
 fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if let Some(variant) = options.only.iter().find(|name| name.contains('+')) {
         let message = format!("--faults checks no variants: replace '{variant}' by its algorithm");
@@ -272,8 +272,8 @@ fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     plain_names(options)
 }
 
-/// Returns the names of the selected algorithms, without variants. An algorithm of which only a
-/// variant is selected is included.
+/// Returns the names of the selected algorithms without variants. If only a variant of an algorithm
+/// is selected, includes the name of the algorithm.
 fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let only: Vec<&str> = options.only.iter().map(|name| split_variants(name).0).collect();
     let mut all: Vec<&'static str> = algorithms_of(options.service).collect();
@@ -300,10 +300,11 @@ fn service_of(name: &str) -> Option<ComparedService> {
     })
 }
 
-/// Locks that follow a leader: the default lock of nodes, and the lock of textbooks.
+/// The two compared locks that follow a leader: the default lock of nodes, and the lock of
+/// textbooks.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
-/// Returns all algorithms of a service, including the locks that follow a leader.
+/// Returns all algorithms of a service. Locks include those that follow a leader.
 fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
         ComparedService::Mutex => Box::new(tenure_instances::locks().chain(LOCKS_WITH_LEADER)),
@@ -313,7 +314,8 @@ fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     names
 }
 
-/// Measures one algorithm. If the algorithm rejects the options, the returned row has the reason.
+/// Measures one algorithm in `runs` runs. If it rejects the options, the returned row has the
+/// reason.
 fn measure(name: &str, options: &RunOptions, runs: u64) -> Result<(Row, Status), Failure> {
     if interrupt::is_interrupted() {
         return Ok((Row::refused(name, "interrupted"), Status::Incomplete));

@@ -15,12 +15,12 @@ use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{Plan, split_variants};
 use crate::cmd::simulate::theory;
 
-/// Group sizes that are measured, besides that of `-n`.
+/// Group sizes that are measured in addition to the size that `-n` gives.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// Upper bound on the events of a run, in addition to those that its entries need. If a run exceeds
-/// the bound, the algorithm is not drawn for this group size and larger ones: messages that
-/// multiply would fill the memory.
+/// Upper bound on the number of events of a run beyond those that its entries need. If a run
+/// exceeds the bound, its algorithm is left out of the plot at this group size and larger ones.
+/// Otherwise, messages that multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
 /// Measures the messages and delays of every algorithm in groups of different sizes.
@@ -82,7 +82,7 @@ pub(super) fn sweep(
     Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }
 
-/// Returns an upper estimate of the number of events that the entries of a run need.
+/// Returns an upper estimate of the number of events that are needed for the entries of a run.
 fn events_needed(options: &RunOptions, size: u32) -> u64 {
     let each = match &options.group.entries {
         Some(EntriesOption::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),
@@ -94,7 +94,8 @@ fn events_needed(options: &RunOptions, size: u32) -> u64 {
     options.sequential.map_or(each, NonZeroU64::get) * 20 * u64::from(size)
 }
 
-/// Returns the expected number of messages, or else the lower and the upper bound on the card.
+/// Returns the number of messages that theory expects. If there is none, returns the lower and the
+/// upper bound that the algorithm states.
 fn theory(plan: &Plan) -> Vec<f64> {
     if let Some(expected) = theory::expected_messages(plan) {
         return vec![expected.messages];

@@ -1,4 +1,4 @@
-//! The comparison as a table.
+//! The result of a comparison as a table.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::theory::{self, CostDeviation};
 
-/// Row of the table: the measured figures of one algorithm, and the theoretical ones.
+/// Row of the table: the measured and the theoretical figures of one algorithm.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     /// Name of the algorithm.
@@ -27,8 +27,8 @@ pub(super) struct Row {
 
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// Service of an algorithm for agreement, because their table has several services; `None` for
-    /// locks and elections.
+    /// Service that the algorithm provides, because the table of agreements contains several
+    /// services. `None` for locks and elections.
     #[serde(skip_serializing_if = "Option::is_none")]
     offers: Option<&'static str>,
     /// Number of messages per entry, election or agreement.
@@ -38,10 +38,10 @@ struct Figures {
     /// Number of messages received in a run, including duplicates.
     received: Moments,
     theory: Theory,
-    /// True if the messages are outside the bounds on the card. Elections with a crash or recovery
-    /// do not count.
+    /// True if the number of messages is outside the bounds that the algorithm states. Elections
+    /// with a crash or a recovery do not count.
     outside: bool,
-    /// Delays of locks, in virtual units.
+    /// Delays of a lock, in virtual units of time.
     delays: Delays,
     election_time: Moments,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ struct Theory {
     entry: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     synchronisation: Option<&'static str>,
-    /// Time of an agreement in theory, from the proposals to the last decision.
+    /// Theoretical duration of an agreement, from the proposals to the last decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,7 +136,8 @@ impl Row {
         Row { name: name.to_owned(), refused: None, figures: Some(figures) }
     }
 
-    /// Creates the row of an algorithm that rejects the options. `message` is the reason.
+    /// Creates the row of an algorithm that was not run because it rejects the options. `message`
+    /// is the reason.
     pub(super) fn refused(name: &str, message: &str) -> Self {
         Row { name: name.to_owned(), refused: Some(message.to_owned()), figures: None }
     }
@@ -150,14 +151,14 @@ fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
     summary.violated().map(|(property, it)| (property, it.runs)).collect()
 }
 
-/// Note on the column `order`.
+/// Note that explains the column `order` of the table.
 const ORDER_NOTE: &str = "  Order under messages between users: `--app-messages 0.5 --latency 1..9 \
                           --think 0..20`.\n  Effect of one fault, over every schedule: `--faults`.";
 
-/// Width of the terminal, in characters, from which on the table has all columns.
+/// Least width of the terminal, in characters, at which the table has all columns.
 const FULL_WIDTH: usize = 98;
 
-/// Width of the terminal, in characters, from which on the table of agreements has all columns.
+/// Least width of the terminal, in characters, at which the table of agreements has all columns.
 const FULL_AGREEMENT_WIDTH: usize = 84;
 
 /// Formats the comparison as a table.
@@ -189,7 +190,7 @@ pub(super) fn table(
     text.into_text()
 }
 
-/// Adds the column headers.
+/// Adds the line with the headings of the columns.
 fn head(text: &mut Rows, kind: ComparedService) {
     match kind {
         ComparedService::Mutex => {
@@ -214,7 +215,8 @@ fn head(text: &mut Rows, kind: ComparedService) {
     }
 }
 
-/// Formats a line of the table of locks. Delays are left out on a narrow terminal.
+/// Formats a line of the table of locks. On a narrow terminal, the columns with delays are left
+/// out.
 fn mutex_line(cells: [&str; 9]) -> String {
     let [name, messages, theory, entry, exit, synchronisation, bypass, order, broken] = cells;
     if width() < FULL_WIDTH {
@@ -232,8 +234,9 @@ fn election_line([name, messages, theory, time, broken]: [&str; 5]) -> String {
     format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
 }
 
-/// Formats a line of the table of agreements. Services and times are left out on a narrow terminal.
-/// The theory of the delay is text, and so comes last.
+/// Formats a line of the table of agreements. On a narrow terminal, the columns with services and
+/// times are left out. The theoretical delay is a text of any length, and is therefore the last
+/// column.
 fn agreement_line(cells: [&str; 7]) -> String {
     let [name, offers, messages, theory, time, delay, broken] = cells;
     if width() < FULL_AGREEMENT_WIDTH {
@@ -243,8 +246,7 @@ fn agreement_line(cells: [&str; 7]) -> String {
     format!("{line}{delay}").trim_end().to_owned()
 }
 
-/// Returns the mean. Returns `None` if nothing was measured, to distinguish this case from a mean
-/// of 0.
+/// Returns the mean of the measured values; `None` if there are none. Their mean would be 0.
 fn measured(moments: &Moments) -> Option<f64> {
     (moments.count() > 0).then(|| moments.mean())
 }
@@ -283,7 +285,8 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService
 }
 
 impl Theory {
-    /// Formats the expected messages, or else the bounds on the card, to fit into a column.
+    /// Formats the expected number of messages to fit into a column. If theory has none, formats
+    /// the bounds that the algorithm states.
     fn short(&self) -> String {
         let Theory { expected, expected_is, least, most, .. } = self;
         match (expected, *expected_is, most) {
@@ -300,14 +303,15 @@ impl Theory {
 
 impl Figures {
     /// Returns the number of runs in which a process entered before another one with an earlier
-    /// request. Requests are ordered by the messages of the lock or of the users.
+    /// request. Messages determine which request is earlier: those of the lock, and those between
+    /// users.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))
     }
 }
 
-/// Adds the notes of a row: text that does not fit into its line.
+/// Adds notes to a row of the table, which contain the text that does not fit into its line.
 fn add_notes(text: &mut Rows, row: &Row) {
     let mut note = |message: &str| text.line(&format_row(&row.name, message, 32));
     if let Some(refused) = &row.refused {

@@ -1,4 +1,4 @@
-//! Collects the named vertices and the edges of a file.
+//! Builds a graph from the named vertices and the edges in a file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +10,11 @@ use tenure_core::{Graph, ProcessId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedGraph {
     pub(crate) graph: Arc<Graph>,
-    /// Name of each process.
+    /// Name of each vertex, in the order of the processes.
     names: Vec<String>,
 }
 
-/// Vertices and edges in the order of their appearance.
+/// A graph under construction: its vertices and edges, in the order in which a file contains them.
 #[derive(Debug, Default)]
 pub(super) struct GraphBuilder {
     names: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct GraphBuilder {
     seen: HashSet<(usize, usize)>,
 }
 
-/// Error in a line of a file.
+/// An error in a line of a file, with the number of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineError {
     pub(super) line: usize,
@@ -48,12 +48,12 @@ impl GraphBuilder {
         place
     }
 
-    /// Returns true if a vertex with this name was added.
+    /// Returns true if the graph has a vertex with this name.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
 
-    /// Adds an edge. Returns an error for a self loop, and for an edge that exists already.
+    /// Adds an edge. Returns an error for a self loop, and for an edge that already exists.
     pub(super) fn add_edge(
         &mut self,
         line: usize,
@@ -83,8 +83,9 @@ impl GraphBuilder {
         self.seen.contains(&(one.min(other), one.max(other)))
     }
 
-    /// Returns the graph. Vertices with the names `1` to `n`, or `P1` to `Pn`, are the processes
-    /// with these numbers. Other names are numbered in the order of their appearance.
+    /// Builds the graph. A vertex with a number as its name becomes the process with this number,
+    /// if the names are `1` to `n` or `P1` to `Pn`. Otherwise, vertices are numbered in the order
+    /// of their appearance.
     pub(super) fn build(self) -> Result<NamedGraph, String> {
         if self.names.is_empty() {
             return Err("the graph has no vertices: expected at least one".to_owned());
@@ -104,7 +105,8 @@ impl GraphBuilder {
     }
 }
 
-/// Returns the index of each vertex, from 0, if the names are the numbers 1 to n; else `None`.
+/// If the names are the numbers 1 to n, returns the index of each vertex, from 0. Returns `None`
+/// for other names.
 fn numbers(names: &[String]) -> Option<Vec<usize>> {
     let number = |name: &String| {
         let digits = name.strip_prefix('P').unwrap_or(name);
@@ -130,8 +132,8 @@ impl NamedGraph {
         self.graph.vertices()
     }
 
-    /// Returns the name of a process in the file, and its number. Returns the number alone if it is
-    /// also the name.
+    /// Returns text that names a process: the name of its vertex in the file, and its number. If
+    /// both are the same, returns only the number.
     pub(crate) fn name(&self, process: ProcessId) -> String {
         match self.names.get(process.index()) {
             Some(name) if !self.is_numbered() => format!("{name} ({process})"),
@@ -139,7 +141,8 @@ impl NamedGraph {
         }
     }
 
-    /// Returns the names of the vertices in the order of the processes; empty if they are numbers.
+    /// Returns the names of the vertices in the order of the processes. Returns an empty list if
+    /// the names are only numbers.
     pub(crate) fn names(&self) -> &[String] {
         if self.is_numbered() { &[] } else { &self.names }
     }
@@ -148,7 +151,7 @@ impl NamedGraph {
         numbers(&self.names).is_some()
     }
 
-    /// Rejects a graph in which no path joins two vertices.
+    /// Returns an error if the graph is not connected.
     pub(crate) fn check_connected(&self) -> Result<(), String> {
         let distances = self.graph.distances(ProcessId(0));
         let Some(apart) = distances.iter().position(Option::is_none) else { return Ok(()) };
@@ -157,7 +160,7 @@ impl NamedGraph {
     }
 }
 
-/// Parses the weight of an edge.
+/// Parses the weight of an edge in the line with this number.
 pub(super) fn parse_weight(line: usize, text: &str) -> Result<u64, LineError> {
     let weight = text.parse().ok().filter(|weight| *weight > 0);
     weight.ok_or_else(|| {

@@ -1,11 +1,11 @@
-//! DOT, the language of Graphviz: undirected graphs, chains of edges, groups, and weights.
+//! Reads DOT, the language of Graphviz: undirected graphs, chains of edges, groups, and weights.
 //!
 //! Parsers on crates.io do not report positions, bring a C toolchain, or are under the GPL.
 
 use super::builder::{GraphBuilder, LineError, parse_weight};
 use super::graphml::DIRECTED;
 
-/// A token and the line on which it begins.
+/// A token, and the number of the line on which it begins.
 type Placed = (Token, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ enum Token {
     Symbol(char),
 }
 
-/// Reads a graph in DOT, and adds the vertices of its groups and chains in order.
+/// Reads a graph in DOT. Adds its vertices in the order in which the text names them.
 pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     let tokens = tokens(text)?;
     let mut parser = Parser { tokens, at: 0, is_strict: false, builder: GraphBuilder::default() };
@@ -27,14 +27,14 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(parser.builder)
 }
 
-/// Upper bound on nested braces.
+/// Upper bound on the depth of nested braces.
 const MAX_DEPTH: usize = 100;
 
 struct Parser {
     tokens: Vec<Placed>,
     at: usize,
-    /// True for a `strict` graph, in which a repeated edge counts once. In other graphs a repeated
-    /// edge is an error.
+    /// True for a graph with the keyword `strict`, in which a repeated edge counts once. In other
+    /// graphs, a repeated edge is an error.
     is_strict: bool,
     builder: GraphBuilder,
 }
@@ -203,7 +203,7 @@ impl Parser {
     }
 }
 
-/// Splits a text into tokens, without comments.
+/// Splits a text in DOT into tokens, and drops its comments.
 fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (text, 1);
@@ -240,12 +240,13 @@ fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
     Ok(tokens)
 }
 
-/// Returns true for a character of names and numbers.
+/// Returns true for a character that names and numbers may contain.
 fn is_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || character == '.'
 }
 
-/// Returns the content of a quoted text and its length with the quotes.
+/// Returns the content of the quoted text at the start of `text`, and its length including the
+/// quotes.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut characters = text.char_indices().skip(1);

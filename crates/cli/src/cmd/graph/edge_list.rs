@@ -1,10 +1,10 @@
-//! Edge lists: one edge a line, `a b` or `a b weight`, and comments after `#`.
+//! Reads edge lists. Each line has an edge, as `a b` or `a b weight`, and comments begin with `#`.
 
 use tenure_core::graph::ParseGraphError;
 
 use super::builder::{GraphBuilder, LineError, NamedGraph, parse_weight};
 
-/// Reads an edge list. A line with a single name adds a vertex without an edge.
+/// Reads an edge list. A line with a single name adds a vertex.
 pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     let mut builder = GraphBuilder::default();
     for (line, content) in (1..).zip(text.lines()) {
@@ -34,8 +34,8 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-/// Reads edges that are written as one word: 1-2,2-3:7. Returns `None` if the text is not of this
-/// form at all.
+/// Reads edges that are written as one word, such as `1-2,2-3:7`. Returns `None` if the text does
+/// not have this form.
 pub(super) fn read_inline(text: &str) -> Option<Result<NamedGraph, String>> {
     let is_inline = |byte: u8| byte.is_ascii_digit() || b"-,:".contains(&byte);
     if !text.bytes().all(is_inline) || !text.contains('-') && text != "1" {

@@ -1,4 +1,4 @@
-//! Files of graphs: edge lists, DOT and GraphML.
+//! Reads graphs from files: edge lists, DOT and GraphML.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,8 @@ use super::{dot, edge_list, graphml};
 /// Upper bound on the size of a file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads the graph in a file. The extension, or else the beginning of the text, tells the format.
+/// Reads the graph in a file. The extension of the file determines the format. Without a known
+/// extension, the beginning of the text does.
 pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
     let text = read_text(path)?;
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
@@ -21,7 +22,8 @@ pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
     })
 }
 
-/// Returns true if a value names a file: the file exists, or the value is written as a path.
+/// Returns true if the value of an option names a file: the file exists, or the value looks like a
+/// path.
 pub(super) fn is_path(text: &str) -> bool {
     let path = Path::new(text);
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
@@ -29,7 +31,7 @@ pub(super) fn is_path(text: &str) -> bool {
     is_known || text.contains(std::path::MAIN_SEPARATOR) || path.exists()
 }
 
-/// Reads a text file of limited size.
+/// Reads a text file. Returns an error if it is too large.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
     if files::are_in_memory() {
         return in_memory(path);
@@ -42,13 +44,13 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(failed)
 }
 
-/// Reads a text file that is kept in memory.
+/// Reads a text file from the files that are kept in memory.
 fn in_memory(path: &Path) -> Result<String, String> {
     let read = files::open(path).and_then(std::io::read_to_string);
     read.map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// Parses the text of a file.
+/// Parses the text of a file with this extension as a graph.
 fn parse(extension: &str, text: &str) -> Result<NamedGraph, LineError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let builder = match extension.to_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! GraphML: nodes, edges, and a weight in the data with the name `weight`.
+//! Reads GraphML: nodes, edges, and weights in the data with the name `weight`.
 
 use roxmltree::{Document, Node};
 
@@ -54,5 +54,5 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-/// Rejection of a directed graph.
+/// Error message for a directed graph.
 pub(super) const DIRECTED: &str = "the graph is directed: expected an undirected graph";

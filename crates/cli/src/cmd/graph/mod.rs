@@ -1,4 +1,4 @@
-//! Graphs, trees and quorums that a user names, draws or lists.
+//! Graphs, trees and quorums that the user selects by name, or defines.
 
 mod builder;
 mod dot;

@@ -1,4 +1,5 @@
-//! The value of `--quorums`: a kind, lists of processes, or a file with one quorum a line.
+//! The value of `--quorums`: the name of a construction, lists of processes, or a file with one
+//! quorum per line.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -11,14 +12,14 @@ use tenure_core::{ProcessId, ProcessSet};
 use super::file::{is_path, read_text};
 use crate::cmd::program::shell_word;
 
-/// A value of `--quorums`.
+/// The value of the option `--quorums`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QuorumsOption {
     /// One of the named constructions, for any number of processes.
     Kind(Kind),
     /// Quorums that the user lists.
     Own {
-        /// Value as the user wrote it.
+        /// The value as the user wrote it.
         text: String,
         quorums: Arc<Quorums>,
     },
@@ -30,7 +31,7 @@ impl QuorumsOption {
         self.own().map(|quorums| quorums.size())
     }
 
-    /// Returns the kind, or `None` for quorums that the user lists.
+    /// Returns the named construction; `None` for quorums that the user lists.
     pub(crate) fn kind(&self) -> Option<Kind> {
         match self {
             QuorumsOption::Kind(kind) => Some(*kind),
@@ -38,7 +39,7 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns the quorums that the user lists, or `None` for a kind of quorums.
+    /// Returns the quorums that the user lists; `None` for a named construction.
     pub(crate) fn own(&self) -> Option<&Arc<Quorums>> {
         match self {
             QuorumsOption::Kind(_) => None,
@@ -46,7 +47,7 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns the value as a word of a shell command.
+    /// Returns the value as a word of a shell command, quoted if necessary.
     pub(crate) fn shell_word(&self) -> String {
         match self {
             QuorumsOption::Kind(_) => self.without_file(),
@@ -54,7 +55,7 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns a value that needs no file, for traces.
+    /// Returns a value with the same meaning that names no file, for traces.
     pub(crate) fn without_file(&self) -> String {
         match self {
             QuorumsOption::Kind(kind) => {
@@ -74,7 +75,7 @@ impl QuorumsOption {
 impl FromStr for QuorumsOption {
     type Err = String;
 
-    /// Parses a value. A file is read here.
+    /// Parses a value. If it names a file, reads the file.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(kind) = catalogue::quorums(text) {
             return Ok(QuorumsOption::Kind(kind));
@@ -98,11 +99,11 @@ impl FromStr for QuorumsOption {
     }
 }
 
-/// Largest process in a file.
+/// Greatest process number in a file of quorums.
 const MAX_PROCESS: u32 = 1 << 20;
 
-/// Reads one quorum a line: process numbers, separated by commas or spaces, and comments after `#`.
-/// An error message begins with the number of the line.
+/// Parses a text with one quorum per line. A line has process numbers, separated by commas or
+/// spaces, and a comment after `#`. An error message begins with the number of the line.
 fn read(text: &str) -> Result<Vec<ProcessSet>, String> {
     let mut sets = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {

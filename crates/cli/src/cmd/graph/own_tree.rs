@@ -1,4 +1,4 @@
-//! The value of `--tree`: a shape, edges, or a file.
+//! The value of `--tree`: the name of a shape, edges, or a file.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -11,14 +11,14 @@ use tenure_core::tree::{Shape, Tree};
 use super::{edge_list, file};
 use crate::cmd::program::shell_word;
 
-/// A value of `--tree`.
+/// The value of the option `--tree`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TreeOption {
     /// One of the named shapes, for any number of processes.
     Shape(Shape),
     /// A tree that the user defines by its edges.
     Own {
-        /// Value as the user wrote it.
+        /// The value as the user wrote it.
         text: String,
         tree: Arc<Tree>,
         graph: Arc<Graph>,
@@ -31,7 +31,7 @@ impl TreeOption {
         self.own().map(|tree| tree.size())
     }
 
-    /// Returns the regular shape, or `None` for a tree that the user defines.
+    /// Returns the named shape; `None` for a tree that the user defines.
     pub(crate) fn shape(&self) -> Option<Shape> {
         match self {
             TreeOption::Shape(shape) => Some(*shape),
@@ -39,7 +39,7 @@ impl TreeOption {
         }
     }
 
-    /// Returns the tree that the user defines, or `None` for a regular shape.
+    /// Returns the tree that the user defines; `None` for a named shape.
     pub(crate) fn own(&self) -> Option<&Arc<Tree>> {
         match self {
             TreeOption::Shape(_) => None,
@@ -47,7 +47,7 @@ impl TreeOption {
         }
     }
 
-    /// Returns the value as a word of a shell command.
+    /// Returns the value as a word of a shell command, quoted if necessary.
     pub(crate) fn shell_word(&self) -> String {
         match self {
             TreeOption::Shape(_) => self.without_file(),
@@ -55,7 +55,7 @@ impl TreeOption {
         }
     }
 
-    /// Returns a value that needs no file, for traces.
+    /// Returns a value with the same meaning that names no file, for traces.
     pub(crate) fn without_file(&self) -> String {
         match self {
             TreeOption::Shape(shape) => {
@@ -70,7 +70,7 @@ impl TreeOption {
 impl FromStr for TreeOption {
     type Err = String;
 
-    /// Parses a value. A file is read here.
+    /// Parses a value. If it names a file, reads the file.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(shape) = catalogue::tree(text) {
             return Ok(TreeOption::Shape(shape));

@@ -1,4 +1,4 @@
-//! The value of `--topology`: a shape, edges, or a file.
+//! The value of `--topology`: the name of a shape, edges, or a file.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use super::builder::NamedGraph;
 use super::{edge_list, file};
 use crate::cmd::program::shell_word;
 
-/// Names of shapes, as completed by shells.
+/// Names of shapes that shells complete.
 pub(crate) const NAMES: &[&str] = &[
     "ring",
     "line",
@@ -24,22 +24,23 @@ pub(crate) const NAMES: &[&str] = &[
     "random:0.3",
 ];
 
-/// Description of valid values.
+/// Description of the valid values, for error messages.
 const EXPECTED: &str = "expected ring, line, star, complete, binary-tree, grid, grid:3x4, torus, \
                         torus:3x4, hypercube, random:0.3, random:0.3:SEED, edges such as \
                         1-2,2-3, or a file";
 
-/// Upper bound on the number of vertices of a complete or random graph, whose edges may join any
-/// two vertices.
+/// Upper bound on the number of vertices of a complete or random graph. The number of its edges
+/// grows with the square of this number.
 const MAX_DENSE: u32 = 5_000;
 
-/// A value of `--topology`.
+/// The value of the option `--topology`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TopologyOption {
-    /// Value as the user wrote it.
+    /// The value as the user wrote it.
     text: String,
     source: Source,
-    /// Seed from which distinct weights are drawn. `None`: the graph keeps its own weights.
+    /// Seed from which distinct weights of the edges are drawn. `None` if the graph keeps its own
+    /// weights.
     weights: Option<u64>,
 }
 
@@ -50,7 +51,7 @@ enum Source {
     Star,
     Complete,
     BinaryTree,
-    /// Rows and columns, if they are given.
+    /// Numbers of rows and columns, if they are given.
     Grid(Option<(u32, u32)>),
     Torus(Option<(u32, u32)>),
     Hypercube,
@@ -74,7 +75,8 @@ impl TopologyOption {
         }
     }
 
-    /// Returns the connected graph over `size` processes.
+    /// Returns the connected graph with `size` vertices. Fails if the value of the option does not
+    /// permit this number of vertices.
     pub(crate) fn graph(&self, size: u32) -> Result<Arc<Graph>, String> {
         let text = &self.text;
         if let Some(own) = self.size().filter(|own| *own != size) {
@@ -107,7 +109,8 @@ impl TopologyOption {
         Ok(self.weighted(&Arc::new(graph)))
     }
 
-    /// Returns the graph, with weights that the seed determines if the value ends in `+weights`.
+    /// Returns the graph. If the value ends in `+weights`, its edges have weights that are drawn
+    /// from the seed.
     fn weighted(&self, graph: &Arc<Graph>) -> Arc<Graph> {
         match self.weights {
             Some(seed) => Arc::new(graph.with_distinct_weights(seed)),
@@ -115,8 +118,8 @@ impl TopologyOption {
         }
     }
 
-    /// Returns the names of the vertices in the file of the graph. Empty if there is no file, or if
-    /// the names are the numbers of the processes.
+    /// Returns the names that the vertices have in the file of the graph. Returns an empty list if
+    /// there is no file, or if the names are the numbers of the processes.
     pub(crate) fn names(&self) -> &[String] {
         match &self.source {
             Source::Edges(named) | Source::File(named) => named.names(),
@@ -124,12 +127,12 @@ impl TopologyOption {
         }
     }
 
-    /// Returns the value as a word of a shell command.
+    /// Returns the value as a word of a shell command, quoted if necessary.
     pub(crate) fn shell_word(&self) -> String {
         shell_word(&self.text)
     }
 
-    /// Returns a value that needs no file, for traces.
+    /// Returns a value with the same meaning that names no file, for traces.
     pub(crate) fn without_file(&self) -> String {
         match &self.source {
             Source::File(named) => self.weighted(&named.graph).to_string(),
@@ -141,7 +144,7 @@ impl TopologyOption {
 impl FromStr for TopologyOption {
     type Err = String;
 
-    /// Parses a value. A file is read here.
+    /// Parses a value. If it names a file, reads the file.
     fn from_str(text: &str) -> Result<Self, String> {
         let option =
             |source, weights| Ok(TopologyOption { text: text.to_owned(), source, weights });
@@ -172,7 +175,7 @@ impl FromStr for TopologyOption {
     }
 }
 
-/// Parses a shape or edges. Returns `None` for other texts, which may name a file.
+/// Parses the name of a shape, or edges. Returns `None` for another text, which may name a file.
 fn shape(text: &str) -> Option<Result<Source, String>> {
     let simple = match text {
         "ring" => Some(Source::Ring),
@@ -200,7 +203,7 @@ fn shape(text: &str) -> Option<Result<Source, String>> {
     }
 }
 
-/// Parses rows and columns: 3x4.
+/// Parses numbers of rows and columns, such as `3x4`.
 fn parse_sides(text: &str) -> Result<(u32, u32), String> {
     let sides = text.split_once('x').and_then(|(rows, cols)| {
         let sides: (u32, u32) = (rows.parse().ok()?, cols.parse().ok()?);
@@ -209,7 +212,7 @@ fn parse_sides(text: &str) -> Result<(u32, u32), String> {
     sides.ok_or_else(|| format!("expected rows and columns such as 3x4, found '{text}'"))
 }
 
-/// Parses a probability and a seed: 0.3 or 0.3:7.
+/// Parses the probability and the seed of a random graph, such as `0.3` or `0.3:7`.
 fn parse_random(text: &str) -> Result<Source, String> {
     let (density, seed) = text.split_once(':').unwrap_or((text, "1"));
     let density = density.parse().ok().filter(|density| (0.0..=1.0).contains(density));

@@ -35,8 +35,7 @@ pub(crate) struct Options {
 }
 
 impl LabOptions {
-    /// Splits the words of a run. Returns the options of the lab, and the words that are no such
-    /// options.
+    /// Separates the options of the lab from the other words of a command line. Returns both.
     fn extract(words: &[String]) -> Result<(LabOptions, Vec<String>), Failure> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         let mut rest = words.iter();

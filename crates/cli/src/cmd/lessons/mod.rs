@@ -1,4 +1,5 @@
-//! Performs the experiments of lessons in this process: command lines and calls.
+//! Performs the experiments of lessons in this process. Experiments are command lines or named
+//! calls.
 
 mod calls;
 pub(crate) mod question;
@@ -15,7 +16,7 @@ use super::output::width;
 use super::{Command, Subcommands, check, compare, interrupt, list, simulate, usage_error};
 use crate::lessons::{ActionExecutor, ActionResult, Results};
 
-/// Performs experiments in this process.
+/// Executor that performs experiments in this process.
 struct InProcess;
 
 impl ActionExecutor for InProcess {
@@ -34,7 +35,8 @@ impl ActionExecutor for InProcess {
     }
 }
 
-/// Returns an error in place of the result of interrupted work, because its figures are partial.
+/// Performs `act`. If the user interrupts it, returns an error, because its result would be
+/// partial.
 fn uninterrupted(
     act: impl FnOnce() -> Result<ActionResult, Failure>,
 ) -> Result<ActionResult, Failure> {
@@ -44,7 +46,8 @@ fn uninterrupted(
     made
 }
 
-/// Runs a command line. If `drawn` is true, also draws the trace that the command writes.
+/// Performs a command line and returns its JSON output. If `drawn` is true, also returns a diagram
+/// of the run.
 fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     let mut words = vec!["tenure".to_owned()];
     words.extend(tenure_lab::split_words(line).map_err(Failure::usage)?);
@@ -83,7 +86,7 @@ fn json_output(words: &[String]) -> Result<Value, Failure> {
     }
 }
 
-/// Returns the exit status for the results.
+/// Returns the exit status for the results of experiments.
 fn status(results: &Results) -> Status {
     if results.all_hold() { Status::Success } else { Status::Violated }
 }

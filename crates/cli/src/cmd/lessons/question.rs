@@ -1,4 +1,4 @@
-//! `tenure question`: questions for self-study, answered by experiments.
+//! `tenure question`: answers questions for self-study by experiments.
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// A question in the JSON list.
+/// A question in the JSON output of the list.
 #[derive(Serialize)]
 struct QuestionEntry {
     id: &'static str,
@@ -45,7 +45,7 @@ struct QuestionEntry {
     text: &'static str,
 }
 
-/// An answered question, in JSON.
+/// A question with its answer, in the JSON output.
 #[derive(Serialize)]
 struct AnsweredQuestion {
     id: &'static str,
@@ -58,11 +58,11 @@ struct AnsweredQuestion {
     beyond: Option<&'static str>,
 }
 
-/// A performed experiment, in JSON.
+/// A performed experiment of an answer, in the JSON output.
 #[derive(Serialize)]
 struct ExperimentResult {
     description: String,
-    /// Command lines to copy, or a description.
+    /// Command lines that a reader can copy, or a description of the actions.
     command: String,
     expected: Value,
     observed: Value,
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
 }
 
-/// Lists questions by chapter.
+/// Prints a list of questions, grouped by chapter.
 fn list(
     questions: &[(&'static Chapter, &'static Question)],
     options: &Options,
@@ -132,7 +132,8 @@ fn answer_one(
     Ok(status)
 }
 
-/// Answers all questions, and shows failed experiments in full.
+/// Performs the experiments of all questions. Prints one line per question, and each failed
+/// experiment in full.
 fn answer_all(options: &Options) -> Result<Status, Failure> {
     let mut all = Vec::new();
     let named = Question::all().map(|both| (both.1.id.as_str(), both));
@@ -188,7 +189,8 @@ fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
     text
 }
 
-/// Formats the result in a line, followed by failed experiments.
+/// Formats one line about a question and its result. If an experiment failed, adds all results of
+/// the question.
 fn line(question: &Question, results: &Results) -> String {
     if !results.all_hold() {
         return format!("{:<6}  ✗\n\n{}\n", question.id, table::text(results));
@@ -216,7 +218,7 @@ impl ExperimentResult {
 mod tests {
     use super::*;
 
-    /// A question that holds takes one line of the list.
+    /// A question whose experiments succeed takes a single line of the list.
     #[test]
     fn held_question_takes_one_line() {
         for (_, question) in Question::all() {

@@ -60,7 +60,7 @@ struct ScenarioOptions {
 }
 
 impl ScenarioOptions {
-    /// Returns the parameters that the user gave, by their names.
+    /// Returns the parameters of the scenario that the user gave, by their names.
     fn given(&self) -> Result<Map<String, Value>, Failure> {
         let Value::Object(all) = serde_json::to_value(self).map_err(Failure::environment)? else {
             unreachable!("options have names");
@@ -69,12 +69,13 @@ impl ScenarioOptions {
     }
 }
 
-/// The result of a scenario, in JSON.
+/// The result of a scenario in the JSON output.
 #[derive(Serialize)]
 struct ScenarioResult<'a> {
     name: &'a str,
     holds: bool,
-    /// One value per experiment: true if the experiment confirms the expected results.
+    /// True for each experiment that confirms its expected results, in the order of the
+    /// experiments.
     held: Vec<bool>,
     expected: Value,
     observed: Value,

@@ -1,18 +1,19 @@
-//! Folders for the traces of experiments.
+//! Temporary folders for the traces of experiments.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tenure_trace::files;
 
-/// A folder that is removed when it is dropped. If files are kept in memory, it is only a name.
+/// A folder that is removed when this value is dropped. If files are kept in memory, the folder
+/// exists only as a prefix of their names.
 pub(super) struct Folder {
     #[cfg(not(target_family = "wasm"))]
     on_disk: Option<tempfile::TempDir>,
 }
 
 impl Folder {
-    /// Creates an empty folder.
+    /// Creates an empty temporary folder.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Folder {
             #[cfg(not(target_family = "wasm"))]
@@ -47,5 +48,6 @@ impl Drop for Folder {
     }
 }
 
-/// Name of the folder if files are kept in memory. All experiments use it, one after the other.
+/// Name of the folder if files are kept in memory. All experiments use the same one, one after the
+/// other.
 const IN_MEMORY: &str = "experiment";

@@ -1,4 +1,4 @@
-//! Formats the results of experiments as a table: actions, expected results and observed results.
+//! Formats the results of experiments as a table of actions, expected results and observed results.
 
 use std::fmt::Write;
 
@@ -8,7 +8,8 @@ use crate::cmd::output::{width, wrap};
 use crate::cmd::rows::format_figure;
 use crate::lessons::{CompletedExperiment, Finding, Results};
 
-/// Positions at which the second, third and last column begin, at a width of 100 characters.
+/// Positions at which the second, third and last column begin, in characters, if the table is 100
+/// characters wide.
 const COLUMNS: [usize; 3] = [36, 64, 92];
 
 /// Returns the positions of the columns, scaled to the width of the terminal.
@@ -58,7 +59,7 @@ fn action_lines(act: &str) -> Vec<String> {
     lines
 }
 
-/// Adds the row for one expected and observed result. The text is wrapped to the columns.
+/// Adds the rows for one expected and observed result, with text wrapped to the columns.
 fn finding_rows(finding: &Finding, line: &mut impl FnMut(&str)) {
     let [first, second, last] = columns();
     let name = wrap(&finding.name, first - 6);

@@ -1,4 +1,4 @@
-//! Comparison of the model with the code in small groups.
+//! Compares the model of an algorithm with its code in small groups.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{CheckConfig, Entries};
@@ -6,12 +6,14 @@ use tenure_prove::{Comparer, Comparison, Model, ModelEntry};
 
 use crate::cmd::failure::Failure;
 
-/// Upper bound on the number of states that are compared in one group.
+/// Upper bound on the number of states of one group that are compared with the model.
 const MAX_STATES: u64 = 5_000_000;
 
 /// Compares the model with the code in each group from two to `largest` processes. Each process
-/// requests once. Terms are at most 2 in groups of two, and at most 1 in larger groups. Returns an
-/// empty list if no function maps states of the code to states of the model.
+/// requests once. Terms are at most 2 in groups of two, and at most 1 in larger groups.
+///
+/// Returns an empty list if the entry has no function that maps states of the code to states of the
+/// model.
 pub(super) fn groups(
     entry: &ModelEntry,
     model: &Model,

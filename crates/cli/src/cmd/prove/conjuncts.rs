@@ -1,4 +1,5 @@
-//! `tenure prove --redundant` and `--without`: the conjuncts that a proof needs.
+//! `tenure prove --redundant` and `--without`: determine which conjuncts of an invariant a proof
+//! needs.
 
 use std::fmt::Write;
 
@@ -8,13 +9,13 @@ use tenure_prove::{ModelEntry, Necessity, Solver, assess_conjuncts};
 use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
-/// Conjuncts of a proof. For each one, states whether the proof needs it.
+/// Conjuncts of the invariant of a proof. For each one, states whether the proof needs it.
 pub(super) struct Conjuncts {
     entry: &'static ModelEntry,
     needs: Vec<(&'static str, Necessity)>,
 }
 
-/// Decides for each conjunct of each proof whether the proof needs it.
+/// Determines for each conjunct of each proof whether the proof needs it.
 pub(super) fn decided(
     entries: &[&'static ModelEntry],
     solver: &Solver,
@@ -26,7 +27,7 @@ pub(super) fn decided(
     entries.iter().map(decide).collect()
 }
 
-/// Formats each conjunct with the reason why the proof needs it or not.
+/// Formats each conjunct, and the reason why its proof needs it or does not need it.
 pub(super) fn text(decided: &[Conjuncts]) -> String {
     let mut text = String::new();
     for Conjuncts { entry, needs } in decided {
@@ -47,7 +48,7 @@ pub(super) fn text(decided: &[Conjuncts]) -> String {
     text
 }
 
-/// Returns the report as JSON.
+/// Returns the conjuncts and their necessity as JSON.
 pub(super) fn report(decided: &[Conjuncts]) -> Value {
     let row = |Conjuncts { entry, needs }: &Conjuncts| {
         let conjunct = |(name, need): &(&'static str, Necessity)| {
@@ -66,7 +67,7 @@ pub(super) fn report(decided: &[Conjuncts]) -> Value {
     decided.iter().map(row).collect()
 }
 
-/// Returns success if it is decided for each conjunct whether the proof needs it.
+/// Returns success if the necessity of every conjunct is decided.
 pub(super) fn status(decided: &[Conjuncts]) -> Status {
     let mut needs = decided.iter().flat_map(|it| &it.needs);
     match needs.any(|(_, need)| matches!(need, Necessity::Undecided)) {
@@ -75,7 +76,7 @@ pub(super) fn status(decided: &[Conjuncts]) -> Status {
     }
 }
 
-/// Returns each of `models` that contains `conjunct`, without this conjunct.
+/// Returns those of `models` that contain `conjunct`, but without this conjunct.
 ///
 /// # Errors
 ///

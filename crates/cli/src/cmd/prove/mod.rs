@@ -1,4 +1,4 @@
-//! `tenure prove`: decides a property for every number of processes.
+//! `tenure prove`: proves a property of an algorithm for every number of processes, or refutes it.
 
 mod compared;
 mod conjuncts;
@@ -66,8 +66,8 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Entry of the catalogue of models, with the model to prove, which a variant or `--without` may
-/// change.
+/// An entry of the catalogue of models, and its model to prove. A variant or `--without` may have
+/// changed the model.
 type EntryModel = (&'static ModelEntry, Model);
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -89,7 +89,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(worst.unwrap_or(Status::Success))
 }
 
-/// Examines the proofs themselves: mutants, or redundant conjuncts, of one algorithm or of all.
+/// Examines the proofs of one algorithm or of all: either by mutants of their models, or by leaving
+/// out conjuncts.
 fn examine(options: &Options) -> Result<Status, Failure> {
     let entries = match &options.algorithm {
         Some(name) => entries_of(name)?,
@@ -112,7 +113,7 @@ fn examine(options: &Options) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Prints the algorithms with a model.
+/// Prints the algorithms for which the catalogue has a model.
 fn list(format: Format) -> Result<Status, Failure> {
     let row = |entry: &ModelEntry| {
         json!({
@@ -130,7 +131,7 @@ fn list(format: Format) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the entries of an algorithm in the catalogue, one for each proved property. Returns an
+/// Returns the models of an algorithm in the catalogue, one for each proved property. Returns an
 /// error if there is none.
 fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
     let found: Vec<_> = model_entries(name).collect();
@@ -149,8 +150,8 @@ fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
     )))
 }
 
-/// Returns the models to prove. With `--variant` these are the models that describe the variant.
-/// With `--without` they are those that contain the conjunct, without it.
+/// Returns the models to prove. With `--variant`, returns the models of this variant. With
+/// `--without`, returns only models that have the conjunct, and leaves out the conjunct.
 fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<EntryModel>, Failure> {
     let mut models: Vec<_> = match &options.variant {
         None => entries.iter().map(|entry| (*entry, entry.model())).collect(),
@@ -169,8 +170,9 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     }
 }
 
-/// Returns the unchanged models, for a variant that only the code describes: the comparison of
-/// model and code judges this variant. Returns an error if the algorithm has no such variant.
+/// Returns the unchanged models of an algorithm, for a variant that exists only in the code. The
+/// comparison of these models with the variant's code must then fail. Returns an error if the
+/// algorithm has no such variant.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

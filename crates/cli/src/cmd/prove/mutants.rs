@@ -1,4 +1,4 @@
-//! `tenure prove --mutants`: changes one rule of each model, and judges the result.
+//! `tenure prove --mutants`: tests the proofs by changing one rule of a model at a time.
 
 use std::fmt::Write;
 
@@ -10,18 +10,18 @@ use tenure_prove::{
 use super::compared;
 use crate::cmd::failure::{Failure, Status};
 
-/// Size, in processes, of the group in which the code is compared with a mutant that the invariant
-/// accepts.
+/// Number of processes of the group in which a mutant is compared with the code. Only mutants that
+/// the invariant accepts are compared.
 const COMPARED_GROUP_SIZE: u32 = 2;
 
-/// A mutant and its judgement.
+/// A mutant of a model, with the verdict of the proof and of the comparison with the code.
 pub(super) struct Judged {
     algorithm: &'static str,
     property: &'static str,
     mutant: Mutant,
     verdict: MutantVerdict,
-    /// True if the code has a step that the mutant does not have. False if the invariant refuses
-    /// the mutant, which is then not compared with the code.
+    /// True if the code has a step that the mutant does not have. False if the mutant was not
+    /// compared with the code, because the invariant refuses it.
     is_refused_by_code: bool,
 }
 
@@ -54,7 +54,7 @@ impl Judged {
     }
 }
 
-/// Judges `count` mutants in total, about equally many of each model.
+/// Creates `count` mutants in total, about equally many of each model, and tries to prove each one.
 pub(super) fn judged(
     entries: &[&'static ModelEntry],
     count: usize,
@@ -90,7 +90,7 @@ fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Resu
     Ok(groups.iter().any(|comparison| !comparison.agrees()))
 }
 
-/// Returns the table of the mutants, and their totals.
+/// Returns a table of the mutants and their verdicts, with the totals.
 pub(super) fn text(judged: &[Judged]) -> String {
     let mut text = String::new();
     let mut algorithm = ("", "");
@@ -117,7 +117,7 @@ pub(super) fn text(judged: &[Judged]) -> String {
     text
 }
 
-/// Returns the report as JSON.
+/// Returns the mutants and their verdicts as JSON.
 pub(super) fn report(judged: &[Judged], seed: u64) -> Value {
     json!({
         "seed": seed,

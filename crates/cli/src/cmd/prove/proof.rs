@@ -1,4 +1,4 @@
-//! A proof of one property, and the comparison of its model with the code.
+//! The proof of one property of an algorithm, and the comparison of its model with the code.
 
 use std::fmt::Write;
 
@@ -8,20 +8,20 @@ use tenure_prove::{Comparison, Mismatch, Model, ModelEntry, ProofReport, Solver,
 use super::{Options, compared};
 use crate::cmd::failure::{Failure, Status};
 
-/// Results for one property of an algorithm.
+/// Results of the proof and of the comparison, for one property of an algorithm.
 pub(super) struct Proof {
     entry: &'static ModelEntry,
     report: ProofReport,
     compared: Vec<Comparison>,
-    /// Conjunct that was left out.
+    /// Conjunct that was left out of the invariant; `None` if it is complete.
     without: Option<String>,
-    /// Variant that the model does not describe, so that only the comparison with the code judges
-    /// it.
+    /// Selected variant, if it exists only in the code and not in the model. Only the comparison
+    /// can refuse such a variant.
     compared_variant: Option<String>,
 }
 
 impl Proof {
-    /// Proves a property. If the proof succeeds, compares the model with the code.
+    /// Tries to prove the property. If the proof succeeds, compares the model with the code.
     pub(super) fn of(
         entry: &'static ModelEntry,
         model: &Model,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
 
-/// Process that grants the entries into a lock, and that enters itself without sending messages.
+/// Process that grants every entry into a lock, and that can itself enter without sending messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coordinator {
     /// No process grants the lock, and every entry has the same cost.
@@ -16,8 +16,8 @@ pub(super) enum Coordinator {
 }
 
 impl Coordinator {
-    /// Returns the coordinator of a lock, according to the lock's card. It is the first process of
-    /// a centralised lock, or the leader if the lock is composed with an election.
+    /// Returns the coordinator of a lock, according to the lock's [`Card`]. It is the first process
+    /// of a centralised lock, or the leader if the lock is composed with an election.
     pub(super) fn of(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
             (Strategy::Centralised, _) => Coordinator::Fixed(ProcessId(0)),
@@ -27,10 +27,10 @@ impl Coordinator {
     }
 }
 
-/// Numbers of faults that the nodes injected into their messages.
+/// Numbers of message faults that the nodes of a run injected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Injected {
-    /// Number of lost messages of the lock and the election.
+    /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
     /// Number of lost repetitions and acknowledgements of the reliable channel.
     pub(super) lost_repairs: u64,
@@ -38,10 +38,10 @@ pub(super) struct Injected {
     pub(super) duplicated: u64,
 }
 
-/// Figures that are computed in one pass over all records of the traces.
+/// Figures of a run, computed in one pass over all records of its traces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analysis {
-    /// Number of entries of all processes except the coordinator.
+    /// Number of critical-section entries of all processes except the coordinator.
     pub(super) entries_away: u64,
     pub(super) injected: Injected,
     first_access: Option<u64>,

@@ -25,10 +25,10 @@ use super::schedule::Target;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Time within which a node must shut down.
+/// Time within which a node must shut down, before it is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// All nodes, the parent's trace of injected faults, and the ports of the nodes.
+/// The cluster of a run: its nodes, their ports, and the parent's trace of the injected faults.
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) nodes: Vec<NodeProcess>,
@@ -40,8 +40,8 @@ pub(super) struct Cluster<'a> {
     proxies: Option<Proxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
-    /// Process that is made to wait in the critical section until this value is dropped; `None` if
-    /// there is none.
+    /// Process that an action targets as the holder of the lock. It waits in the critical section
+    /// until this value is dropped.
     pub(super) holder: Option<Holder>,
     trace: ParentTrace,
     messages: UnboundedSender<NodeMessage>,
@@ -95,8 +95,8 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Restarts a process with the rest of its workload: the entries that it has not made, or the
-    /// time that remains after `passed`.
+    /// Restarts a process with the rest of its workload: either the critical-section entries that
+    /// it has not made, or the time that remains. `passed` is the time since the start of the run.
     pub(super) fn restart(&mut self, process: ProcessId, passed: Duration) -> Result<(), Failure> {
         let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
         let entered = entries_before + entries;
@@ -105,8 +105,8 @@ impl<'a> Cluster<'a> {
         self.start_one(process, entries, duration)
     }
 
-    /// Records the crash of a process, and then kills it: the time to elect is measured from the
-    /// record. A crash during the boot is not recorded here.
+    /// Records the crash of a process, and then kills it. The time to elect a new leader is
+    /// measured from this record. A crash during the boot is not recorded here.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
         let node = &mut self.nodes[process.index()];
         node.died_unobserved = node.state == NodeState::Booting;
@@ -218,16 +218,16 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Returns the leader that the running nodes have reported; `None` if this leader does not run.
-    /// If the reports differ, the one with the latest term counts.
+    /// Returns the leader with the latest term that the running nodes have reported. Returns `None`
+    /// if no leader was reported or this leader does not run.
     pub(super) fn leader(&self) -> Option<ProcessId> {
         let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
         let (_, leader) = running().filter_map(|node| node.leader_view).max()?;
         running().map(|node| node.process).find(|process| process.number() == leader)
     }
 
-    /// Returns the processes that a target denotes now; `None` if no process is known to be the
-    /// target yet.
+    /// Returns the processes that `target` denotes at present. Returns `None` if this is not known
+    /// yet, for example because no leader is elected.
     pub(super) fn resolve(&self, target: Target) -> Option<Vec<ProcessId>> {
         match target {
             Target::Process(process) => Some(vec![process]),
@@ -237,18 +237,20 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns the process that was killed as this target and has not been restarted.
+    /// Returns the process that a fault with this target has killed, if it has not been restarted.
     pub(super) fn killed_target(&self, target: Target) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
 
-    /// Returns the number of entries that the nodes have reported in all their boots.
+    /// Returns the number of critical-section entries that the nodes have reported since the start
+    /// of the run, including those before a restart.
     pub(super) fn entries(&self) -> u64 {
         self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
 
-    /// Shuts down all nodes: resumes suspended ones, asks all to end, and kills those that do not.
+    /// Shuts down all nodes. Resumes the suspended ones, asks all to end, and kills those that do
+    /// not end in time.
     ///
     /// The leader ends last, when no other node can succeed it. Otherwise the run would contain
     /// actions of the next leader after other nodes have ended.
@@ -291,7 +293,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns the failure for a node that ended unexpectedly.
+    /// Returns the error for a node that ended although the run had not asked it to end.
     fn unexpected_exit(&self, process: ProcessId, status: Option<ExitStatus>) -> Failure {
         let reason = match status.and_then(|status| status.signal()) {
             Some(signal) => format!("signal {signal} from another process"),
@@ -373,7 +375,8 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// Returns the groups of processes that can reach each other while these partitions last.
+/// Divides all processes into groups: two processes are in one group if none of `partitions`
+/// separates them.
 fn connected_groups(size: u32, partitions: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
     let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
     for process in (0..size).map(ProcessId) {

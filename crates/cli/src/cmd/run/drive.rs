@@ -22,32 +22,33 @@ use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 
-/// Time within which all nodes must be ready.
+/// Time within which all nodes must be ready after their start.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time without an entry after which the run is given up.
+/// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time without an entry after which the run is given up on a machine that is too slow. There, the
-/// card promises no progress.
+/// Time without a critical-section entry or a fault after which the run is given up on a machine
+/// that is too slow. The algorithm does not promise progress on such a machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time without an entry after which the run begins to measure the responsiveness of the machine.
+/// Time without a critical-section entry after which the run begins to measure the responsiveness
+/// of the machine.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
-/// Observations of the parent process during a run.
+/// Observations of the parent process, which drives the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunRecord {
     /// True if the user interrupted the run.
     pub(super) interrupted: bool,
-    /// Processes that were still working when the run was given up.
+    /// Processes whose workload was not complete when the run was given up.
     pub(super) unfinished: Vec<ProcessId>,
     /// Partitions of the network.
     pub(super) partitions: Vec<Partition>,
     /// Notes for the user.
     pub(super) notes: Vec<String>,
-    /// Longest delay of a probe, if the machine was too slow while the run waited for progress:
-    /// missing progress then proves nothing. `None` if the machine was fast enough.
+    /// Longest delay of a probe of the machine, if the machine was too slow while the run waited
+    /// for progress. Missing progress then proves nothing. `None` if the machine was fast enough.
     pub(super) late: Option<Duration>,
 }
 
@@ -99,7 +100,7 @@ pub(super) async fn drive(
     Ok(record)
 }
 
-/// Starts the server of the counter, and opens its trace.
+/// Starts the resource, which is the server of the counter, and opens its trace.
 async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure> {
     let (path, header) = (workspace.resource_trace(), header(plan, Source::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
@@ -121,21 +122,23 @@ struct Run<'a> {
     progress: Progress,
     /// Scheduled actions that are not performed yet, in the order of their times.
     actions: Vec<Action>,
-    /// Receiver of the next process that enters; `None` if no action needs one.
+    /// Receiver of the next process that enters the critical section; `None` if no scheduled action
+    /// waits for such a process.
     awaited_holder: Option<oneshot::Receiver<Holder>>,
-    /// Suspended processes, each with the time at which it is resumed.
+    /// Suspended processes, each with the time at which the run resumes it.
     pauses: Vec<(Duration, ProcessId)>,
     /// Partitions that have not begun.
     pending_partitions: Vec<PartitionSpec>,
-    /// Partitions of the network now, each with its end and the processes of one side.
+    /// Present partitions of the network, each with the time at which it ends and the processes on
+    /// one side.
     partitions: Vec<(Duration, Vec<ProcessId>)>,
-    /// Time at which all nodes were ready. The times of the schedule are relative to it. `None`:
-    /// not all nodes are ready.
+    /// Time at which all nodes were ready; `None` before. The times of the schedule are relative to
+    /// it.
     start: Option<Instant>,
-    /// Time of the last entry or fault.
+    /// Time of the last critical-section entry or fault.
     last_activity: Instant,
     entries: u64,
-    /// Probe of the responsiveness of the machine.
+    /// Background probe that measures the responsiveness of the machine.
     probe: ResponsivenessProbe,
     record: RunRecord,
 }
@@ -190,7 +193,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the clock of the schedule when all nodes are ready.
+    /// Starts the clock of the schedule once all nodes are ready. Does nothing before.
     fn watch_start(&mut self) -> Result<(), Failure> {
         if self.start.is_some() {
             return Ok(());
@@ -236,8 +239,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Starts to wait for the next process that enters, if a due action targets the holder of the
-    /// lock.
+    /// Starts to wait for the next process that enters the critical section, if an action is due
+    /// whose target is the holder of the lock.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
         let mut pending = self.pending_partitions.iter();
@@ -293,7 +296,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Makes the proxies separate the processes of the current partitions.
+    /// Makes the proxies interrupt the connections across the present partitions.
     fn apply_partitions(&mut self) -> Result<(), Failure> {
         self.cluster.set_partitions(self.partitions.iter().map(|(_, side)| side.clone()).collect())
     }
@@ -428,7 +431,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Resolves to the next process that enters. Never resolves if `awaited_holder` is `None`.
+/// Waits for the next process that enters the critical section. Never resolves if `awaited_holder`
+/// is `None`.
 async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> Option<Holder> {
     match awaited_holder {
         Some(wanted) => {

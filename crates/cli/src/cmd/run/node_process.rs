@@ -23,18 +23,18 @@ pub(super) struct NodeFiles {
     pub(super) log: PathBuf,
 }
 
-/// State of a node process.
+/// State of a node process, as its parent knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeState {
-    /// Started, but not ready.
+    /// The node is started, but has not reported that it is ready.
     Booting,
-    /// Ready.
+    /// The node has reported that it is ready.
     Running,
     /// Suspended by SIGSTOP.
     Suspended,
-    /// Asked to shut down.
+    /// The node was asked to shut down, and may still run.
     Leaving,
-    /// Killed, or not started.
+    /// The node was killed, has ended, or was never started.
     Down,
 }
 
@@ -51,23 +51,23 @@ pub(super) struct NodeProcess {
     pub(super) done: bool,
     /// Term and leader that the node reported last.
     pub(super) leader_view: Option<(u64, u32)>,
-    /// Number of entries that the node has reported in its present boot.
+    /// Number of critical-section entries that the node has reported in its present boot.
     pub(super) entries: u64,
-    /// Number of entries that the node reported in earlier boots.
+    /// Number of critical-section entries that the node reported in its earlier boots.
     pub(super) entries_before: u64,
     /// Target of the fault that killed the node; `None` if no fault has killed it.
     pub(super) killed_as: Option<Target>,
-    /// True if the node was killed before it reported its session in this boot. It may have started
-    /// a session of its own: then the next session shows the crash. If it has not, it was down all
-    /// the time, and the next session has the same number.
+    /// True if the node was killed before it reported its session in this boot. It may or may not
+    /// have started a session. If it has, the next session number shows the crash. If it has not,
+    /// the next session has the same number, and the node counts as down all the time.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,
-    /// Standard input of the node. The node ends when it is closed.
+    /// Standard input of the node. The node ends when this pipe is closed.
     lifeline: Option<ChildStdin>,
 }
 
-/// A message from a node.
+/// A piece of output of a node, with the node and the boot that it comes from.
 #[derive(Debug)]
 pub(super) struct NodeMessage {
     pub(super) process: ProcessId,
@@ -82,7 +82,7 @@ pub(super) enum NodeOutput {
     Report(Report),
     /// A line that is not a report.
     Invalid(String),
-    /// End of output: the node has ended or is about to.
+    /// End of the output: the node has ended or is about to end.
     Ended,
 }
 

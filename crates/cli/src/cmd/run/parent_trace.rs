@@ -19,7 +19,8 @@ impl ParentTrace {
         Writer::create(path, &Header { promises, ..header(plan, Source::Parent) }).map(ParentTrace)
     }
 
-    /// Writes an event of a process in its session with this number.
+    /// Writes an event of `process`. `session` is the number of the session in which the event
+    /// occurs.
     pub(super) fn write_process_event(
         &mut self,
         process: ProcessId,

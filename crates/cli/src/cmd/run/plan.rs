@@ -14,24 +14,25 @@ use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt};
 use crate::cmd::failure::Failure;
 use crate::cmd::name_parser::describe_mismatch;
 
-/// Upper bound on nodes: more of them measure the machine rather than the algorithm.
+/// Upper bound on the number of nodes. A larger run would measure the machine rather than the
+/// algorithm.
 const MAX_NODES: u32 = 64;
 
-/// Upper bound on nodes with partitions: each pair of nodes has a proxy connection, and a process
-/// may open a thousand files.
+/// Upper bound on the number of nodes in a run with partitions. Each pair of nodes has a proxy
+/// connection, and a process may have about a thousand open files.
 const MAX_PROXIED_NODES: u32 = 16;
 
-/// Default duration of a run.
+/// Default duration of a run, without `--watch`.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Default faults of `--kill` and `--restart`.
+/// Default faults of `--kill` and `--restart`, without `--watch`.
 const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_at(5)];
 
-/// Default duration and default faults with `--watch`, which leave time to open the page.
+/// Default duration of a run with `--watch`. The user needs time to open the page.
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
 const WATCHED_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(10), TargetAt::leader_at(15)];
 
-/// Default size of a trace to keep, in MiB.
+/// Default limit on the size of each trace on disk, in MiB. Older records are removed.
 const DEFAULT_TRACE_MIB: u64 = 64;
 
 /// Validated plan of a run.
@@ -52,7 +53,7 @@ pub(super) struct Plan {
     pub(super) actions: Vec<Action>,
     /// Partitions, ordered by time.
     pub(super) partitions: Vec<PartitionSpec>,
-    /// Properties that the card promises under the faults of this run.
+    /// Properties that the lock promises on its [`Card`] under the faults of this run.
     pub(super) promises: Vec<Property>,
 }
 
@@ -97,8 +98,8 @@ impl Plan {
     }
 }
 
-/// Returns true if the reliable channel is used, and the lock and election to run. If only the lock
-/// or only the election is given, it determines the other one.
+/// Returns the lock and the election that the options select, and true if they use the reliable
+/// channel. If only the lock or only the election is given, it determines the other one.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
@@ -183,8 +184,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     Ok(card)
 }
 
-/// Returns true if the user gives any fault. The faults that the user gives replace the default
-/// ones.
+/// Returns true if the user gives any fault. The default faults then do not apply.
 fn has_faults(options: &Options) -> bool {
     let Options { kill, leave, restart, pause, partition, lose, duplicate, .. } = options;
     let on_time = !(kill.is_empty() && leave.is_empty() && restart.is_empty());
@@ -220,7 +220,7 @@ fn partitions(
     Ok(partitions)
 }
 
-/// Checks that a fault ends before the run does.
+/// Returns an error if a fault ends after the run.
 fn check_end(
     fault: &impl fmt::Display,
     end: Duration,
@@ -258,7 +258,7 @@ fn actions(
     Ok(actions)
 }
 
-/// Checks that there is a lock, so that a process can hold it.
+/// Returns an error if the fault targets the holder of the lock but the run has no lock.
 fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Failure> {
     if options.no_lock {
         return Err(Failure::usage(format!(

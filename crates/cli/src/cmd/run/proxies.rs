@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Size of the buffer of a connection, in bytes.
+/// Size of the buffer of each connection, in bytes.
 const BUFFER_SIZE: usize = 16 << 10;
 
 /// Current partitions. Each element has the processes on one side of a partition.
@@ -53,7 +53,8 @@ impl Proxies {
         Ok(Proxies { partitions, addresses, _passing: passing })
     }
 
-    /// Returns the addresses at which this process reaches the processes, in their order.
+    /// Returns the addresses at which `process` reaches each process, in the order of the
+    /// processes.
     pub(super) fn addresses_for(&self, process: ProcessId) -> &[SocketAddr] {
         &self.addresses[process.index()]
     }
@@ -73,8 +74,8 @@ struct Path {
 }
 
 impl Path {
-    /// Waits until no partition separates the two nodes. Returns false if the proxies are being
-    /// dropped.
+    /// Waits until no partition separates the two nodes of this path. Returns false if the proxies
+    /// are being dropped.
     async fn wait_open(&mut self) -> bool {
         let between = self.between;
         let [one, other] = between;
@@ -83,7 +84,7 @@ impl Path {
     }
 }
 
-/// Accepts connections at one proxy, and forwards their data.
+/// Accepts the connections of one proxy, and forwards their data to the node at `to`.
 async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     let mut passing = JoinSet::new();
     while path.wait_open().await {
@@ -93,7 +94,8 @@ async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     }
 }
 
-/// Forwards data in both directions between two nodes, until both sides have ended.
+/// Forwards data in both directions between a connected node and the node at `to`, until both have
+/// ended their streams.
 async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     if !path.wait_open().await {
         return;
@@ -130,7 +132,8 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(10);
     const QUIET_TIME: Duration = Duration::from_millis(100);
 
-    /// Connects the first node to the second through their proxy.
+    /// Opens a connection from the first node through its proxy to the second node. Returns both
+    /// ends.
     async fn connected(proxies: &Proxies, second: &TcpListener) -> (TcpStream, TcpStream) {
         let near = TcpStream::connect(proxies.addresses_for(ProcessId(0))[1]).await.unwrap();
         let (far, _) = timeout(TIMEOUT, second.accept()).await.unwrap().unwrap();

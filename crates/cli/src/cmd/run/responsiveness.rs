@@ -1,5 +1,5 @@
-//! Measures whether the machine responds fast enough for the nodes. Only then does the run expect
-//! progress.
+//! Measures whether the machine responds fast enough for the nodes. The run expects progress only
+//! on a fast machine.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -9,27 +9,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Delay above which the machine counts as late, when it wakes a task and flushes a few bytes.
+/// Delay of a probe above which the machine counts as too slow. A probe wakes a task and flushes a
+/// few bytes.
 ///
-/// The delay is a quarter of the shortest election timeout, because a node needs several such
+/// The limit is a quarter of the shortest election timeout, because a node needs several such
 /// operations in that timeout.
 const MAX_DELAY: Duration = Duration::from_millis(40);
 
 /// Interval between probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Delays of the machine that were measured so far.
+/// Delays that the probes of a run have measured so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
-    /// Time at which the machine was last late; `None` if it was never late.
+    /// End of the last probe whose delay was above [`MAX_DELAY`]; `None` if there was none.
     last: Option<Instant>,
     /// Longest delay above [`MAX_DELAY`] so far; 0 if there was none.
     most: Duration,
 }
 
 impl Delays {
-    /// Records that a probe took the time `took` and ended at `now`. Shorter delays than
-    /// [`MAX_DELAY`] are ignored.
+    /// Records that a probe took the time `took` and ended at `now`. Ignores a probe that took at
+    /// most [`MAX_DELAY`].
     fn record(&mut self, now: Instant, took: Duration) {
         if took > MAX_DELAY {
             self.last = Some(now);
@@ -37,8 +38,8 @@ impl Delays {
         }
     }
 
-    /// If the machine was late within `span` before `now`, returns the longest delay of the whole
-    /// run.
+    /// Returns the longest delay of the whole run if a probe was late in the time `span` before
+    /// `now`. Returns `None` if no probe was late in that time.
     fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -65,14 +66,14 @@ impl ResponsivenessProbe {
         ResponsivenessProbe(shared)
     }
 
-    /// Enables or disables the probe. It is disabled while delays do not matter, because it writes
-    /// to the disk.
+    /// Enables or disables the probe. It is disabled while delays do not matter, because each probe
+    /// writes to the disk.
     pub(super) fn set_enabled(&self, is_enabled: bool) {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// If the machine was late within `span` before now, returns the longest delay of the whole
-    /// run.
+    /// Returns the longest delay of the whole run if a probe was late in the last `span`. Returns
+    /// `None` if no probe was late in that time.
     pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
         self.0.delays().late_within(Instant::now(), span)
     }
@@ -85,7 +86,7 @@ impl Drop for ResponsivenessProbe {
 }
 
 impl Shared {
-    /// Locks the delays. Ignores poison, because their value is always consistent.
+    /// Locks the delays. Ignores poisoning, because no panic can leave the delays inconsistent.
     fn delays(&self) -> std::sync::MutexGuard<'_, Delays> {
         self.delays.lock().unwrap_or_else(PoisonError::into_inner)
     }

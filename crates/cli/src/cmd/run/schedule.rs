@@ -11,14 +11,16 @@ use crate::cmd::duration;
 /// Target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// The leader at that time. For a restart: the process that was killed as the leader.
+    /// The leader at the time of the fault. For a restart: the process that was killed as the
+    /// leader.
     Leader,
-    /// The holder of the lock at that time. If no process holds the lock, the next process that
-    /// enters. For a restart: the process that was killed as the holder.
+    /// The holder of the lock at the time of the fault. If no process holds the lock, the next
+    /// process that enters the critical section. For a restart: the process that was killed as the
+    /// holder.
     Inside,
-    /// A process by number.
+    /// The process with this number.
     Process(ProcessId),
-    /// All processes, at once.
+    /// All processes at the same time.
     All,
 }
 
@@ -128,7 +130,8 @@ impl FromStr for PartitionSpec {
     }
 }
 
-/// Splits a text into targets, start and end. `example` is a valid text for error messages.
+/// Splits the text of an interval into its targets, start and end. `example` is a valid text for
+/// error messages.
 fn parse_interval<'a>(
     text: &'a str,
     example: &str,
@@ -153,20 +156,20 @@ pub(super) enum ActionKind {
     Kill,
     /// Send SIGTERM. The process transfers leadership and leaves the cluster.
     Leave,
-    /// Suspend the process by SIGSTOP, and resume it by SIGCONT after this time.
+    /// Suspend the process by SIGSTOP, and resume it by SIGCONT after this duration.
     Pause(Duration),
     /// Restart the process with its saved state.
     Restart,
 }
 
-/// A scheduled action.
+/// An action on a process, which the schedule plans for a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Action {
     pub(super) at: Duration,
     pub(super) target: Target,
     pub(super) kind: ActionKind,
-    /// True for an action that the user did not request. Such an action is skipped if all work is
-    /// complete before its time.
+    /// True for a default action, which the user did not request. Such an action is skipped if all
+    /// work is complete before its time.
     pub(super) by_default: bool,
 }
 

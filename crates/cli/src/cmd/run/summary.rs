@@ -1,4 +1,4 @@
-//! The figures of a run.
+//! The figures of a run of real processes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use super::drive::{Partition, RunRecord};
 use super::plan::Plan;
 use super::verifier::VerifiedRun;
 
-/// Note for a run with false suspicions, if the card of the algorithm needs a perfect failure
-/// detector.
+/// Note for a run with false suspicions, if the algorithm assumes a perfect failure detector.
 const FALSE_SUSPICION_NOTE: &str = "a live process was suspended or partitioned, and the card \
                                     needs a perfect failure detector: two processes may hold the \
                                     lock, and only accesses to the resource count";
@@ -23,23 +22,24 @@ const PARTITION_NOTE: &str = "the nodes were connected through proxies of this c
                               take longer than without --partition, and both sides could reach \
                               the resource";
 
-/// The result of a run. Scripts depend on the JSON keys; more may be added.
+/// The result of a run. Scripts depend on its JSON keys; later releases may add keys.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Summary {
     pub(super) nodes: u32,
     pub(super) mutex: String,
     pub(super) election: String,
     pub(super) seed: u64,
-    /// True if the workload takes the lock.
+    /// True if the processes acquire the lock; false for a run without one, in which updates get
+    /// lost.
     pub(super) lock: bool,
-    /// Time between the first and the last access of the resource, in seconds.
+    /// Time between the first and the last access to the resource, in seconds.
     pub(super) seconds: f64,
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
     pub(super) latency_ms: Option<Latency>,
     pub(super) messages_per_entry: Option<MessagesPerEntry>,
     pub(super) elections: Vec<Election>,
-    /// Partitions of the network.
+    /// Partitions of the network during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) partitions: Vec<Partition>,
     pub(super) counter: Counter,
@@ -49,9 +49,10 @@ pub(super) struct Summary {
     pub(super) violations: usize,
     pub(super) violated: Vec<TraceViolation>,
     pub(super) verdicts: BTreeMap<Property, Judgement>,
-    /// Properties in `verdicts` that the card does not promise, and whose violation is no failure.
+    /// Properties in `verdicts` that the lock does not promise. A violation of them does not make
+    /// the run fail.
     pub(super) not_promised: Vec<Property>,
-    /// True if progress is undecided, because the machine was too slow.
+    /// True if the run cannot decide whether progress holds, because the machine was too slow.
     #[serde(skip)]
     pub(super) undecided: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +66,7 @@ pub(super) struct Summary {
     pub(super) directory: Option<String>,
 }
 
-/// Time from the request of a process to its entry, in milliseconds.
+/// Time from the request of a process for the lock to its entry, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Latency {
     pub(super) p50: f64,
@@ -73,21 +74,23 @@ pub(super) struct Latency {
     pub(super) max: f64,
 }
 
-/// Number of messages of the lock per entry, without those of elections, heartbeats and
-/// repetitions.
+/// Number of messages that the lock algorithm sends per critical-section entry. Messages of
+/// elections, heartbeats and repetitions are not counted.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MessagesPerEntry {
     pub(super) measured: f64,
-    /// Upper bound that the card of the lock states; `None` if the card states no upper bound.
+    /// Upper bound that the lock's [`Card`](tenure_core::Card) states. `None` if it states no upper
+    /// bound.
     pub(super) card: Option<u64>,
-    /// Formula of the upper bound, as on the card of the lock.
+    /// Formula of the upper bound, as the lock's [`Card`](tenure_core::Card) states it.
     pub(super) formula: &'static str,
-    /// Number of messages per entry of the processes other than the coordinator.
+    /// Number of messages per entry if only the entries of processes other than the coordinator
+    /// count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
 }
 
-/// Result of the counter that the processes increment under the lock.
+/// Result of the counter that the processes increment while they hold the lock.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Counter {
     pub(super) expected: u64,
@@ -95,7 +98,8 @@ pub(super) struct Counter {
     pub(super) lost: i64,
 }
 
-/// Faults that were injected into the reliable channel, and the messages by which it recovered.
+/// Faults that were injected below the reliable channel, and the messages by which the channel
+/// recovered from them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Channel {
     pub(super) injected: Injected,
@@ -173,8 +177,8 @@ impl Summary {
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
     }
 
-    /// Returns the label of a property in the table. If entries overlapped, the label says that
-    /// mutual exclusion holds only at the resource.
+    /// Returns the label of a property in the table. If critical-section entries overlapped, the
+    /// label of mutual exclusion says that the property holds only at the resource.
     pub(super) fn label_of(&self, property: Property) -> &'static str {
         match property {
             Property::MutualExclusion if self.overlaps > 0 && self.is_protected() => {
@@ -190,7 +194,8 @@ impl Summary {
     }
 }
 
-/// Returns the violations that make the run fail, including processes that did not finish.
+/// Returns the violations that make the run fail. A process that did not finish counts as a
+/// violation.
 fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolation> {
     let counting = verification.violations.iter().filter(|violated| violated.is_failure);
     let mut violated: Vec<_> = counting.cloned().collect();
@@ -209,8 +214,8 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolati
     violated
 }
 
-/// Removes the violations of liveness, because the machine was too slow to judge them. Returns a
-/// note with one of them and the delay `late`; `None` if there were none.
+/// Removes the violations of liveness from `violated`, because the machine was too slow to decide
+/// them. Returns a note that describes one of them and the delay `late`; `None` if there were none.
 fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<String> {
     let waits = |it: &mut TraceViolation| it.property.is_liveness();
     let description = violated.extract_if(.., waits).last()?.description;
@@ -218,8 +223,8 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Combines the verdicts on the traces with violations and unknown results that do not appear in
-/// the traces.
+/// Extends the verdicts on the traces. Marks starvation freedom as incomplete if it is undecided,
+/// and each property in `violated` as violated.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],
@@ -277,7 +282,8 @@ fn round_election(election: Election) -> Election {
     }
 }
 
-/// Rounds a number to three digits after the decimal point. Further digits would be noise.
+/// Rounds a number to three digits after the decimal point. Further digits would be below the
+/// accuracy of the measurement.
 pub(super) fn round_to_thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

@@ -10,7 +10,7 @@ use super::drive::Partition;
 use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
 use crate::cmd::rows::Rows;
 
-/// Column at which the text of a row begins, in characters.
+/// Column of the table at which the text of a row begins, in characters.
 pub(super) const COLUMN: usize = 28;
 
 /// Formats the result as a table.
@@ -35,7 +35,8 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-/// Groups the properties by verdict.
+/// Returns a row for each verdict, with the names of the properties that have it, and a row for the
+/// violated properties that are not promised.
 fn verdicts(
     verdicts: &BTreeMap<Property, Judgement>,
     not_promised: &[Property],
@@ -59,7 +60,7 @@ fn verdicts(
 }
 
 impl Rows {
-    /// Adds the directory of the files, and returns the table as text.
+    /// Adds a row with the directory of the run's files, and returns the whole table as text.
     pub(super) fn finish(mut self, directory: Option<&str>) -> String {
         if let Some(directory) = directory {
             self.row("files", directory);
@@ -148,7 +149,8 @@ impl Rows {
         }
     }
 
-    /// Adds the expected and the found value of the counter, and the number of lost updates.
+    /// Adds a row with the expected value of the counter, its actual value, and the number of lost
+    /// updates.
     pub(super) fn counter(&mut self, Counter { expected, found, lost }: Counter) {
         let (expected, found) = (grouped(expected), grouped(found));
         let lost = match lost {
@@ -199,7 +201,8 @@ impl Rows {
         self.verdict(&summary.notes, summary.lock, violated.collect());
     }
 
-    /// Adds the notes and the violations.
+    /// Adds a row for each note and each violation to the table, and a row with the number of
+    /// violations.
     pub(super) fn verdict(&mut self, notes: &[String], has_lock: bool, violated: Vec<String>) {
         let control = "control experiment without a lock and fencing tokens: updates must get lost";
         for note in notes.iter().map(String::as_str).chain((!has_lock).then_some(control)) {
@@ -213,7 +216,7 @@ impl Rows {
     }
 }
 
-/// Formats a number with a separator after each group of three digits.
+/// Formats a number with a space between groups of three digits.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -226,7 +229,7 @@ pub(super) fn grouped(number: u64) -> String {
     grouped
 }
 
-/// Formats milliseconds with few significant digits.
+/// Formats a duration in milliseconds. A longer duration has fewer digits after the decimal point.
 pub(super) fn millis(ms: f64) -> String {
     match ms {
         _ if ms < 10.0 => format!("{ms:.2} ms"),

@@ -18,20 +18,20 @@ use super::plan::Plan;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// Interval at which the verification looks for new records.
+/// Interval at which the verification looks for new records in the traces.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Number of records after which the verification checks whether it was cancelled.
+/// Number of records between two checks for a cancellation of the verification.
 const RECORDS_PER_CHECK: u64 = 4096;
 
-/// The result of the verification.
+/// The result of the verification of a run.
 #[derive(Debug)]
 pub(super) struct VerifiedRun {
     pub(super) verification: Verification,
     pub(super) analysis: Analysis,
 }
 
-/// A verification in progress. Dropping this value cancels it.
+/// A verification that runs in another thread. Dropping this value cancels it.
 #[derive(Debug)]
 pub(super) struct Verifier {
     /// True once the nodes will write no more records.
@@ -42,9 +42,8 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// Starts the verification in another thread. The thread begins to read when a trace has a
-    /// second file, or when the run has ended. Short runs therefore do not share the processors
-    /// with it.
+    /// Starts the verification in another thread. To leave the processors to the nodes of a short
+    /// run, the thread begins to read only when a trace has a second file or the run has ended.
     pub(super) fn begin(plan: &Plan, workspace: &Workspace) -> Verifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
@@ -79,7 +78,7 @@ impl Drop for Verifier {
     }
 }
 
-/// The state of the verification task.
+/// State of the thread that verifies the traces.
 struct Task {
     traces: Vec<PathBuf>,
     only_election: bool,
@@ -145,7 +144,7 @@ impl Task {
     }
 }
 
-/// Verified trace files that are not deleted: the last file of each trace, and all files that
+/// Trace files that are verified but not deleted: the last file of each trace, and all files that
 /// existed at the first violation.
 #[derive(Debug, Default)]
 struct SegmentStore {

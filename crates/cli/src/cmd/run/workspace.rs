@@ -1,4 +1,4 @@
-//! The directory of a run. It contains states, keys, configurations, traces and logs.
+//! The directory of a run. It contains the nodes' states, keys, configurations, traces and logs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tenure_core::ProcessId;
 
 use crate::cmd::failure::Failure;
 
-/// The directory of a run. A temporary directory is removed at the end unless the run keeps it.
+/// The directory of a run. If it is temporary, it is removed at the end unless it is kept.
 #[derive(Debug)]
 pub(super) struct Workspace {
     path: PathBuf,

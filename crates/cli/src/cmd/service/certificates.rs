@@ -22,8 +22,8 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Returns these files, and those of `other` in place of files that are not given here. The
-    /// client certificate and its key come from the same source.
+    /// Returns these files. Files that are not given here are taken from `other`. The client
+    /// certificate and its key always come from the same source.
     pub(super) fn or(&self, other: CertificateFiles) -> CertificateFiles {
         let cacert = self.cacert.clone().or(other.cacert);
         let (cert, key) = match (&self.cert, &self.key) {

@@ -14,13 +14,13 @@ use super::certificates::CertificateFiles;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 
-/// Environment variable with the path of the file.
+/// Environment variable with the path of the settings file.
 const VARIABLE: &str = "TENURE_CONFIG";
 
-/// Upper bound on the bytes of the file.
+/// Upper bound on the size of the settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Settings in the file. An unknown key is an error.
+/// Settings of client commands, as the file gives them. An unknown key is an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClientFile {
@@ -34,8 +34,8 @@ pub(super) struct ClientFile {
 }
 
 impl ClientFile {
-    /// Reads the file. Returns the default if there is none at the default place, or its folder
-    /// belongs to another user.
+    /// Reads the settings file. Returns the default settings if there is no file at the default
+    /// path, or if its folder belongs to another user.
     ///
     /// # Errors
     ///
@@ -92,8 +92,8 @@ impl ClientFile {
     }
 }
 
-/// Returns the path of the file, and true if the file must exist. Returns `None` if the user has no
-/// home directory.
+/// Returns the path of the settings file, and true if the file must exist. Returns `None` if the
+/// user has no home directory.
 fn path() -> Option<(PathBuf, bool)> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = variable(VARIABLE) {
@@ -105,7 +105,7 @@ fn path() -> Option<(PathBuf, bool)> {
     Some((folder.join("tenure").join("client.toml"), false))
 }
 
-/// Returns the message of an error, with the number of the line that contains it.
+/// Returns `message`, preceded by the number of the line in `text` where `span` begins.
 fn located(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
     let before = span.and_then(|span| text.get(..span.start));
     match before {

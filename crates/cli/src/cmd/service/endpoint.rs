@@ -1,4 +1,4 @@
-//! The endpoints of a service, and a blocking client of it.
+//! The endpoints of a lock service, and a blocking client of the service.
 
 use std::env;
 use std::future::Future;
@@ -14,7 +14,8 @@ use crate::cmd::failure::Failure;
 use crate::cmd::machine;
 use crate::cmd::output::Format;
 
-/// Endpoint of the service if neither an option nor a variable nor the file names one.
+/// Endpoint of the service, unless an option, an environment variable or the settings file names
+/// one.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
 
 /// Options that select a service.
@@ -41,7 +42,7 @@ pub(super) struct QueryOptions {
     pub(super) format: Format,
 }
 
-/// A service, and how to connect to it.
+/// The lock service that a command talks to, and how to connect to it.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) endpoints: Vec<String>,
@@ -49,8 +50,8 @@ pub(super) struct Target {
 }
 
 impl Endpoints {
-    /// Returns the service that the options select. An option takes precedence over the
-    /// environment, and the environment over the file.
+    /// Returns the service that the settings select. An option takes precedence over the
+    /// environment, and the environment takes precedence over the settings file.
     pub(super) fn target(&self) -> Result<Target, Failure> {
         let file = ClientFile::read()?;
         let certificates = self.files.or(file.certificates());
@@ -75,7 +76,7 @@ impl Endpoints {
         Ok(Target { endpoints, access })
     }
 
-    /// Returns these options with other endpoints.
+    /// Returns these options with `endpoints` in place of their endpoints.
     pub(crate) fn with_endpoints(&self, endpoints: Vec<String>) -> Endpoints {
         Endpoints { endpoints: Some(endpoints), ..self.clone() }
     }
@@ -94,7 +95,7 @@ fn endpoints_from_environment() -> Option<Vec<String>> {
     Some(endpoints.split(',').map(|endpoint| endpoint.trim().to_owned()).collect())
 }
 
-/// A blocking client of a service, with the runtime on which its calls run.
+/// A blocking client of a lock service, with the runtime that executes its calls.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) admin: Admin,
@@ -103,7 +104,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Creates a client of one member, without TLS and without a user.
+    /// Creates a client that connects to one member, without TLS and without authentication.
     pub(crate) fn of(endpoint: &str) -> Result<Service, Failure> {
         Service::new(vec![endpoint.to_owned()], ConnectOptions::default())
     }
@@ -113,12 +114,12 @@ impl Service {
         Ok(Service { admin, endpoints, runtime: machine::current_thread_runtime()? })
     }
 
-    /// Returns the endpoints as the user gave them.
+    /// Returns the URLs of the endpoints as the user gave them.
     pub(crate) fn urls(&self) -> &[String] {
         &self.endpoints
     }
 
-    /// Makes a call and waits for its response. Converts an error to a failure of the command.
+    /// Executes a call and waits for its response. Converts an error into a failure of the command.
     pub(crate) fn call<T>(
         &self,
         call: impl Future<Output = Result<T, ClientError>>,
@@ -126,7 +127,7 @@ impl Service {
         self.runtime.block_on(call).map_err(request_failure)
     }
 
-    /// Waits for a future that makes calls. The caller handles the errors.
+    /// Executes a future that makes calls, and waits for it. The caller handles the errors.
     pub(crate) fn block_on<T>(&self, calls: impl Future<Output = T>) -> T {
         self.runtime.block_on(calls)
     }

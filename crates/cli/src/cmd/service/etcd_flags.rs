@@ -5,31 +5,32 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::cmd::failure::Failure;
 
-/// Effect of a flag of etcd.
+/// Effect that a flag of etcd has in `tenure serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// An option of `tenure serve`.
+    /// `tenure serve` has an option with the same name and meaning.
     Same,
-    /// No effect. A warning gives the reason.
+    /// The flag has no effect. A warning gives this reason.
     Ignored(&'static str),
-    /// The flag is rejected, because ignoring it would be unsafe, or would not provide the
-    /// requested feature.
+    /// The flag is rejected for this reason. Without its effect, the member would be unsafe or
+    /// would lack a feature that the user expects.
     Rejected(&'static str),
-    /// A setting of members' certificates. It has no effect on a single member or with keys, and is
-    /// rejected otherwise.
+    /// The flag concerns the certificates of members. It has no effect if the cluster has a single
+    /// member or uses keys, and is rejected otherwise.
     Peers,
 }
 
-/// A flag of etcd.
+/// A flag of etcd, and its effect in `tenure serve`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
-    /// Name, without dashes.
+    /// Name of the flag, without dashes.
     pub(super) name: &'static str,
     /// Effect in `tenure serve`.
     pub(super) effect: Effect,
-    /// Values that match the behaviour of `tenure serve`: they cause no warning and no error.
+    /// Values that request the existing behaviour of `tenure serve`. They cause no warning and no
+    /// error.
     accepted: &'static [&'static str],
-    /// True if the value may be omitted.
+    /// True if the user may omit the value of the flag.
     is_switch: bool,
 }
 
@@ -230,7 +231,7 @@ pub(super) const FLAGS: &[Flag] = &[
 pub(super) struct EtcdFlags(Vec<(Flag, String)>);
 
 impl EtcdFlags {
-    /// Adds the flags of `other` that are not given here.
+    /// Adds those flags of `other` that these flags do not contain. Returns the result.
     pub(super) fn or(mut self, other: EtcdFlags) -> Self {
         for (flag, value) in other.0 {
             if self.0.iter().all(|(given, _)| given.name != flag.name) {
@@ -240,11 +241,12 @@ impl EtcdFlags {
         self
     }
 
-    /// Returns the flags that have no effect, each with the reason.
+    /// Returns the given flags that have no effect, each with the reason. `is_safe` is true if the
+    /// members need no certificates.
     ///
     /// # Errors
     ///
-    /// Fails if a flag is rejected. `is_safe` is true if no certificates of members are needed.
+    /// One of the given flags is rejected.
     pub(super) fn check(
         &self,
         is_safe: bool,
@@ -306,16 +308,17 @@ impl FromArgMatches for EtcdFlags {
     }
 }
 
-/// Settings from environment variables.
+/// Settings that the environment variables of etcd contain.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
-    /// Equivalent command-line arguments.
+    /// Command-line arguments that are equivalent to the variables.
     pub(super) arguments: Vec<String>,
     /// Variables with the prefix `ETCD_` that match no flag.
     pub(super) unknown: Vec<String>,
 }
 
-/// Converts the variables `ETCD_…` into arguments. Variables with an empty value are ignored.
+/// Converts the variables whose names begin with `ETCD_` into arguments. Ignores variables with an
+/// empty value.
 pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> Environment {
     let mut all = Environment::default();
     let mut variables: Vec<_> = variables.collect();

@@ -1,5 +1,5 @@
-//! Descriptions of the clients that hold or want a lock. A command stores its own in the key of its
-//! claim.
+//! Descriptions of the clients that hold a lock or wait for it. `tenure lock` stores its own
+//! description in its key.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,34 +11,37 @@ use serde::{Deserialize, Serialize};
 use tenure_daemon::format_rfc3339;
 use tenure_trace::plain;
 
-/// Version of the format. Other versions are not read.
+/// Version of the format of descriptions. A description of another version is not decoded.
 const VERSION: u32 = 1;
 
-/// Upper bound on the number of characters of one part of a description in the output.
+/// Upper bound on the number of characters that the output shows of one part of a description.
 const MAX_CHARACTERS: usize = 80;
 
-/// Description of a client, as it is stored.
+/// Description of a client, as it is stored in the client's key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
-    /// Version of the format, under the name of the program.
+    /// Version of the format. The field bears the name of the program, so that other programs can
+    /// recognize the description.
     tenure: u32,
     user: String,
     host: String,
     pid: u32,
-    /// Name of the program, or the text of `--label`. Arguments may contain secrets.
+    /// Name of the program that the client runs, or the text of `--label`. Arguments of the program
+    /// are left out, because they may contain secrets.
     command: String,
     /// Time at which the client entered the queue, by the client's clock (RFC 3339).
     queued: String,
     /// Time at which the client acquired the lock, by the client's clock (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
-    /// Description of the client that breaks the lock; `None` if no client has asked for that.
+    /// Description of another client that asked this client to give up its lock; `None` if there is
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_by: Option<String>,
 }
 
 impl Identity {
-    /// Describes this process, which runs a command.
+    /// Describes this process as a client that runs `command`.
     pub(super) fn of_command(command: &[OsString], label: Option<&str>) -> Identity {
         let program = || {
             let program = command.first().map(Path::new).and_then(Path::file_name);
@@ -47,7 +50,7 @@ impl Identity {
         Identity::of_process(label.map_or_else(program, str::to_owned))
     }
 
-    /// Describes this process.
+    /// Describes this process as a client. `command` is the name of its program.
     pub(super) fn of_process(command: String) -> Identity {
         let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
         let id = || format!("uid {}", rustix::process::geteuid().as_raw());
@@ -63,12 +66,13 @@ impl Identity {
         }
     }
 
-    /// Returns the description of a client that holds its lock since now.
+    /// Returns the same description for a client that holds its lock since now.
     pub(super) fn holding(&self) -> Identity {
         Identity { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
     }
 
-    /// Returns the description of a client whose lock `breaker` breaks.
+    /// Returns the same description with the addition that `breaker` asked this client to give up
+    /// its lock.
     pub(super) fn broken_by(&self, breaker: &Identity) -> Identity {
         Identity { broken_by: Some(breaker.to_string()), ..self.clone() }
     }
@@ -78,25 +82,24 @@ impl Identity {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Decodes a value; `None` if another program has written it.
+    /// Decodes the value of a key; `None` if it contains no description of this version.
     pub(super) fn decode(value: &[u8]) -> Option<Identity> {
         serde_json::from_slice(value).ok().filter(|identity: &Identity| identity.tenure == VERSION)
     }
 
-    /// Returns the client that breaks the lock, if any.
+    /// Returns the description of the client that asked this client to give up its lock, if any.
     pub(super) fn breaker(&self) -> Option<String> {
         self.broken_by.as_deref().map(shown)
     }
 
-    /// Returns the time since which the client holds its lock; if it waits, the time since which it
-    /// waits.
+    /// Returns the time since which the client holds its lock or waits for it.
     pub(super) fn since(&self) -> String {
         shown(self.held.as_deref().unwrap_or(&self.queued))
     }
 }
 
-/// Formats the description as in `alice@db1 4711 report.sh`. Other users may have written the
-/// parts, so they are escaped and shortened.
+/// Formats the description like `alice@db1 4711 report.sh`. Other users may have written its parts,
+/// so the parts are escaped and shortened.
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [user, host, command] = [&self.user, &self.host, &self.command].map(|it| shown(it));
@@ -104,7 +107,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Escapes and shortens text for the output.
+/// Escapes special characters of a text and shortens it, for the output.
 fn shown(text: &str) -> String {
     let text = plain(text);
     match text.char_indices().nth(MAX_CHARACTERS) {
@@ -113,19 +116,19 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The client of a claim, as far as the value of the key shows it.
+/// The client that holds a lock or waits for it, as far as the value of its key shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClaimOwner {
-    /// A command of Tenure.
+    /// The client is a command of Tenure.
     Command(Identity),
-    /// Another program that has stored a text, such as the value of a leader.
+    /// The client is another program that has stored a text, such as the value of a leader.
     Text(String),
-    /// The value is empty or no text, or was not read.
+    /// The client is unknown: its key has an empty value or no text, or was not read.
     Unknown,
 }
 
 impl ClaimOwner {
-    /// Returns the client that has stored this value.
+    /// Returns the client that has stored this value in its key.
     pub(super) fn of_value(value: &[u8]) -> ClaimOwner {
         match (Identity::decode(value), std::str::from_utf8(value)) {
             (Some(identity), _) => ClaimOwner::Command(identity),
@@ -134,7 +137,7 @@ impl ClaimOwner {
         }
     }
 
-    /// Returns the description for JSON: an object, a text, or null.
+    /// Returns the client as JSON: an object, a text, or null.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match self {
             ClaimOwner::Command(it) => serde_json::json!({

@@ -12,16 +12,16 @@ use tokio::time::timeout;
 
 use crate::cmd::output::{format_columns, json_name};
 
-/// Time limit for the response of a member.
+/// Time within which a member must respond.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Time limit for a quorum to confirm the members.
+/// Time within which a quorum must confirm the list of members.
 const QUORUM_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// All members and their reports. Scripts depend on the JSON keys.
+/// All members of a service with their states. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    /// True if a quorum has confirmed the members.
+    /// True if a quorum has confirmed the list of members.
     pub(super) quorum: bool,
     /// ID of the leader, if a member reports that it leads.
     #[serde(serialize_with = "hex_or_null")]
@@ -29,7 +29,7 @@ pub(super) struct Report {
     members: Vec<MemberReport>,
 }
 
-/// A member and its report.
+/// A member and the state that it reported.
 #[derive(Debug, Serialize)]
 struct MemberReport {
     #[serde(serialize_with = "hex")]
@@ -40,18 +40,18 @@ struct MemberReport {
     learner: bool,
     leader: bool,
     state: State,
-    /// Term that the member reported. `None` if the member did not respond: then `applied_index`,
-    /// `lag` and `version` are `None` as well.
+    /// Term that the member reported; `None` if the member did not respond. In this case
+    /// `applied_index`, `lag` and `version` are `None`.
     term: Option<u64>,
     applied_index: Option<u64>,
-    /// Number of entries that the leader has applied and this member has not.
+    /// Number of log entries that the leader has applied and this member has not.
     lag: Option<u64>,
     version: Option<String>,
     errors: Vec<String>,
     /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
-    /// Time since which no responding member has a connection with this member. `None` if this
-    /// member responds, if a member has a connection with it, or if no member has had one.
+    /// Time since which no responding member is connected to this member. `None` if this member
+    /// responds, if a member is connected to it, or if no member ever was.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
     /// Time of the last message that another member received from this member; `None` if this
@@ -88,15 +88,16 @@ fn time_or_null<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok
     time.map(format_rfc3339).serialize(to)
 }
 
-/// Reports of the members that responded, and for each other member the reason, by member ID.
+/// Responses of the members, by member ID: the reports of those that responded, and for each other
+/// member the reason why there is none.
 #[derive(Debug, Default)]
 struct Responses {
     reports: BTreeMap<u64, MemberStatus>,
     failed: BTreeMap<u64, String>,
 }
 
-/// Queries the state of each member. `changed` has the members after a change that was just made,
-/// if any.
+/// Queries the state of each member. `changed` is the new list of members if the command has just
+/// changed it; `None` makes the function read the list.
 pub(super) async fn query_members(
     admin: &Admin,
     endpoints: &[String],
@@ -129,8 +130,8 @@ pub(super) async fn query_members(
 }
 
 impl Responses {
-    /// Queries these members at the client URLs that they advertise, and these endpoints, which may
-    /// be other routes to them, all in parallel.
+    /// Queries members in parallel, at the client URLs that they advertise and at `endpoints`,
+    /// which may reach the same members by other routes.
     async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
@@ -177,8 +178,9 @@ impl Responses {
     }
 }
 
-/// Evaluates the connections of the responding members with one other member. Returns the time
-/// since which none is connected, or `None` if one is, and the time of the last contact.
+/// Summarizes the connections of the responding members to one other member. Returns two times:
+/// since when none of them is connected (`None` if one is), and when the last of them received a
+/// message.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();
@@ -206,13 +208,13 @@ impl Report {
         self.members.iter().filter_map(|it| it.term).max()
     }
 
-    /// Returns the number of members that responded, and of all members.
+    /// Returns the number of members that responded, and the number of all members.
     pub(super) fn responding(&self) -> (usize, usize) {
         let there = self.members.iter().filter(|it| it.unreachable.is_none()).count();
         (there, self.members.len())
     }
 
-    /// Formats the report as a table, with a line for each problem.
+    /// Formats the members as a table, followed by a line for each problem.
     pub(super) fn text(&self) -> String {
         let head = ["id", "name", "state", "term", "applied", "lag", "version", "client URL"];
         let mut rows = vec![head.map(str::to_owned)];
@@ -292,7 +294,8 @@ impl MemberReport {
         }
     }
 
-    /// Describes since when the member is unreachable, or else the last contact with it.
+    /// Returns text that says since when the member is unreachable. If this is unknown, the text
+    /// says when the last contact with it was.
     fn since(&self) -> String {
         match (self.unreachable_since, self.last_contact) {
             (Some(since), _) => format!(" since {}", format_rfc3339(since)),

@@ -1,4 +1,4 @@
-//! Subcommands of the lock service: members, clients and operation.
+//! Subcommands of the lock service, for members, clients and operators.
 
 mod certificates;
 mod client_file;

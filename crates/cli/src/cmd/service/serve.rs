@@ -1,4 +1,4 @@
-//! `tenure serve`: a member of a lock service.
+//! `tenure serve`: runs a member of a lock service.
 
 use std::convert::Infallible;
 use std::io;
@@ -139,20 +139,20 @@ pub(crate) struct Options {
     etcd: EtcdFlags,
 }
 
-/// Settings of the server and of its log, after all sources were combined.
+/// Settings of the server and its log, combined from arguments, environment variables and file.
 struct Settings {
     config: Config,
     log_level: LevelFilter,
     log_format: LogFormat,
-    /// Options that have no effect, each with the reason.
+    /// Given options that have no effect, each with the reason.
     ignored: Vec<(&'static str, &'static str)>,
-    /// Names of environment variables that have no effect.
+    /// Names of environment variables of etcd that have no effect.
     variables: Vec<String>,
 }
 
 impl Options {
-    /// Combines arguments, environment and file. Arguments take precedence over variables. With a
-    /// file, variables are ignored, as in etcd.
+    /// Combines arguments, environment variables and configuration file. Arguments take precedence
+    /// over variables. If there is a file, variables are ignored, as in etcd.
     fn settings(mut self) -> Result<Settings, Failure> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -182,8 +182,8 @@ impl Options {
         Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
-    /// Takes over the options of the log from a configuration file, except those that arguments
-    /// set.
+    /// Takes the options of the log from a configuration file. Options that arguments have set
+    /// stay.
     fn apply_log_options(&mut self, file: &Path, config: &Config) -> Result<(), Failure> {
         let invalid = |option: &str, value: &str, reason: String| {
             let file = file.display();
@@ -201,7 +201,7 @@ impl Options {
         Ok(())
     }
 
-    /// Returns `base` with these options applied to it.
+    /// Returns the configuration `base` with these options applied to it.
     fn apply_to(self, base: Config) -> Config {
         Config {
             name: self.name.unwrap_or(base.name),
@@ -244,7 +244,7 @@ impl Options {
     }
 }
 
-/// Parses arguments that were made from environment variables.
+/// Parses arguments that were derived from environment variables.
 fn options_from(arguments: Vec<String>) -> Result<Options, Failure> {
     parse_options(arguments).map_err(|error| {
         let reason = usage_error::one_line(&error);
@@ -262,7 +262,7 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
     }
 }
 
-/// Advice to the operator of a member that its peers have evicted.
+/// Advice to the operator of a member that the other members refuse as evicted.
 const EVICTION_REMEDY: &str = "if its data directory was lost, remove the member and add it again \
                                with an empty one (see `tenure member --help`)";
 
@@ -301,10 +301,10 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Returns the number of worker threads: half the number of processors.
+/// Returns the number of worker threads of the runtime: half the number of processors.
 ///
-/// Requests pass between tasks that wake each other, and with many threads this costs more than the
-/// work itself. Disk accesses and long tasks have their own threads.
+/// Requests pass between tasks that wake each other. With many threads, these wake-ups cost more
+/// than the work itself. Disk accesses and long tasks have their own threads.
 fn worker_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
@@ -351,7 +351,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     server.run(stop).await
 }
 
-/// Reads the keys of the members again at each SIGHUP.
+/// Waits for SIGHUP signals, and reads the key files of the members again at each one.
 async fn reload_keys(hangup: io::Result<Signal>, keys: PeerKeys) -> Infallible {
     if let Ok(mut hangup) = hangup {
         while hangup.recv().await.is_some() {
@@ -361,7 +361,7 @@ async fn reload_keys(hangup: io::Result<Signal>, keys: PeerKeys) -> Infallible {
     std::future::pending().await
 }
 
-/// Raises the limit on file descriptors of this process to the allowed maximum. The usual limit is
+/// Raises this process's limit on open file descriptors to the allowed maximum. The usual limit is
 /// too low for many connections.
 fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);

@@ -1,4 +1,4 @@
-//! `tenure snapshot`: backups of a lock service.
+//! `tenure snapshot`: saves and restores backups of a lock service.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,8 +14,9 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print};
 use crate::cmd::size::parse_byte_size;
 
-/// Default increase of the revision when a backup is restored. It exceeds the number of revisions
-/// that a cluster creates in weeks.
+/// Default increase of the revision when a backup is restored. Revisions that clients have seen
+/// since the backup must not occur again. The increase exceeds the number of revisions that a
+/// cluster creates in weeks.
 const DEFAULT_BUMP: u64 = 1_000_000_000;
 
 /// Save, inspect and restore backups of a lock service

@@ -13,15 +13,16 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use crate::cmd::failure::Failure;
 use crate::cmd::node::{LogFormat, init_logging, init_logging_with};
 
-/// Environment variables with the URL of the collector. The second one takes precedence.
+/// Environment variables that may contain the URL of the collector. The second one takes
+/// precedence.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 
-/// Exporter of spans, which runs until [`SpanExport::finish`].
+/// Exporter of the spans of requests. It runs until [`SpanExport::finish`].
 pub(super) struct SpanExport(Option<SdkTracerProvider>);
 
 impl SpanExport {
-    /// Starts the log, and the export if the environment names a collector. `member` is the name
-    /// of this member.
+    /// Starts the log of the member, and the export if the environment names a collector. `member`
+    /// is the name of the member.
     pub(super) fn start(
         member: &str,
         level: LevelFilter,
@@ -54,7 +55,7 @@ impl SpanExport {
         Ok(SpanExport(Some(provider)))
     }
 
-    /// Exports the remaining spans, and ends the export.
+    /// Exports the remaining spans, and stops the exporter.
     pub(super) fn finish(self) {
         if let Some(Err(error)) = self.0.map(|provider| provider.shutdown()) {
             warn!(%error, "the last spans are not exported");

@@ -1,4 +1,4 @@
-//! Status of a lock service: its members, and the numbers of its locks.
+//! The status of a lock service: the states of its members, and the numbers of its locks.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::member_states::{Report, query_members};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::Format;
 
-/// Prints the status of the service with a member at one of these endpoints.
+/// Prints the status of the lock service that these endpoints belong to.
 pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failure> {
     let service = endpoints.service()?;
     let report = service.call(query_members(&service.admin, service.urls(), None))?;

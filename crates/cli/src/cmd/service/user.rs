@@ -1,24 +1,24 @@
-//! The user that a command authenticates as.
+//! The user as which a command authenticates to the lock service.
 
 use std::env;
 
 use crate::cmd::failure::Failure;
 
-/// A user name and password.
+/// Name and password of a user of the lock service.
 #[derive(Clone)]
 pub(crate) struct User {
     pub(crate) name: String,
     pub(crate) password: String,
 }
 
-/// Omits the password.
+/// Formats the user without the password, so that no log contains it.
 impl std::fmt::Debug for User {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// Parses `NAME:PASSWORD`.
+/// Parses a user and password of the form `NAME:PASSWORD`.
 pub(crate) fn parse(text: &str) -> Result<User, String> {
     match text.split_once(':') {
         Some((name, password)) if !name.is_empty() => {
@@ -28,8 +28,8 @@ pub(crate) fn parse(text: &str) -> Result<User, String> {
     }
 }
 
-/// Returns the user in the environment variable `TENURE_USER`. With the variable, the list of
-/// processes does not show the password.
+/// Returns the user in the environment variable `TENURE_USER`. Unlike an argument, the variable
+/// does not show the password in the list of processes.
 pub(super) fn from_environment() -> Result<Option<User>, Failure> {
     let Some(variable) = env::var_os("TENURE_USER").filter(|variable| !variable.is_empty()) else {
         return Ok(None);
@@ -40,7 +40,7 @@ pub(super) fn from_environment() -> Result<Option<User>, Failure> {
     parsed.ok_or_else(invalid).map(Some)
 }
 
-/// Adds advice to the error of a service that requires a user or a client certificate.
+/// Adds advice to the message of a service that requires a user or a client certificate.
 pub(crate) fn with_remedy(message: String) -> String {
     let remedy = match &message {
         it if it.ends_with("user name is empty") => "; use --user NAME:PASSWORD",

@@ -1,4 +1,4 @@
-//! The result of a simulation as JSON. Scripts depend on the keys.
+//! The result of a simulation as JSON. Scripts depend on the keys of this output.
 
 use serde::Serialize;
 use tenure_core::{Property, TICKS_PER_UNIT};
@@ -6,8 +6,8 @@ use tenure_sim::{Report, Summary};
 
 use super::experiment::{Outcome, Violation};
 
-/// Result in JSON: the first run, the summary of several runs, and the violations. Each violation
-/// has a command that replays it.
+/// The JSON output of a simulation: the first run, the summary of several runs, and the violations.
+/// Each violation has a command that replays it.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
     #[serde(flatten)]
@@ -20,7 +20,7 @@ pub(super) struct Data<'a> {
     interrupted: bool,
 }
 
-/// A violation that makes the command fail.
+/// A violated property in the JSON output. Its violation makes the command fail.
 #[derive(Serialize)]
 pub(crate) struct Violated<'a> {
     property: Property,

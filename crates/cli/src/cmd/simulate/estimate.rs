@@ -1,17 +1,18 @@
-//! A lower bound on the cost of runs, printed before they start.
+//! Warns of runs that take hours, before they start.
 
 use tenure_core::CostUnit;
 use tenure_sim::{Entries, Pattern};
 
 use super::plan::Plan;
 
-/// Upper estimate of the number of messages that the simulator processes in a second.
+/// Upper estimate of the number of messages that the simulator processes per second.
 const MESSAGES_PER_SECOND: u64 = 3_000_000;
 
 const HOUR: u64 = 3600;
 
 impl Plan {
-    /// Returns a warning if these runs take hours at least. `None` for runs with a time limit.
+    /// Returns a warning if the runs of this plan take at least hours. Returns `None` for runs with
+    /// a time limit.
     pub(super) fn estimate(&self, runs: u64) -> Option<String> {
         let settings = self.common_settings();
         if settings.limits.until.is_some() {
@@ -32,7 +33,7 @@ impl Plan {
     }
 }
 
-/// Returns the number of entries in a run.
+/// Returns the number of critical-section entries in a run of this workload.
 fn entries(locking: &tenure_sim::Locking, size: u32) -> u64 {
     match (&locking.pattern, &locking.entries) {
         (Pattern::Sequential { total }, _) => *total,

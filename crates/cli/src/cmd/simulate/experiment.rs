@@ -1,4 +1,4 @@
-//! Performs runs on several threads and aggregates them in the order of their seeds.
+//! Performs runs on several threads, and aggregates their results in the order of their seeds.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,57 +17,59 @@ use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
 /// The result of the runs of one algorithm.
 pub(crate) struct Outcome {
-    /// The first run.
+    /// Report of the first run.
     pub(crate) first: Report,
     /// Summary of all runs.
     pub(crate) summary: Summary,
-    /// Number of messages without those of lower layers. There is one value for each election, or
-    /// for each run its mean per entry or agreement.
+    /// Numbers of messages of the algorithm, without those of lower layers. For elections, each
+    /// election has one value. For other algorithms, each run has one value: its mean per entry or
+    /// agreement.
     pub(crate) messages: Moments,
     /// Number of runs with at least one entry, election or agreement.
     pub(crate) measured: u64,
-    /// Comparison of `messages` with the bounds on the card.
+    /// Result of comparing `messages` with the bounds on the algorithm's
+    /// [`Card`](tenure_core::Card).
     pub(crate) outside: CostDeviation,
-    /// Number of messages like `messages`, but with those of lower layers.
+    /// Numbers of messages like `messages`, but including those of lower layers.
     pub(crate) all: Moments,
-    /// Number of messages that theory predicts exactly for the ring that each run draws; `None` if
-    /// theory does not predict all runs.
+    /// Numbers of messages that theory predicts exactly, one for the ring that each run draws.
+    /// `None` if theory does not predict all runs.
     pub(crate) predicted: Option<Moments>,
     /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
     /// Warnings that apply to every run.
     pub(crate) warnings: Vec<String>,
-    /// For each property whose violation is a failure, its first violation.
+    /// Properties whose violation is a failure, if they were violated.
     pub(crate) violations: Vec<Violation>,
-    /// True if a property is undecided whose violation would be a failure.
+    /// True if a property is undecided, and its violation would be a failure.
     pub(crate) incomplete: bool,
-    /// True if the user interrupted the runs.
+    /// True if the user interrupted the command before the last run.
     pub(crate) interrupted: bool,
 }
 
-/// A violated property, with commands to replay it.
+/// A violated property, with commands that replay a violation.
 pub(crate) struct Violation {
-    /// The first violation.
+    /// The first violation of the property.
     pub(crate) finding: Finding,
-    /// Number of runs with a violation.
+    /// Number of runs that violate the property.
     pub(crate) runs: u64,
-    /// Seed of the first run with a violation.
+    /// Seed of the first run that violates the property.
     pub(crate) seed: u64,
-    /// Command that replays the first run with a violation.
+    /// Command that replays the first run that violates the property.
     pub(crate) replay: String,
-    /// Command that replays a smaller run with the same violation, if one was found.
+    /// Command that replays a smaller run with the same violation; `None` if none was found.
     pub(crate) shrunk: Option<String>,
 }
 
-/// Upper bound on attempts to shrink a violating run.
+/// Upper bound on the number of attempts to find a smaller run with the same violation.
 const MAX_SHRINK_ATTEMPTS: usize = 400;
 
-/// Upper bound on the number of events of all attempts to shrink a run together.
+/// Upper bound on the total number of events in all attempts to find a smaller run.
 const MAX_SHRINK_EVENTS: u64 = 4_000_000;
 
 impl Plan {
-    /// Performs runs with consecutive seeds until an interrupt, and writes a trace of the first one
-    /// if requested.
+    /// Performs `runs` runs with consecutive seeds, or fewer after an interrupt. If `trace` is
+    /// given, writes a trace of the first run.
     pub(crate) fn perform(
         &self,
         runs: u64,
@@ -101,7 +103,7 @@ impl Plan {
     }
 }
 
-/// Aggregate of the runs so far.
+/// Aggregated results of the runs that are complete so far.
 #[derive(Default)]
 struct Tally {
     first: Option<Report>,
@@ -206,7 +208,8 @@ impl Tally {
 }
 
 impl Plan {
-    /// Returns the command of a smaller run that violates the same property, if one is found.
+    /// Searches for a smaller run than that of `seed` which violates the same property. Returns the
+    /// command that replays it, if one is found.
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
         // The steps of `--steer` would be different ones in a smaller run.
         // A run in which nothing happens violates `--eventually`.
@@ -245,7 +248,7 @@ impl Plan {
     }
 }
 
-/// Creates the progress line of the runs.
+/// Creates a progress line for the runs of the algorithm with this name.
 fn progress(runs: u64, name: &str) -> ProgressBar {
     let bar = match runs {
         1 => progress_line(None, "{elapsed:>4} {spinner} {msg}"),

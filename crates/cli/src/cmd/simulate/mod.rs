@@ -1,4 +1,4 @@
-//! `tenure simulate`: runs in virtual time from seeds.
+//! `tenure simulate`: simulates runs in virtual time, which seeds determine.
 
 mod data;
 mod estimate;
@@ -24,7 +24,7 @@ use super::sweep::{self, MeasureFormat};
 
 pub(crate) use options::Options;
 
-/// The plan of the runs and their outcome.
+/// Runs that were performed: their plan and their outcome.
 pub(crate) struct CompletedRuns {
     plan: Plan,
     outcome: Outcome,
@@ -81,7 +81,8 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-/// Performs the runs without printing the result. Returns an error for a sweep.
+/// Performs the runs without printing their result. Returns an error if the options request a
+/// sweep.
 pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     if options.sweep.is_active(options.format) {
         return Err(Failure::usage("a sweep is supported by the command only: leave it out"));
@@ -93,7 +94,7 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     Ok(CompletedRuns { plan, outcome, runs })
 }
 
-/// Converts the options into a plan.
+/// Converts the options into a plan of the runs.
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
     let mut plan = plan.with_load(options.load).with_own_properties(&options.own)?;
@@ -106,7 +107,8 @@ pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Returns an error if an option is for output on a terminal only.
+/// If an option is given that the lab does not support, but only `tenure simulate`, returns an
+/// error message.
 pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),
@@ -118,13 +120,13 @@ pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
 }
 
 impl CompletedRuns {
-    /// Returns the JSON output.
+    /// Returns the JSON output for the runs.
     pub(crate) fn data(&self) -> impl Serialize {
         Data::new(&self.outcome, self.runs)
     }
 }
 
-/// Returns the exit status for an outcome.
+/// Returns the exit status for the outcome of runs.
 pub(crate) fn status(outcome: &Outcome) -> Status {
     match outcome {
         Outcome { violations, .. } if !violations.is_empty() => Status::Violated,

@@ -1,4 +1,4 @@
-//! Validates the options, converts them into settings, and performs runs.
+//! Validates the options of simulations, converts them into settings, and performs runs.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -23,31 +23,33 @@ use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::program::with_program_name;
 use crate::cmd::property::check_requested;
 
-/// A validated plan of runs.
+/// A validated plan of simulated runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// Card of the algorithm.
+    /// Card of the algorithm: its assumptions, costs and promises.
     pub(crate) card: Card,
     /// Parameters of the algorithm's configuration.
     pub(crate) parameters: Parameters,
-    /// Settings that are common to all runs, without ranks that are drawn.
+    /// Settings that are common to all runs. They contain no ranks if each run draws its own.
     settings: Settings,
-    /// True if ranks are drawn anew for each run.
+    /// True if each run draws the ranks of its processes.
     pub(crate) draws_ids: bool,
-    /// Options of the algorithm for replay commands. The settings do not contain them.
+    /// Options of the algorithm, as on a command line, for replay commands. `settings` does not
+    /// contain them.
     own_options: String,
-    /// Names of the vertices in the file of `--topology`. Empty if the vertices have only numbers.
+    /// Names of the vertices in the file of `--topology`. The list is empty if they have only
+    /// numbers.
     pub(crate) vertex_names: Vec<String>,
-    /// Options of the algorithm for headers of traces, with the contents of files in place of their
-    /// names.
+    /// Options of the algorithm, as on a command line, for headers of traces. They contain the
+    /// contents of files in place of file names.
     header_options: String,
     /// Properties that the user selected by `--property`.
     named: Vec<Property>,
-    /// Interventions of the user in the run.
+    /// Interventions by which the user steers the run.
     pub(crate) steering: Steering,
 }
 
-/// Returns the properties that simulations are checked for.
+/// Returns the properties that a simulation can check.
 pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
     let is_supported = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
@@ -57,15 +59,15 @@ pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
     Property::ALL.into_iter().filter(is_supported).chain(own)
 }
 
-/// Splits the name of an algorithm from its variants, `ricart-agrawala+clock-only-defer`.
+/// Splits a name such as `ricart-agrawala+clock-only-defer` into the algorithm and its variants.
 pub(crate) fn split_variants(algorithm: &str) -> (&str, impl Iterator<Item = &str>) {
     let mut parts = algorithm.split('+');
     (parts.next().unwrap_or_default(), parts)
 }
 
 impl Plan {
-    /// Creates a plan for an algorithm. Its name may have variants after `+`, besides those of the
-    /// options.
+    /// Creates a plan for an algorithm. Its variants are those in the options and those that follow
+    /// its name after `+`.
     pub(crate) fn new(
         algorithm: &str,
         options: &RunOptions,
@@ -105,8 +107,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sets the network: the graph whose edges the algorithm itself uses, or the graph that carries
-    /// its links. The timeouts follow from the delay of the longest route.
+    /// Sets the network, if the user gives a graph. Either the algorithm itself uses the edges of
+    /// the graph, or the graph carries the algorithm's links. The timeouts follow from the delay of
+    /// the longest route.
     fn set_network(&mut self) -> Result<(), Failure> {
         let Some(graph) = &self.parameters.graph else { return Ok(()) };
         let graph = Arc::clone(graph);
@@ -147,7 +150,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the given options that have no effect.
+    /// Returns the given options that have no effect on these runs.
     pub(crate) fn unused_options(&self, options: &RunOptions) -> Vec<&'static str> {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
@@ -203,19 +206,19 @@ impl Plan {
         self.settings.time.timing.unwrap_or(self.card.timing)
     }
 
-    /// Returns the number of processes.
+    /// Returns the number of processes of each run.
     pub(crate) fn size(&self) -> u32 {
         self.settings.size
     }
 
-    /// Measures the load if `is_measured`.
+    /// Makes the runs measure the load of processes and links, if `is_measured`.
     pub(crate) fn with_load(mut self, is_measured: bool) -> Self {
         self.settings.instrumentation.load = is_measured;
         self
     }
 
-    /// Disables vector clocks unless they decide a property whose violation is a failure. Reports
-    /// then lack the findings on the order of entries.
+    /// Disables vector clocks, unless they are needed to decide a property whose violation is a
+    /// failure. Without vector clocks, reports have no findings on the order of entries.
     pub(crate) fn with_counted_clocks_only(mut self) -> Self {
         let ordered = [Property::Order, Property::OrderWithMessages];
         if !ordered.into_iter().any(|property| self.is_required(property)) {
@@ -229,8 +232,8 @@ impl Plan {
         &self.settings
     }
 
-    /// Returns true if a violation of this property is a failure: if the card or the user demands
-    /// it.
+    /// Returns true if a violation of this property is a failure, because the algorithm promises
+    /// the property or the user requests it.
     pub(crate) fn is_required(&self, property: Property) -> bool {
         let mut promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
@@ -240,7 +243,7 @@ impl Plan {
             || named.any(|it| it.implies(property))
     }
 
-    /// Returns the settings for a seed.
+    /// Returns the settings of the run with this seed.
     pub(crate) fn settings(&self, seed: u64) -> Settings {
         let mut settings = Settings { seed, ..self.settings.clone() };
         if self.draws_ids {
@@ -250,7 +253,7 @@ impl Plan {
         settings
     }
 
-    /// Performs the run with these settings, and writes its trace if requested.
+    /// Performs a run with these settings. If `to` is given, writes a trace of the run.
     pub(crate) fn run(
         &self,
         settings: Settings,
@@ -261,7 +264,8 @@ impl Plan {
         self.run_algorithm(&*algorithm, settings, to, controls)
     }
 
-    /// Performs the run of an algorithm that [`Plan::algorithm`] returned for these settings.
+    /// Performs a run with these settings, of an algorithm that [`Plan::algorithm`] has returned
+    /// for them.
     pub(crate) fn run_algorithm(
         &self,
         algorithm: &dyn AnyAlgorithm,
@@ -292,7 +296,7 @@ impl Plan {
         tenure_instances::algorithm(&self.card.name, &parameters).map_err(Failure::usage)
     }
 
-    /// Returns the trace header for these settings.
+    /// Returns the header of the trace of a run with these settings.
     pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeader {
         TraceHeader {
             replay: Some(with_program_name(&self.replay_command(settings)).into_owned()),
@@ -300,7 +304,7 @@ impl Plan {
         }
     }
 
-    /// Returns the options that recreate the group, word by word.
+    /// Returns the options that recreate the group of a run, as separate words.
     fn option_words(&self, settings: &Settings) -> Vec<String> {
         let mut options = group_options(settings) + &self.header_options;
         if self.card.faults.absence && !settings.down.is_empty() {
@@ -312,13 +316,14 @@ impl Plan {
         options.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Returns the command that replays the run with these settings.
+    /// Returns the command that replays a run with these settings.
     pub(crate) fn replay_command(&self, settings: &Settings) -> String {
         let Steering { interventions, max_steps } = &self.steering;
         self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
     }
 
-    /// Returns the replay command without interventions.
+    /// Returns the command that replays a run with these settings, but without the interventions of
+    /// the user.
     pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
         let drawn = self.draws_ids && *settings == self.settings(settings.seed);
         let command = if drawn {
@@ -391,15 +396,16 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     Ok(Locking { pattern, entries, hold: options.hold })
 }
 
-/// Returns the number of proposals of each user: 0 for users that are not initiators, if initiators
-/// are given.
+/// Returns the number of proposals of each user. If the user of the command gives initiators, it is
+/// 0 for all others.
 fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
     let Some(initiators) = options.group.initiators() else { return entries.clone() };
     let times = |at: ProcessId| if initiators.contains(&at) { entries.of(at) } else { 0 };
     Entries::Listed((0..size).map(ProcessId).map(times).collect())
 }
 
-/// Returns the parameters with the delays of these settings, from which timeouts are derived.
+/// Returns the parameters with the delays of these settings. The algorithm derives its timeouts
+/// from the delays.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
     let (latency, step) = longest_message_and_step(settings);
     parameters.bounded(latency, step, settings.time.drift_ppm)
@@ -413,8 +419,8 @@ fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
     }
 }
 
-/// Returns the longest latency of a message and the longest step, in ticks. Unbounded distributions
-/// count as ten times their mean.
+/// Returns the longest latency of a message and the longest duration of a step, in ticks. For an
+/// unbounded distribution, uses ten times its mean or median.
 fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
     let longest = |span: &Distribution| match *span {
         Distribution::Exponential { mean } => mean.saturating_mul(10),
@@ -428,7 +434,7 @@ fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
     (latency.saturating_mul(settings.network.longest_route()), longest(&settings.time.step))
 }
 
-/// Converts an error of the simulator into a failure in terms of the command line.
+/// Converts an error of the simulator into a failure that names options of the command line.
 fn settings_failure(error: SettingsError) -> Failure {
     match error {
         SettingsError::UnmetAssumption { algorithm, weakness } => {
@@ -438,12 +444,12 @@ fn settings_failure(error: SettingsError) -> Failure {
     }
 }
 
-/// Output of a trace.
+/// File to which the trace of a run is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TraceTo<'a> {
     /// Path of the file.
     pub(crate) path: &'a Path,
-    /// True to include the states of processes.
+    /// True if the trace contains the states of processes.
     pub(crate) states: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The result as a table: measured figures and theory side by side.
+//! The result of a simulation as a table, with measured and theoretical figures side by side.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl Table<'_> {
         self.plan.card.service.is_agreement()
     }
 
-    /// Returns the unit to which message counts refer, such as `per entry`.
+    /// Returns the unit to which numbers of messages refer, such as `per entry`.
     fn unit(&self) -> &'static str {
         match self.plan.card.service {
             Service::Election => "per election",
@@ -110,7 +110,7 @@ impl Table<'_> {
         }
     }
 
-    /// Adds the load of processes and links, if it was measured.
+    /// Adds rows with the load of processes and links, if it was measured.
     fn load(&mut self, report: &Report) {
         let Some(load) = &report.metrics.load else { return };
         if let Some((at, busiest)) = load.busiest_process() {
@@ -135,7 +135,7 @@ impl Table<'_> {
         }
     }
 
-    /// Adds the load of the edges of the network, if there is one.
+    /// Adds rows with the load of the network's edges, if the run has a network.
     fn network(&mut self, report: &Report) {
         let Some(network) = &report.metrics.network else { return };
         if let Some(busiest) = network.busiest() {
@@ -161,7 +161,8 @@ impl Table<'_> {
         }
     }
 
-    /// Adds the events that users received, grouped by processes with the same events.
+    /// Adds rows with the events that the users of an agreement received. Processes with the same
+    /// events have one row.
     fn outcomes(&mut self, report: &Report) {
         let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {
@@ -274,7 +275,8 @@ impl Table<'_> {
         self.measured_in(std::iter::once(first).chain(others));
     }
 
-    /// For figures that not every run has, adds the number of runs in which they were measured.
+    /// Adds rows for figures that were not measured in every run, with the number of runs in which
+    /// they were measured.
     fn measured_in<'a>(&mut self, figures: impl Iterator<Item = (&'a str, u64)>) {
         let runs = self.outcome.summary.runs();
         let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -300,7 +302,8 @@ impl Table<'_> {
         self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
-    /// Adds a comparison of the measured number of messages with the card and with theory.
+    /// Adds rows that compare the measured number of messages with the bounds that the algorithm
+    /// states, and with theory.
     fn theory(&mut self) {
         let unit = self.unit();
         let cost = &self.plan.card.messages;
@@ -361,8 +364,8 @@ impl Table<'_> {
         self.rows.row("", &message);
     }
 
-    /// Returns the number of messages of each election, for a single run with more than one
-    /// election. Otherwise returns an empty text.
+    /// Returns text with the number of messages of each election of a single run. The text is empty
+    /// for several runs, or if the run has only one election.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
@@ -441,8 +444,8 @@ impl Table<'_> {
     }
 }
 
-/// Formats a line of the table of many runs. Less important columns are left out on a narrow
-/// terminal.
+/// Formats a line of the table with the figures of many runs. On a narrow terminal, the less
+/// important columns are left out.
 fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
     let line = format!("  {name:<28}{mean:>10}  {confidence:<21}");
     if width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }
@@ -452,10 +455,10 @@ fn units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
-/// Prefix of the figures of messages by kind.
+/// Prefix of the paths of figures that count the messages of one kind.
 const BY_KIND: &str = "messages.by_kind.";
 
-/// Converts the path of a figure into words.
+/// Converts the path of a figure in the JSON output into words.
 fn label_of(path: &str) -> String {
     match path.strip_prefix(BY_KIND) {
         Some(kind) => format!("  {kind}"),

@@ -1,4 +1,4 @@
-//! Theoretical figures from the literature, to compare with the measured ones.
+//! Theoretical figures from the literature, to compare measured figures with.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{Precision, Theory};
@@ -7,22 +7,22 @@ use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settin
 
 use super::plan::Plan;
 
-/// Returns the theory of a lock from the literature, if there is any.
+/// Returns the theoretical figures on the [`Card`] of a lock, if it has any.
 pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
     card.theory.filter(|_| card.service == Service::Mutex)
 }
 
-/// An expected number of messages.
+/// Number of messages that theory predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Expected {
-    /// Messages per entry or per election.
+    /// Number of messages per entry or election.
     pub(crate) messages: f64,
-    /// Precision of `messages`.
+    /// Meaning of `messages`, such as a mean or an upper bound.
     pub(crate) precision: Precision,
 }
 
-/// Returns the expected messages per entry or election; `None` if theory has no formula for these
-/// runs, or none that covers their faults or variants.
+/// Returns the number of messages per entry or election that theory predicts. Returns `None` if
+/// theory has no formula for these runs, or if no formula covers their faults or variants.
 pub(crate) fn expected_messages(plan: &Plan) -> Option<Expected> {
     expected_in(plan, plan.common_settings(), plan.draws_ids)
 }
@@ -50,10 +50,11 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
     Some(Expected { messages: theory::to_f64(expected.messages), precision: expected.precision })
 }
 
-/// Returns the expected delays in virtual units: one number, or the minimum and the maximum. For a
-/// lock it is the delay from an exit to the next entry. For an election it is the delay from its
-/// start until all processes know the result. Empty if the latency varies or theory does not cover
-/// the run.
+/// Returns the delays that theory predicts, in virtual units of time: one number, or the minimum
+/// and the maximum. The result is empty if the latency varies or theory does not cover the run.
+///
+/// For a lock, it is the delay from an exit to the next entry. For an election, it is the delay
+/// from its start until all processes know the result.
 pub(crate) fn expected_delays(plan: &Plan) -> Vec<f64> {
     let settings = plan.common_settings();
     let latency = settings.network.latency.usual();
@@ -87,14 +88,14 @@ fn is_plain(plan: &Plan) -> bool {
 }
 
 /// Returns true if the mean number of messages per entry or agreement is outside the bounds on the
-/// card. Returns false if the bounds do not cover a whole run.
+/// algorithm's [`Card`]. Returns false if the bounds do not cover a whole run.
 fn is_outside(cost: &Cost, measured: f64) -> bool {
     let below = measured < cost.least as f64 - 1e-9;
     let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
     cost.is_complete && (below || above)
 }
 
-/// Returns how the messages of many runs compare with the bounds of the card.
+/// Compares the numbers of messages in many runs with the bounds on the algorithm's [`Card`].
 pub(crate) fn cost_deviation(
     plan: &Plan,
     elections: CostDeviation,
@@ -109,17 +110,18 @@ pub(crate) fn cost_deviation(
     }
 }
 
-/// Numbers of messages of one election, or means per entry or agreement in one run.
+/// Number of messages of one election, or the mean per entry or agreement in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// Number of messages of the lock, election or agreement itself, without lower layers.
+    /// Number of messages of the algorithm itself, without those of lower layers.
     pub(crate) own: f64,
-    /// Number of messages of all layers.
+    /// Number of messages including those of lower layers.
     pub(crate) all: f64,
 }
 
-/// Returns the numbers of messages of each election in a run, or their means per entry or
-/// agreement. Empty if the run had no election, entry or agreement.
+/// Returns the number of messages of each election in a run. For other algorithms, returns the mean
+/// number per entry or agreement. The result is empty if the run had no election, entry or
+/// agreement.
 pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
@@ -141,21 +143,21 @@ pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
     each.map(|own| Measured { own, all: own + other_layers }).collect()
 }
 
-/// Comparison of the messages of runs with the bounds of a card.
+/// Result of comparing the numbers of messages in runs with the bounds on the algorithm's [`Card`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CostDeviation {
-    /// The messages are within the bounds.
+    /// No number of messages is outside the bounds.
     #[default]
     Never,
-    /// Only elections with a crash or recovery are outside the bounds.
+    /// Elections during a crash or recovery are outside the bounds, and nothing else is.
     OnlyDisturbed,
-    /// Entries, agreements, or elections without a crash or recovery are outside the bounds.
+    /// An entry, an agreement, or an election without a crash or recovery is outside the bounds.
     Undisturbed,
 }
 
 impl CostDeviation {
-    /// Compares the messages of each election of a run with the bounds on the card, and returns the
-    /// worst result.
+    /// Compares the messages of each election of a run with the bounds on the algorithm's [`Card`],
+    /// and returns the worst result.
     pub(crate) fn of_elections(cost: &Cost, elections: &[ElectionCost]) -> Self {
         let outside = elections.iter().filter(|election| {
             let above = cost.most.is_some_and(|most| election.messages > most);

@@ -1,4 +1,4 @@
-//! Requests the status of nodes from their status pages.
+//! Requests the status of nodes by HTTP from their status pages.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,13 +9,14 @@ use tenure_daemon::status::NodeStatus;
 
 use super::{Response, Target};
 
-/// Longest time for connecting to a page, and for each read and write.
+/// Time limit for connecting to a status page, and for each read and write.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Upper bound on a response, in bytes.
+/// Upper bound on the size of a response, in bytes.
 const MAX_RESPONSE_BYTES: u64 = 16 << 20;
 
-/// Requests the status of all targets at the same time.
+/// Requests the status of all targets at the same time. The responses are in the order of the
+/// targets.
 pub(super) fn query_all(targets: &[Target]) -> Vec<Response> {
     thread::scope(|scope| {
         let queries: Vec<_> = targets.iter().map(|target| scope.spawn(|| query(target))).collect();
@@ -35,8 +36,8 @@ fn query(target: &Target) -> Response {
     Response { node, page: target.page.clone(), status, error }
 }
 
-/// Requests the status from one page. The request uses HTTP/1.0, so that the response is not
-/// chunked and ends with the connection.
+/// Requests the status of a node from its status page. The request uses HTTP/1.0, so that the
+/// response is not chunked and ends with the connection.
 fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     let path = format!("/status{query}");
     let response = exchange(page, &path).map_err(|error| describe_io_error(&error))?;
@@ -53,8 +54,8 @@ fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     }
 }
 
-/// Describes an I/O error. For a timeout, the text is this program's own, because that of the
-/// system does not help.
+/// Describes an I/O error. A timeout has a text of this program, because the system's text is no
+/// help.
 fn describe_io_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
@@ -64,7 +65,7 @@ fn describe_io_error(error: &Error) -> String {
     }
 }
 
-/// Returns true if a member of a lock service responds at this address, of Tenure or of etcd.
+/// Returns true if a member of a lock service responds at this address. It may run Tenure or etcd.
 #[cfg(feature = "service")]
 pub(super) fn is_service(address: &str) -> bool {
     let response = exchange(address, "/version").unwrap_or_default();

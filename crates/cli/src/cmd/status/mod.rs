@@ -1,4 +1,4 @@
-//! `tenure status`: the current leader of a cluster, of nodes or of members of a lock service.
+//! `tenure status`: prints the current leader of nodes, or of the members of a lock service.
 
 mod client;
 #[cfg(feature = "service")]
@@ -48,18 +48,19 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// A status page to query.
+/// A node whose status page is queried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
     /// Number of the node, if it is known.
     node: Option<u32>,
-    /// Address of the page, as `host:port`; `None` if it is not known.
+    /// Address of the status page, as `host:port`; `None` if it is not known.
     page: Option<String>,
-    /// Query part of the URL, with the token: `?token=…`. Empty if there is no token.
+    /// Query part of the page's URL, which contains the token: `?token=…`. Empty if there is no
+    /// token.
     query: String,
 }
 
-/// The status of one node, or the error of the request.
+/// The status of one node, or the error of the request for it.
 #[derive(Debug, Serialize)]
 struct Response {
     node: Option<u32>,
@@ -73,7 +74,7 @@ struct Response {
 /// The responses of all nodes.
 #[derive(Debug, Serialize)]
 struct ClusterStatus {
-    /// The leader; `None` unless all nodes that responded agree on it.
+    /// The leader on which all nodes that responded agree; `None` if they do not agree.
     leader: Option<LeaderInfo>,
     nodes: Vec<Response>,
 }
@@ -106,7 +107,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(if silent { Status::Environment } else { Status::Success })
 }
 
-/// Returns the argument. Rejects an `http` URL without a host or a port.
+/// Checks an argument of the command, and returns it. Rejects an `http` URL without a host or a
+/// port.
 fn target(argument: &str) -> Result<String, String> {
     let page = argument.strip_prefix("http://").map(|rest| address(rest).page.unwrap_or_default());
     let is_address = |page: String| {
@@ -120,14 +122,14 @@ fn target(argument: &str) -> Result<String, String> {
 }
 
 impl Target {
-    /// Returns true if both targets are the same node.
+    /// Returns true if both targets denote the same node.
     fn is_same(&self, other: &Target) -> bool {
         let same = self.node.is_some() && self.node == other.node;
         if other.page.is_none() { same } else { self.page == other.page }
     }
 }
 
-/// Removes a node without a known page if the same node is present with its page.
+/// Removes each node without a known page that the list also contains with its page.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     let responding = cluster.iter().filter(|response| response.page.is_some());
     let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();
@@ -135,7 +137,8 @@ fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     cluster
 }
 
-/// Returns the targets for an argument: the URL of a page, or a configuration file.
+/// Returns the nodes that an argument of the command denotes. It is the URL of a status page, or
+/// the path of a configuration file.
 fn targets_of(argument: &str) -> Result<Vec<Target>, Failure> {
     match argument.strip_prefix("http://") {
         Some(rest) => Ok(vec![address(rest)]),
@@ -149,7 +152,7 @@ fn address(rest: &str) -> Target {
     Target { node: None, page: Some(page.to_owned()), query }
 }
 
-/// Returns the targets that a configuration file names.
+/// Returns the nodes that a configuration file lists.
 fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     let config = Config::read(path).map_err(Failure::usage)?;
     let invalid = |message: &str| Failure::usage(format!("{}: {message}", path.display()));

@@ -1,4 +1,4 @@
-//! Recognizes targets that are members of a lock service.
+//! Recognizes arguments of `tenure status` that are members of a lock service.
 
 use std::path::Path;
 use std::thread;

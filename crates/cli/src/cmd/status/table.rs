@@ -34,7 +34,7 @@ pub(super) fn table(cluster: &ClusterStatus) -> String {
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Wraps a line. The rest of the line has the same indentation.
+/// Wraps a line to the width of the terminal. The further lines have the indentation of the first.
 fn wrap_line(line: &str) -> Vec<String> {
     if line.chars().count() <= width() {
         return vec![line.to_owned()];
@@ -113,7 +113,7 @@ fn warnings(status: &NodeStatus) -> Vec<String> {
     warnings
 }
 
-/// Formats a duration with about two significant digits.
+/// Formats a duration in milliseconds with about two significant digits.
 fn format_age(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {

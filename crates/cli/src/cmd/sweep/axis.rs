@@ -1,30 +1,31 @@
-//! The parameters of `--sweep`, and their values.
+//! The parameters that `--sweep` varies, and their values.
 
 use std::str::FromStr;
 
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::{parse_options, usage_error};
 
-/// Upper bound on the values of one axis.
+/// Upper bound on the number of values of one parameter.
 const MAX_VALUES: usize = 10_000;
 
-/// A parameter and the values at which it is measured: `n=3..50`, `latency=exp:1,exp:4`.
+/// A parameter of a sweep with all its values, such as `n=3..50` or `latency=exp:1,exp:4`.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     parameter: &'static Parameter,
     values: Vec<String>,
 }
 
-/// Option of a run that takes one value, so that a sweep can vary it.
+/// An option of a run that a sweep can vary, because it takes one value.
 #[derive(Debug)]
 struct Parameter {
     name: &'static str,
-    /// Name in a plot, with its unit.
+    /// Name of the parameter in a plot, with its unit.
     label: &'static str,
-    /// True if `A..B` stands for all whole numbers from A to B.
+    /// True if the value `A..B` stands for all whole numbers from A to B.
     is_count: bool,
     copy: fn(&mut RunOptions, &RunOptions),
-    /// Function that formats the value of the option, to compare it with the default value.
+    /// Function that formats the value of the option, so that it can be compared with the default
+    /// value.
     text: fn(&RunOptions) -> String,
 }
 
@@ -72,12 +73,12 @@ impl Axis {
         self.parameter.name
     }
 
-    /// Returns the values, as on the command line.
+    /// Returns the values of the parameter, as on the command line.
     pub(super) fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// Sets the parameter to one of the values.
+    /// Sets the parameter to `value` in the options of a run.
     ///
     /// # Errors
     ///
@@ -88,13 +89,13 @@ impl Axis {
         Ok(())
     }
 
-    /// Returns true if the option of this parameter has another value than its default.
+    /// Returns true if the option of this parameter has a value other than its default.
     pub(super) fn is_given(&self, options: &RunOptions) -> Result<bool, String> {
         let text = self.parameter.text;
         Ok(text(options) != text(&parsed(&[])?))
     }
 
-    /// Returns the long option of the parameter.
+    /// Returns the long name of the option that sets the parameter, without dashes.
     pub(super) fn option(&self) -> &'static str {
         if self.name() == "n" { "nodes" } else { self.name() }
     }
@@ -147,8 +148,8 @@ impl FromStr for Axis {
     }
 }
 
-/// Returns the whole numbers of a range, `3..50` or with a step `3..50:5`; `None` if the text is no
-/// range.
+/// Parses a range of whole numbers, such as `3..50` or, with a step, `3..50:5`. Returns `None` if
+/// the text is no range.
 fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (from, to) = text.split_once("..")?;
     let (to, step) = to.split_once(':').unwrap_or((to, "1"));

@@ -1,13 +1,14 @@
-//! Results as comma-separated values (RFC 4180): a line for each figure of each point.
+//! Results of a sweep as comma-separated values (RFC 4180), with a line for each figure of each
+//! point.
 
 use super::results::{Cell, Header, Point, Results};
 use super::statistics::Statistics;
 
-/// Columns after the algorithm and the parameters.
+/// Names of the columns that follow the algorithm and the parameters.
 const COLUMNS: &str = "seed,runs,figure,unit,count,mean,ci95_low,ci95_high,stddev,min,p50,p90,p99,\
                        max,violated,incomplete,note";
 
-/// Formats the results, with a head of column names.
+/// Formats the results of a sweep, with a first line of column names.
 pub(super) fn csv(results: &Results) -> String {
     let header = &results.header;
     let parameters = header.parameters.iter().map(String::as_str);
@@ -18,7 +19,7 @@ pub(super) fn csv(results: &Results) -> String {
     text
 }
 
-/// Formats the lines of a point. A point that was refused has one line with the reason.
+/// Formats the lines of a point. A point that was not run has one line with the reason.
 fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
     let values = || point.values.iter().map(String::as_str);
     let start = || [point.algorithm.as_str()].into_iter().chain(values());

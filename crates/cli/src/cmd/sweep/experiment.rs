@@ -1,4 +1,4 @@
-//! The points of a sweep and their plans.
+//! The points of a sweep, and their plans. A point is an algorithm with a value for each parameter.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Service;
@@ -12,35 +12,36 @@ use crate::cmd::program;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{Plan, split_variants};
 
-/// Upper bound on the points of a sweep.
+/// Upper bound on the number of points of a sweep.
 const MAX_POINTS: usize = 100_000;
 
-/// Default number of entries of each process of a lock. With fewer there is little contention,
-/// without which locks hardly differ.
+/// Default number of entries of each process, in a sweep of a lock. With fewer entries there is
+/// little contention, and locks hardly differ.
 const ENTRIES: u32 = 3;
 
-/// Default latency of messages between the processes of a lock, 1 to 9 units. With equal latencies
-/// requests would arrive in the order in which they are sent.
+/// Default latency of messages in a sweep of a lock: 1 to 9 units. With equal latencies, requests
+/// would arrive in the order in which they are sent.
 const LATENCY: Distribution = Distribution::between_units(1, 9);
 
-/// Parameters that each output lists. Other parameters are listed if they have several values.
+/// Parameters that the output always lists. It lists other parameters only if they have several
+/// values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 
-/// Options that do not change the results.
+/// Options that have no influence on the results of a sweep.
 const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
-/// Points of a sweep. Each has a plan, unless the plan was refused.
+/// The points of a sweep. Each has a plan of its runs, or the reason why it cannot be run.
 pub(super) struct Experiment {
     pub(super) header: Header,
     pub(super) plans: Vec<Option<Plan>>,
 }
 
-/// Function that creates the plan of the named algorithm with the given options.
+/// Function that creates the plan of the algorithm with this name and these options.
 pub(crate) type BuildPlan<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Plan, Failure>;
 
 impl Experiment {
-    /// Creates the points: each algorithm with each combination of values. The values of the last
-    /// axis change fastest.
+    /// Creates a point for each algorithm with each combination of values of the parameters. The
+    /// values of the last parameter change fastest.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Experiment {
     }
 }
 
-/// Rejects an axis that is given twice, or whose option is given as well.
+/// Returns an error if a parameter has two axes, or if its option is given in addition to the axis.
 fn check_axes(axes: &[Axis], options: &RunOptions) -> Result<(), Failure> {
     for (place, axis) in axes.iter().enumerate() {
         let name = axis.name();
@@ -123,7 +124,8 @@ fn check_axes(axes: &[Axis], options: &RunOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns all combinations of the values.
+/// Returns all combinations of one value per parameter. Returns an error if there are too many
+/// points.
 fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Failure> {
     let sizes = axes.iter().map(|axis| axis.values().len());
     let points = sizes.fold(algorithms, usize::saturating_mul);
@@ -146,7 +148,7 @@ fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Fa
     Ok(combinations)
 }
 
-/// Sets the default workload of a lock, under which the results of locks differ. Returns the
+/// For a lock, sets the default workload, under which the results of locks differ. Returns the
 /// service of the algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
@@ -161,8 +163,8 @@ fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     Some(service)
 }
 
-/// Returns the value of a parameter that the sweep does not vary. Empty if the parameter does not
-/// apply.
+/// Returns the value of a parameter that the sweep does not vary, as text. The text is empty if the
+/// parameter does not apply to the service.
 fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String {
     match name {
         "n" => options.group.size().map(|size| size.to_string()).unwrap_or_default(),
@@ -186,7 +188,7 @@ fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String
     }
 }
 
-/// Returns the digest of everything that determines the runs of a plan.
+/// Returns a digest of all settings that determine the runs of a plan.
 fn settings_digest(plan: &Plan) -> String {
     let settings = plan.settings(plan.common_settings().seed);
     let head = plan.trace_header(&settings);

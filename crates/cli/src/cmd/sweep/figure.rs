@@ -1,4 +1,4 @@
-//! The figures that are measured in each run.
+//! The figures that a sweep measures in each run.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Service, TICKS_PER_UNIT};
@@ -8,7 +8,7 @@ use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::theory;
 
-/// A measured quantity. The order is that of the output.
+/// A measured quantity. The output contains the figures in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Figure {
@@ -20,13 +20,13 @@ pub(super) enum Figure {
     MessagesPerAgreement,
     /// Number of all messages that a run sends.
     Messages,
-    /// Mean time in a run from a request to the entry.
+    /// Mean time in a run from a request for the lock to the entry.
     WaitingTime,
-    /// Longest time in a run from a request to the entry.
+    /// Longest time in a run from a request for the lock to the entry.
     LongestWait,
-    /// Mean time in a run from an exit, while another process waits, to the next entry.
+    /// Mean time in a run from an exit to the next entry, if another process waits at the exit.
     SynchronisationDelay,
-    /// Maximum number of entries of one process in a run while another process waits.
+    /// Greatest number of entries in a run that one process makes while another process waits.
     Bypass,
     /// Number of entries per unit of time in a run.
     Throughput,
@@ -34,17 +34,17 @@ pub(super) enum Figure {
     ElectionTime,
     /// Time in a run from the first request for an agreement to the last result.
     AgreementTime,
-    /// Time until the end of a run.
+    /// Time from the start to the end of a run.
     Duration,
 }
 
 impl Figure {
-    /// Returns the name in files.
+    /// Returns the name of the figure in output files.
     pub(super) fn name(self) -> String {
         json_name(&self)
     }
 
-    /// Returns the unit in files.
+    /// Returns the unit of the figure in output files.
     pub(super) const fn unit(self) -> &'static str {
         match self {
             Figure::MessagesPerEntry
@@ -57,7 +57,7 @@ impl Figure {
         }
     }
 
-    /// Returns the label of an axis, with the unit.
+    /// Returns the label of the figure in a plot, with its unit.
     pub(super) fn label(self) -> String {
         match self {
             Figure::MessagesPerEntry => "messages per entry".to_owned(),
@@ -109,14 +109,14 @@ pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
     figures
 }
 
-/// A tick is a millionth of a unit.
+/// Checks at compile time that a tick is a millionth of a unit of time.
 const _: () = assert!(TICKS_PER_UNIT == 1_000_000, "times are counted in millionths");
 
 fn millionths(count: u64) -> u64 {
     count.saturating_mul(TICKS_PER_UNIT)
 }
 
-/// Returns the mean in ticks, rounded.
+/// Returns the mean of the counted times in ticks, rounded.
 fn mean(tally: &Tally) -> u64 {
     let count = u128::from(tally.count);
     u64::try_from((tally.total + count / 2) / count).unwrap_or(u64::MAX)

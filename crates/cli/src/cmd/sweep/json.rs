@@ -1,4 +1,4 @@
-//! Results as JSON: an object for each point.
+//! Results of a sweep as JSON, with an object for each point.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::results::{Cell, Header, Point, PropertyViolations, Results};
 use super::statistics::Statistics;
 use crate::cmd::failure::Failure;
 
-/// Output of `--format json`: one document for all points.
+/// Output of `--format json`: one document with all points of a sweep.
 #[derive(Serialize)]
 struct Document<'a> {
     command: &'a str,
     points: Vec<PointFields<'a>>,
 }
 
-/// A point and its results.
+/// A point of a sweep and its results, in the JSON output.
 #[derive(Serialize)]
 struct PointFields<'a> {
     algorithm: &'a str,
@@ -30,7 +30,7 @@ struct PointFields<'a> {
     figures: Map<String, Value>,
 }
 
-/// A figure and its statistics.
+/// A figure and its statistics, in the JSON output.
 #[derive(Serialize)]
 struct FigureFields {
     unit: &'static str,
@@ -38,7 +38,7 @@ struct FigureFields {
     statistics: Statistics,
 }
 
-/// Formats the results as one document.
+/// Formats the results of a sweep as one JSON document.
 pub(super) fn json(results: &Results) -> Result<String, Failure> {
     let points = results.all().map(|(point, cell)| fields(&results.header, point, cell));
     let points = points.collect::<Result<_, Failure>>()?;
@@ -47,7 +47,7 @@ pub(super) fn json(results: &Results) -> Result<String, Failure> {
     Ok(text + "\n")
 }
 
-/// Formats the results as JSON lines.
+/// Formats the results of a sweep as JSON lines, one line per point.
 pub(super) fn jsonl(results: &Results) -> Result<String, Failure> {
     let mut text = String::new();
     for (point, cell) in results.all() {
@@ -81,7 +81,7 @@ fn fields<'a>(
     })
 }
 
-/// Converts a value of the command line: a number, a text, or null if there is none.
+/// Converts a value of the command line to JSON: a number, a text, or null if the value is empty.
 fn number_or_text(value: &str) -> Value {
     if value.is_empty() {
         return Value::Null;

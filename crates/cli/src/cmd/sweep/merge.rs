@@ -1,4 +1,5 @@
-//! `tenure merge`: the results of all shares of the runs, as one process would print them.
+//! `tenure merge`: merges the results of several processes that have each performed a part of the
+//! runs of a sweep.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +15,7 @@ use super::print_results;
 use super::results::Results;
 use crate::cmd::failure::{Failure, Status};
 
-/// Upper bound on the shards that an error lists.
+/// Upper bound on the number of missing shards that an error lists.
 const MAX_LISTED: usize = 20;
 
 /// Merge the results of all shards of a command into those of one run
@@ -50,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(results.status())
 }
 
-/// Reads the files and returns the results of all runs.
+/// Reads the files, one per shard, and returns the results of all runs.
 fn merge(files: &[PathBuf]) -> Result<Results, Failure> {
     let mut parts = Parts::default();
     for path in files {
@@ -67,15 +68,15 @@ fn read(path: &Path) -> Result<Part, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// The shards so far, by number.
+/// Results that were read so far. The key is the number of the shard.
 #[derive(Default)]
 struct Parts {
     parts: BTreeMap<u64, Part>,
 }
 
 impl Parts {
-    /// Adds the part of a shard, unless the same part was added already. Returns an error if the
-    /// part is not of the same command and version as the others.
+    /// Adds the results of a shard, unless the same results were added already. Returns an error if
+    /// they are not of the same command and version as the others.
     fn add(&mut self, path: &Path, part: Part) -> Result<(), Failure> {
         let name = path.display();
         if let Some(first) = self.parts.values().next() {
@@ -112,7 +113,7 @@ impl Parts {
         }
     }
 
-    /// Returns the merged results of all shards.
+    /// Merges the results of all shards. Returns an error if a shard is missing.
     fn merged(self) -> Result<Results, Failure> {
         let all = self.parts.values().next().map_or(0, |part| part.shard.of);
         let missing = (1..=all).filter(|shard| !self.parts.contains_key(shard));

@@ -1,4 +1,5 @@
-//! Sweeps: many runs at each of many points, their statistics, files and plots.
+//! Sweeps: many runs at each of many points, with statistics, files and plots. A point is an
+//! algorithm with a value for each parameter.
 
 mod axis;
 mod csv;
@@ -31,10 +32,10 @@ use super::simulate::options::RunOptions;
 
 pub(crate) use options::{MeasureFormat, SweepOptions};
 
-/// Default number of runs of a point.
+/// Default number of runs of each point.
 const DEFAULT_RUNS: u64 = 30;
 
-/// Measurements that a command requests, with the options of their output.
+/// A request of a command for measurements, with the options of their output.
 pub(crate) struct Request<'a> {
     /// Names of the algorithms, with variants after `+`.
     pub(crate) algorithms: &'a [String],
@@ -46,8 +47,8 @@ pub(crate) struct Request<'a> {
     pub(crate) build: BuildPlan<'a>,
 }
 
-/// Performs all runs and prints the results. If a shard is selected, performs only its runs and
-/// prints them for `tenure merge`.
+/// Performs all runs of a sweep and prints the results. If the options select a shard, performs
+/// only the runs of that shard, and prints its results for `tenure merge`.
 pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
     let Request { algorithms, run, sweep, plot, format, build } = *request;
     if let Some(path) = plot {
@@ -71,7 +72,7 @@ pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Prints the results, and draws them if requested.
+/// Prints the results of a sweep, and draws them if the user requests a plot.
 fn print_results(
     results: &Results,
     format: MeasureFormat,

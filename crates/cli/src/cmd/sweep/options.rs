@@ -1,4 +1,4 @@
-//! The options of sweeps, shared by `simulate` and `compare`.
+//! The options of sweeps, which `simulate` and `compare` share.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub(crate) enum MeasureFormat {
 }
 
 impl SweepOptions {
-    /// Returns true if the command makes measurements for files and plots.
+    /// Returns true if these options or the format request a sweep instead of ordinary output.
     pub(crate) fn is_active(&self, format: MeasureFormat) -> bool {
         let is_tabular = matches!(format, MeasureFormat::Csv | MeasureFormat::Jsonl);
         !self.sweep.is_empty() || self.raw.is_some() || self.shard.is_some() || is_tabular

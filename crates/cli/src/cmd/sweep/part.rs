@@ -1,5 +1,5 @@
-//! The results of one share of the runs, as JSON lines: a header, a line for each point, and a line
-//! at the end that tells a complete file from a truncated one.
+//! A file with the results of one shard, which is a part of the runs of a sweep. It has JSON lines:
+//! a header, a line for each point, and a last line. Without the last line, the file is truncated.
 
 use std::io::BufRead;
 
@@ -9,40 +9,40 @@ use super::results::{Cell, Header, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 
-/// Version of the format of a part.
+/// Version of the format of the file.
 const FORMAT: u32 = 1;
 
-/// Results of one share of the runs.
+/// Results of one shard of a sweep.
 #[derive(Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) shard: Shard,
     pub(super) results: Results,
 }
 
-/// First line of the file, which describes the runs.
+/// First line of the file, which describes the shard and the runs.
 #[derive(Serialize, Deserialize)]
 struct FirstLine {
-    /// Version of the format.
+    /// Version of the format of the file.
     tenure_part: u32,
     part: Shard,
     header: Header,
 }
 
-/// The line of a point.
+/// Line of the file with the results of a point. `point` is the index of the point in the header.
 #[derive(Serialize, Deserialize)]
 struct PointLine {
     point: usize,
     cell: Cell,
 }
 
-/// Last line of the file. A file without it is truncated.
+/// Last line of the file. A file without this line is truncated.
 #[derive(Serialize, Deserialize)]
 struct LastLine {
     points: usize,
 }
 
 impl Part {
-    /// Formats the part as JSON lines.
+    /// Formats the results of the shard as JSON lines.
     pub(super) fn text(&self) -> Result<String, Failure> {
         let mut text = String::new();
         let Results { header, cells } = &self.results;
@@ -55,11 +55,11 @@ impl Part {
         Ok(text)
     }
 
-    /// Parses the JSON lines of a part.
+    /// Parses the JSON lines of a file.
     ///
     /// # Errors
     ///
-    /// A description of the first line that is not as expected.
+    /// A description of the first invalid line.
     pub(super) fn read(mut input: impl BufRead) -> Result<Self, String> {
         let mut number = 0;
         let mut next = || {

@@ -14,23 +14,23 @@ use crate::cmd::interrupt;
 use crate::cmd::progress_bar::progress_line;
 use crate::cmd::simulate::plan::Plan;
 
-/// Number of consecutive runs that one thread performs before it passes their results on.
+/// Number of consecutive runs that a thread performs before it hands over their results.
 const RUNS_PER_JOB: u64 = 16;
 
-/// Seed of a run, and its figures in millionths.
+/// Seed of a run, and the figures of the run in millionths of their units.
 pub(super) type RawRun = (u64, Vec<(Figure, u64)>);
 
 /// Results of consecutive runs of one point.
 struct JobResult {
     point: usize,
     cell: Cell,
-    /// Figures of the single runs; empty unless `--raw` is given.
+    /// Figures of the single runs. The list is empty unless `--raw` is given.
     raw: Vec<RawRun>,
     interrupted: bool,
 }
 
 impl Experiment {
-    /// Performs this share of the runs of each point.
+    /// Performs those runs of each point that belong to `shard`.
     ///
     /// # Errors
     ///

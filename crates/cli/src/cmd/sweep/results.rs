@@ -1,4 +1,4 @@
-//! The results of a sweep. All outputs are functions of them.
+//! The results of a sweep, from which all outputs are formatted.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +10,44 @@ use super::figure::{Figure, figures};
 use crate::cmd::failure::Status;
 use crate::cmd::simulate::plan::Plan;
 
-/// The measured points, and the results of their runs.
+/// The points of a sweep, and the results of their runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Results {
     pub(super) header: Header,
-    /// Results of each point, in the order of the header.
+    /// Results of each point, in the order of the points in the header.
     pub(super) cells: Vec<Cell>,
 }
 
-/// Description of the measurements: the same for all shards of the runs.
+/// Description of the sweep. It is the same for all shards of the runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// Version of the program.
+    /// Version of the program that performed the runs.
     pub(super) version: String,
-    /// Command line without the options that do not change the results.
+    /// Command line of the sweep, without the options that do not change its results.
     pub(super) command: String,
     /// Seed of the first run of each point.
     pub(super) seed: u64,
     /// Number of runs of each point.
     pub(super) runs: u64,
-    /// Names of the parameters in the output.
+    /// Names of the parameters that the output lists.
     pub(super) parameters: Vec<String>,
     /// Names of the parameters with several values, in the order of the options.
     pub(super) swept: Vec<String>,
     pub(super) points: Vec<Point>,
 }
 
-/// A combination of an algorithm and values of the parameters.
+/// A point of a sweep: an algorithm with a value for each parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Point {
     /// Name of the algorithm, with its variants after `+`.
     pub(super) algorithm: String,
     /// Values of the parameters, as on the command line. A value is empty if the parameter does not
-    /// apply.
+    /// apply to the algorithm.
     pub(super) values: Vec<String>,
     /// Reason why the point is not run; `None` if it is run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) refused: Option<String>,
-    /// Digest of the settings, which includes the content of files.
+    /// Digest of the settings of the runs, including the contents of files.
     pub(super) digest: String,
 }
 
@@ -55,26 +55,26 @@ pub(super) struct Point {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) runs: u64,
-    /// Number of runs in which a property was undecided whose violation would be a failure.
+    /// Number of runs in which a property was undecided and its violation would be a failure.
     pub(super) incomplete: u64,
-    /// For each property, by name, the violations that are failures.
+    /// Violations that are failures. The key is the name of the property.
     pub(super) violated: BTreeMap<String, PropertyViolations>,
     pub(super) figures: BTreeMap<Figure, Sample>,
 }
 
-/// The violations of a property.
+/// The violations of one property in the runs of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PropertyViolations {
-    /// Number of runs with a violation.
+    /// Number of runs that violate the property.
     pub(super) runs: u64,
-    /// Seed of the first run with a violation.
+    /// Seed of the first run that violates the property.
     pub(super) seed: u64,
-    /// Command that replays the first run with a violation.
+    /// Command that replays the first run that violates the property.
     pub(super) replay: String,
 }
 
 impl Cell {
-    /// Adds one run. Returns its figures, in millionths.
+    /// Adds the results of one run. Returns its figures, in millionths of their units.
     pub(super) fn add(&mut self, plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
         self.runs += 1;
         let figures = figures(plan, report);
@@ -94,7 +94,7 @@ impl Cell {
         figures
     }
 
-    /// Adds the results of another share of the runs of this point.
+    /// Adds the results that another shard has for the same point.
     pub(super) fn merge(&mut self, other: &Cell) {
         self.runs += other.runs;
         self.incomplete += other.incomplete;
@@ -114,24 +114,24 @@ impl Cell {
         }
     }
 
-    /// Returns the largest number of runs that violate one property.
+    /// Returns the number of runs that violate a property, for the property with most violations.
     pub(super) fn violated_runs(&self) -> u64 {
         self.violated.values().map(|broken| broken.runs).max().unwrap_or(0)
     }
 }
 
 impl Results {
-    /// Returns the points that were run, with their results.
+    /// Returns the points that were run, each with its results.
     pub(super) fn measured(&self) -> impl Iterator<Item = (&Point, &Cell)> {
         self.all().filter(|(point, _)| point.refused.is_none())
     }
 
-    /// Returns all points with their results.
+    /// Returns all points, each with its results.
     pub(super) fn all(&self) -> impl Iterator<Item = (&Point, &Cell)> {
         self.header.points.iter().zip(&self.cells)
     }
 
-    /// Returns the exit status of the command.
+    /// Returns the exit status of the command that performed the sweep.
     pub(super) fn status(&self) -> Status {
         if self.cells.iter().any(|cell| !cell.violated.is_empty()) {
             return Status::Violated;
@@ -148,7 +148,8 @@ impl Header {
     }
 }
 
-/// Returns the digest of a text (FNV-1a, 64 bits), which tells changed files from equal ones.
+/// Returns a digest of a text (FNV-1a, 64 bits), to detect changes of files. It is not
+/// cryptographic.
 pub(super) fn digest(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))

@@ -1,4 +1,4 @@
-//! The share of the runs that one process performs.
+//! Shards, which divide the runs of a sweep among several processes.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 /// Upper bound on the number of shards.
 const MAX_SHARDS: u64 = 1_000_000;
 
-/// One of several shares of the runs, `3/64`.
+/// One of several disjoint parts of the runs of each point. For example, `3/64` is the third of 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shard {
-    /// Number of this share, from 1.
+    /// Number of this shard, from 1.
     pub(super) shard: u64,
-    /// Number of all shares.
+    /// Number of all shards.
     pub(super) of: u64,
 }
 
 impl Shard {
-    /// The share of a process that performs all runs.
+    /// The shard of a process that performs all runs.
     pub(super) const WHOLE: Shard = Shard { shard: 1, of: 1 };
 
-    /// Returns the runs of this share, numbered from 0. The shares are disjoint, and together they
-    /// are all runs. Their sizes differ by at most one.
+    /// Returns the numbers of the runs in this shard, out of `all` runs, which are numbered from 0.
+    /// Each run is in exactly one shard. The sizes of the shards differ by at most one.
     pub(super) fn runs(self, all: u64) -> Range<u64> {
         let end = |shard: u64| {
             let end = u128::from(all) * u128::from(shard) / u128::from(self.of);

@@ -1,4 +1,4 @@
-//! Results as a table for people.
+//! Results of a sweep as a table for people.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use super::results::{Cell, Point, PropertyViolations, Results};
 use crate::cmd::output::format_columns;
 use crate::cmd::rows::{Rows, format_figure};
 
-/// Figures of the table, in this order; those that no point has are left out.
+/// Figures that have a column, in the order of the columns, with the heading of the column. A
+/// figure that no point has is left out.
 const FIGURES: [(Figure, &str); 5] = [
     (Figure::MessagesPerEntry, "messages/entry"),
     (Figure::MessagesPerElection, "messages/election"),
@@ -16,7 +17,7 @@ const FIGURES: [(Figure, &str); 5] = [
     (Figure::Duration, "duration"),
 ];
 
-/// Formats the results: a line for each point.
+/// Formats the results of a sweep, with one line per point.
 pub(super) fn table(results: &Results) -> String {
     let header = &results.header;
     let last = header.seed.wrapping_add(header.runs - 1);
@@ -45,9 +46,9 @@ pub(super) fn table(results: &Results) -> String {
     rows.into_text()
 }
 
-/// Adds a line for each property that an algorithm violates: the first point with a violation, the
-/// number of violating runs there, and the number of other such points. The next line has the
-/// command that replays the first run.
+/// Adds two lines for each property that an algorithm violates. The first line names the first
+/// point with a violation, the number of violating runs there, and the number of other such points.
+/// The second line has the command that replays the first of these runs.
 fn violations(rows: &mut Rows, results: &Results) {
     let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
     for (point, cell) in results.measured() {
@@ -69,7 +70,7 @@ fn violations(rows: &mut Rows, results: &Results) {
     }
 }
 
-/// Returns the parameters that have a column: those with several values.
+/// Returns the indices of the parameters that have a column, because they have several values.
 fn parameters(results: &Results) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
     let swept = header.swept.iter().filter_map(|name| header.parameter_index(name));
@@ -109,7 +110,7 @@ fn line(results: &Results, point: &Point, cell: &Cell, figures: &[&(Figure, &str
     cells
 }
 
-/// Describes a point in words.
+/// Describes a point by its algorithm and its values, such as `bully n=5`.
 fn place(results: &Results, point: &Point) -> String {
     let header = &results.header;
     let values = parameters(results).map(|place| {

@@ -14,9 +14,9 @@ use super::{input_failure, logs, page, warn_torn_files};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{print, print_file, warn_no_effect, width};
 
-/// Upper bound on the records in a text diagram, unless the user selects more.
+/// Upper bound on the number of records in a text diagram, unless the user selects more.
 const MAX_RECORDS_IN_TEXT: u64 = 20_000;
-/// Upper bound on the records in an SVG diagram, unless the user selects more.
+/// Upper bound on the number of records in an SVG diagram, unless the user selects more.
 const MAX_RECORDS_IN_SVG: u64 = 4_000;
 
 /// Draw the traces of one run as a space–time diagram
@@ -154,7 +154,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Prints events as SVG, in rows of `most` events.
+/// Prints the events from `first` to `last` as SVG, in rows of `most` events each.
 fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for from in (first..=last).step_by(most.into()) {
@@ -166,7 +166,7 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
     print_file(&Layout::rows_to_svg(rows, direction(options)))
 }
 
-/// Returns the view that the options select.
+/// Returns the settings of the diagram that the options select.
 fn view(options: &Options) -> DiagramOptions {
     DiagramOptions {
         scale: scale(options).unwrap_or(Scale::Time),
@@ -190,7 +190,7 @@ fn moments(options: &Options) -> Vec<Moment> {
     }
 }
 
-/// Warns the user about field names that occur in no message.
+/// Warns the user about each name in `--fields` that is a field of no message.
 fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
@@ -214,8 +214,8 @@ fn scale(options: &Options) -> Option<Scale> {
     })
 }
 
-/// Rejects options that have no effect on an HTML page. The page has all clocks and message fields,
-/// and its time goes to the right.
+/// Returns an error if an option is given that has no effect on an HTML page. A page shows all
+/// clocks and message fields, and its time runs to the right.
 fn reject_options_of_other_formats(options: &Options) -> Result<(), Failure> {
     let given = [
         ("--clock", !matches!(options.clock, ClockName::None)),
@@ -233,7 +233,7 @@ fn reject_options_of_other_formats(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Returns the direction of time in the diagram.
+/// Returns the direction in which time runs in the diagram.
 fn direction(options: &Options) -> Direction {
     match options.direction {
         Some(DirectionName::Down) => Direction::Down,
@@ -256,7 +256,8 @@ fn print_diagram(options: &Options, layout: &Layout) -> Result<(), Failure> {
     if options.width.is_some() { print_file(&text) } else { print(&text) }
 }
 
-/// Repeats the first line of a diagram after every `rows` lines.
+/// Divides a diagram into parts of `rows` lines, and repeats its first line at the start of each
+/// part.
 fn paginated(text: &str, rows: usize) -> String {
     let (head, body) = text.split_once('\n').unwrap_or((text, ""));
     let lines: Vec<&str> = body.lines().collect();
@@ -264,7 +265,7 @@ fn paginated(text: &str, rows: usize) -> String {
     lines.chunks(rows).map(page).collect::<Vec<_>>().join("\n")
 }
 
-/// Parses a time in units, with up to six digits after the decimal point, and converts it to ticks.
+/// Parses a time in units, with up to six digits after the decimal point. Returns it in ticks.
 fn ticks(text: &str) -> Result<u64, String> {
     parse_units(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
 }

@@ -10,7 +10,7 @@ use super::{check_process, input_failure, parse_process, warn_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_file, print_json, width, wrap};
 
-/// Number of common events that are shown before and after each difference.
+/// Number of common events that are shown before and after each difference between two runs.
 const CONTEXT_EVENTS: usize = 3;
 
 /// Compare two runs side by side: the first difference, and events of one run only
@@ -66,7 +66,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Reads the run in a trace file, or in a directory of traces.
+/// Reads a run. `path` is a trace file, or a directory with the traces of one run.
 fn of(path: &Path) -> Result<Merged, Failure> {
     let merged = merged(path)?;
     warn_torn(&merged.torn, &merged.empty);
@@ -89,7 +89,8 @@ fn merged(path: &Path) -> Result<Merged, Failure> {
     merge_files(&files).map_err(input_failure)
 }
 
-/// Formats the two runs side by side. Long common parts are abbreviated.
+/// Formats the events of two runs side by side. In long parts without differences, events are left
+/// out.
 fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
     let column = (width - 3) / 2;
     let mut text = String::new();
@@ -122,7 +123,8 @@ fn is_same(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Adds the common events near a difference, and the number of omitted events.
+/// Adds rows for events that occur in both runs. Only events near a difference are shown, with the
+/// number of those left out.
 fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let begins = part.as_ptr_range().start == all.as_ptr_range().start;
     let ends = part.as_ptr_range().end == all.as_ptr_range().end;
@@ -139,7 +141,7 @@ fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, 
     }
 }
 
-/// Adds the events that occur in only one of the two runs.
+/// Adds rows for events that occur in only one of the two runs.
 fn add_different(part: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let of = |run: Run| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()

@@ -1,4 +1,5 @@
-//! `tenure trace diagram --logs`: draws the logs of all processes, each as a row of boxes.
+//! `tenure trace diagram --logs`: draws the replicated logs of all processes, each as a row of
+//! boxes.
 
 use std::path::PathBuf;
 
@@ -9,8 +10,8 @@ use super::input_failure;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{is_coloured, print_file};
 
-/// Upper bound on the log entries in a row of an SVG. Of a longer log, only the last entries are
-/// drawn.
+/// Upper bound on the number of log entries in a row of an SVG. Of a longer log, only the last
+/// entries are drawn.
 const MAX_ENTRIES_IN_SVG: u64 = 24;
 
 pub(super) fn run(

@@ -131,7 +131,7 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
     Ok(if violated { Status::Violated } else { Status::Success })
 }
 
-/// Verifies traces and judges the properties that the user wrote.
+/// Verifies traces, and judges the properties that the user wrote as expressions.
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     let merged = merge_whole_files(&options.files).map_err(input_failure)?;
     let (header, records) = (&merged.header, &merged.records);
@@ -196,8 +196,8 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Warns of files with a torn last line or without a header. Both happen when a writer is killed,
-/// and are not errors.
+/// Warns the user about trace files whose last line is torn or whose header is incomplete. Both
+/// happen when a writer is killed, and are not errors.
 pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     let name = program::name();
     let left_out = torn.iter().map(|path| (path, "the last line is torn (its writer was killed)"));
@@ -208,7 +208,8 @@ pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     }
 }
 
-/// Warns of torn lines in files that are read by a function that does not report them.
+/// Warns the user about trace files whose last line is torn. Serves callers that read the files by
+/// a function that does not report torn lines.
 pub(crate) fn warn_torn_files(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.
@@ -223,7 +224,7 @@ pub(crate) fn warn_torn_files(paths: &[PathBuf]) {
     warn_torn(&torn, &[]);
 }
 
-/// Checks that a group of `n` has this process.
+/// Returns an error if a group of `n` processes does not have this process.
 fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
     match subject {
         Subject::Process(process) if process.0 >= n => Err(Failure::usage(format!(
@@ -233,7 +234,7 @@ fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
     }
 }
 
-/// Checks that a word is a kind of event or a message of this trace.
+/// Returns an error unless `kind` is a kind of event or the name of a message in this trace.
 fn check_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
     if Kind::NAMES.contains(&kind) {
         return Ok(());
@@ -248,7 +249,7 @@ fn check_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
     Err(Failure::usage(format!("unknown kind '{kind}' for --kind: expected {kinds}")))
 }
 
-/// Warns of a filter that matches no event.
+/// Warns the user that the trace has no event which matches a filter.
 fn warn_no_events(filter: &str) {
     print_error(&format!("{}: this trace has no events of {filter}", program::name()));
 }
@@ -262,8 +263,8 @@ fn parse_process(text: &str) -> Result<Subject, String> {
     }
 }
 
-/// Converts an error of reading a trace: invalid files are bad input, other I/O errors are failures
-/// of the environment.
+/// Converts an error of reading a trace into a failure. An invalid file is invalid input; an I/O
+/// error is a failure of the environment.
 pub(crate) fn input_failure(error: MergeError) -> Failure {
     match error {
         MergeError::Read(ReadError::Io { path, error })

@@ -1,4 +1,4 @@
-//! `tenure trace diagram --as html`: a page to step through a run.
+//! `tenure trace diagram --as html`: writes a page on which the user steps through a run.
 
 use std::path::PathBuf;
 
@@ -30,8 +30,8 @@ pub(super) fn run(
     Ok(Status::Success)
 }
 
-/// Returns the card of the algorithm that a trace names; `None` if this release does not have the
-/// algorithm.
+/// Returns the [`Card`] of the algorithm that the header of a trace names. Returns `None` if this
+/// release does not have the algorithm.
 fn card(header: &Header) -> Option<Card> {
     tenure_instances::card(&header.algorithm, &replay::parameters(header).ok()?).ok()
 }

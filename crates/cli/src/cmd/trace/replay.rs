@@ -1,4 +1,4 @@
-//! `tenure trace replay`: replays a recorded run.
+//! `tenure trace replay`: repeats a recorded run, and checks whether it violates the same property.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use crate::cmd::own_monitors;
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
-/// Upper bound on the steps that are added after the recorded ones, so that no process waits at the
-/// end only because time has not passed.
+/// Upper bound on the number of steps that a replay adds after the recorded ones. Without them, a
+/// process may still wait at the end only because too little time has passed.
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
@@ -70,10 +70,12 @@ struct Outcome {
     engine: ReplayEngine,
     steps: usize,
     violated_again: bool,
-    /// Step that violates the property; absent if only the end of the run does.
+    /// Step that violates the property; absent if the violation follows only from the end of the
+    /// run.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<usize>,
-    /// Notes of the parent of real nodes, on actions that nodes do not perform by themselves.
+    /// Notes of the process that controls real nodes. They describe actions that nodes do not
+    /// perform by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     verification: Verification,
@@ -124,7 +126,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(if is_violated { Status::Violated } else { Status::Success })
 }
 
-/// Returns the property that a counterexample violates, if this property is an expression.
+/// Returns the property that a counterexample violates, if the user wrote this property as an
+/// expression.
 fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
     let header = &trace.header;
     let Some((form, text)) = header.violates.as_deref().and_then(Form::of_name) else {
@@ -141,9 +144,10 @@ fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
     Ok(Some(Arc::new(property)))
 }
 
-/// Judges a property that is an expression, and adds the finding to `verification`. Returns the
-/// number of records up to and including the one that violates it. `None` if no record does: the
-/// end of the run may.
+/// Judges a property that the user wrote as an expression, and adds the finding to `verification`.
+///
+/// Returns the number of records up to and including the one that violates the property. Returns
+/// `None` if it is not violated, or if the violation follows only from the end of the run.
 fn judge_own(
     property: &Arc<OwnProperty>,
     merged: &Merged,
@@ -169,8 +173,8 @@ fn violates(verification: &Verification, property: Property) -> bool {
     verification.violations.iter().any(|found| found.property.name() == property.name())
 }
 
-/// Returns the number of records up to and including the one that violates a property. `None` if no
-/// record does: the end of the run may.
+/// Returns the number of records up to and including the one that violates a property. Returns
+/// `None` if it is not violated, or if the violation follows only from the end of the run.
 fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
@@ -192,7 +196,7 @@ fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     Some(after)
 }
 
-/// Returns the notes that the parent of real nodes wrote to the trace.
+/// Returns the notes in the trace that the process which controls real nodes has written.
 fn notes(merged: &Merged) -> Vec<String> {
     let of_parent = merged.records.iter().filter(|record| record.process == Subject::Parent);
     let message = of_parent.filter_map(|record| match &record.kind {
@@ -202,8 +206,8 @@ fn notes(merged: &Merged) -> Vec<String> {
     message.collect()
 }
 
-/// Returns the property that a run violates: the one in its header, or else the first one that its
-/// verification finds.
+/// Returns the property that a run violates. It is the property in the header of the trace. If
+/// there is none, it is the first violated one that a verification of the run finds.
 fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     if let Some(name) = &trace.header.violates {
         let unknown = || {
@@ -223,8 +227,8 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     })
 }
 
-/// Rejects the trace of an algorithm that only the checker runs. The error names the command that
-/// finds the run again.
+/// Returns an error if only `tenure check` runs the algorithm of this trace. The message contains
+/// the command that finds the run again.
 fn reject_own_model(header: &Header) -> Result<(), Failure> {
     let Header { algorithm, replay, .. } = header;
     if own_model_card::names().all(|name| name != algorithm) {
@@ -234,8 +238,8 @@ fn reject_own_model(header: &Header) -> Result<(), Failure> {
     Err(Failure::usage(format!("only the checker runs {algorithm}: repeat `{command}`")))
 }
 
-/// Returns the parameters of the algorithm, from the header of a trace. They are the default ones
-/// if the header has no options.
+/// Returns the parameters of the algorithm, as the header of a trace gives them. Without options in
+/// the header, they are the default parameters.
 pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
         return Ok(Parameters::plain(header.n));
@@ -273,7 +277,8 @@ fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// Replays the run. Returns the new trace and the schedule that was followed.
+/// Repeats the run in this engine. Returns the new trace, and the schedule that the engine
+/// followed.
 fn replay(
     engine: ReplayEngine,
     trace: &Trace,
@@ -310,7 +315,7 @@ fn replay(
     Ok((merged.map_err(input_failure)?, schedule))
 }
 
-/// Replays the run on real nodes, whose traces are in a folder that is removed afterwards.
+/// Repeats the run on real nodes. Their traces are in a temporary folder, which is then removed.
 #[cfg(not(target_family = "wasm"))]
 fn replay_over_tcp(
     algorithm: &dyn AnyAlgorithm,

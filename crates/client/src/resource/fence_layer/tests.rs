@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::*;
 
 /// Inner service that records the token of each request when it responds. A request with token 5
-/// waits for a permit before.
+/// must first wait for a permit, so that the test controls its duration.
 #[derive(Clone)]
 struct Recorder {
     served: Arc<Mutex<Vec<Option<u64>>>>,

@@ -17,10 +17,10 @@ pub struct CommittedOnce {
     known: BTreeMap<Payload, PayloadState>,
 }
 
-/// State of one payload.
+/// Appends and committed indices of one payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct PayloadState {
-    /// Number of appends that were not declined.
+    /// Number of times that the payload was appended and not declined.
     appended: u32,
     /// Indices at which the payload is committed.
     at: BTreeSet<u64>,

@@ -11,7 +11,8 @@ use crate::service::log::{Command, Entry, Event};
 
 /// *Leader completeness*: the log of a leader contains every entry committed in an earlier term.
 /// The version for acknowledged entries states that no acknowledged entry is ever lost. A snapshot
-/// counts as all entries that it covers, and *state machine safety* judges its content.
+/// counts as all entries that it covers. The monitor of *state machine safety* judges the content
+/// of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     /// True if the monitor considers only acknowledged entries.

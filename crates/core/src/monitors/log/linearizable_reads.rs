@@ -13,7 +13,7 @@ use crate::service::log::{Command, Event};
 /// receives the answer to the read has applied all these entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
-    /// Highest index in any acknowledgement or answer.
+    /// Highest index that an acknowledgement or an answer has contained so far.
     known: u64,
     /// For each reader and ticket of a pending read: the highest index known to be committed when
     /// the read was issued.

@@ -13,8 +13,8 @@ use crate::process_set::ProcessSet;
 pub struct Members {
     /// Members that vote and count for a majority.
     pub voters: ProcessSet,
-    /// Former voters during a membership change, while a majority of them is needed as well. Empty
-    /// at all other times.
+    /// Former voters, during a membership change that needs a majority of them. Empty at all other
+    /// times.
     pub outgoing: ProcessSet,
     /// Members that receive the log and do not vote.
     pub learners: ProcessSet,
@@ -56,7 +56,8 @@ impl Members {
         of(&self.voters) && (self.outgoing.is_empty() || of(&self.outgoing))
     }
 
-    /// Parses voters, and learners after a `/`: `1,2,3/4`.
+    /// Parses members from a text such as `1,2,3/4`: the voters, and the learners after a `/`.
+    /// Returns `None` if the text has another form.
     pub fn of_text(text: &str) -> Option<Self> {
         let (voters, learners) = text.split_once('/').unwrap_or((text, ""));
         Some(Members { learners: processes(learners)?, ..Members::of(processes(voters)?) })
@@ -90,7 +91,7 @@ fn list(to: &mut impl fmt::Write, processes: &ProcessSet, before: &str) {
     }
 }
 
-/// Displays `P1,P2,P3`, then the learners, then the outgoing voters.
+/// Displays the voters, such as `P1,P2,P3`, then the learners, then the outgoing voters.
 impl fmt::Display for Members {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, &self.voters, "P");

@@ -108,7 +108,7 @@ impl serde::de::Visitor<'_> for Visitor {
     }
 }
 
-/// Creates a payload of decimal digits.
+/// Creates a payload that contains the number in decimal digits.
 impl From<u64> for Payload {
     fn from(number: u64) -> Self {
         let digits: String = number.to_string();

@@ -15,7 +15,7 @@ use crate::service::user::{ServiceUser, UserModelConfig, UserState};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
-    /// Ticket of the last command.
+    /// Ticket of the last command of this user.
     ticket: u64,
     /// Number of appends and reads that the user has issued.
     issued: u64,
@@ -43,7 +43,8 @@ enum Belief {
 }
 
 impl User {
-    /// Returns the payload for a ticket. No two payloads are equal.
+    /// Returns the payload that this user appends with `ticket`. Different users and different
+    /// tickets yield different payloads.
     fn payload(&self, ticket: u64) -> Payload {
         let text = format!("{}.{ticket}", self.at.number());
         Payload::new(text.as_bytes())

@@ -16,9 +16,10 @@ pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
 /// For an ended term: a quorum whose members had all voted in a later term, or for the resigned
 /// leader, when the term was ended.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
-/// A request to stand is in flight: receiver, term of the resigned leader.
+/// True if a request to become a candidate is in flight. Arguments: receiver, term of the resigned
+/// leader.
 const HAND_OVER: Symbol = Symbol::relation("hand-over", &[Process, Int]);
-/// A successor's request for votes is in flight: candidate, term.
+/// True if a successor's request for votes is in flight. Arguments: candidate, term.
 const SUCCEED: Symbol = Symbol::relation("succeed", &[Process, Int]);
 
 /// Symbols that this module adds to the state of the model.

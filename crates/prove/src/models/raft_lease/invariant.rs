@@ -25,11 +25,13 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Promise of `V`, on which the lease of `P` relies.
+/// Promise of a process `V` to vote for no other process, on which the lease of a process `P`
+/// relies.
 struct Promise {
-    /// Names of the conjuncts: the promise lasts, no vote is counted, no vote is in flight.
+    /// Names of three conjuncts: that the promise lasts long enough, that no process counts a vote
+    /// that breaks it, and that no such vote is in flight.
     names: [&'static str; 3],
-    /// Statements of the same three conjuncts, in words.
+    /// Statements of the three conjuncts in `names`, in words.
     statements: [&'static str; 3],
     /// Condition under which the lease relies on the promise.
     condition: Term,
@@ -37,8 +39,8 @@ struct Promise {
     until: Term,
 }
 
-/// Returns the conjuncts about three kinds of promises: with a vote for a candidate, by a member of
-/// the quorum that a leader relies on, and with a response to the last heartbeat.
+/// Returns the conjuncts about promises. A process makes a promise with its vote for a candidate,
+/// as a member of the quorum on which a leader relies, or with its response to the last heartbeat.
 fn promises(variant: Option<&str>) -> Vec<Conjunct> {
     let has_vote = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
     let has_response = ANSWERED.at((P, V)) | HEARD.at((V, P, TERM.at(P), ROUND.at(P)));

@@ -8,28 +8,29 @@ use crate::logic::variable::Variable;
 use crate::model::action::Action;
 use crate::model::{Axiom, Conjunct};
 
-/// `currentTerm`: latest term that a process has seen.
+/// Latest term that a process has seen (`currentTerm` in the paper).
 pub(in crate::models) const TERM: Symbol = Symbol::function("term", &[Process], Int);
-/// A process has voted in its term.
+/// True if a process has voted in its term.
 pub(in crate::models) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
-/// `votedFor`: candidate that a process has voted for in its term.
+/// Candidate that a process has voted for in its term (`votedFor` in the paper).
 pub(in crate::models) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
-/// A process is a candidate.
+/// True if a process is a candidate.
 pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
-/// A process leads.
+/// True if a process leads.
 pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
-/// The first process, a candidate or leader, has the vote of the second process in its term.
+/// True if the first process, a candidate or leader, has the vote of the second process in its
+/// term.
 pub(in crate::models) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
 /// Quorum that elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
-/// A request for votes is in flight: candidate, term.
+/// True if a request for votes is in flight. Arguments: candidate, term.
 pub(in crate::models) const REQUEST_VOTE: Symbol =
     Symbol::relation("request-vote", &[Process, Int]);
-/// A vote is in flight: voter, candidate, term.
+/// True if a vote is in flight. Arguments: voter, candidate, term.
 pub(in crate::models) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
-/// A process is a member of a quorum.
+/// True if a process is a member of a quorum.
 pub(in crate::models) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// A process that is a member of both quorums.
+/// For any two quorums: a process that is a member of both.
 pub(in crate::models) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 /// Symbols that this module adds to the state of the model.
@@ -39,7 +40,7 @@ pub(super) const STATE: [Symbol; 9] =
 const A: Variable = Variable::quorum("a");
 const B: Variable = Variable::quorum("b");
 
-/// Returns the axiom about quorums.
+/// Returns the axiom that any two quorums have a common member.
 pub(in crate::models) fn quorums() -> Axiom {
     let common = |quorum| MEMBER.at((COMMON.at((A, B)), quorum));
     let intersect = for_all([A, B], common(A) & common(B));
@@ -60,7 +61,7 @@ pub(in crate::models) fn stands(process: Variable) -> Term {
     CANDIDATE.at(process) | LEADER.at(process)
 }
 
-/// Adds to an action that `X` is no longer a candidate or leader.
+/// Returns `action`, extended so that `X` is no longer a candidate or leader.
 pub(super) fn step_down(action: Action) -> Action {
     action.set(CANDIDATE, X, false).set(LEADER, X, false)
 }

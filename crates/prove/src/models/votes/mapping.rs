@@ -29,7 +29,7 @@ pub(in crate::models) fn add_quorums(structure: &mut Structure, quorums: &[BTree
     }
 }
 
-/// Returns the quorum of the present request. `None` without a request.
+/// Returns the quorum of a process's present request. `None` if the process has no request.
 pub(in crate::models) fn voters(process: Tree<'_>) -> Option<BTreeSet<Value>> {
     let phase = process.field("phase");
     Some(match phase.variant() {
@@ -111,7 +111,7 @@ pub(in crate::models) fn add_message(
     structure.add(relation, [from, to, stamp, number]);
 }
 
-/// Returns the voter and its vote, from a pair of both.
+/// Splits a pair into a voter and the tree of its vote.
 fn vote(pair: Tree<'_>) -> (Value, Tree<'_>) {
     let mut parts = pair.elements();
     let mut next = || parts.next().expect("a pair has two parts");

@@ -136,7 +136,8 @@ impl<P: Protocol> Protocol for FaultyProcess<P> {
     }
 }
 
-/// Effects of the correct process, which also send invalid variants of its messages.
+/// Receiver of the effects of the correct process. For each message that the process sends, it
+/// sends some invalid variants before the message itself.
 struct FaultyEffects<'a, E>(&'a mut E, FaultSource);
 
 impl<P: Protocol, E: Effects<FaultyProcess<P>>> Effects<P> for FaultyEffects<'_, E> {

@@ -127,8 +127,8 @@ struct Trial {
     seed: u64,
     /// Maximum number of invalid messages.
     max_messages: usize,
-    /// True if the nodes keep their saved state when they restart. If the card of the lock
-    /// algorithm excludes recovery, all nodes start with empty directories.
+    /// True if the nodes keep their saved state when they restart. If the lock algorithm does not
+    /// tolerate recovery, all nodes start with empty directories.
     survives: bool,
 }
 
@@ -257,7 +257,8 @@ fn invalid_messages_stop_no_node() {
     run_trial(&offices()[0], 2, 40).unwrap();
 }
 
-/// Runs all variants of all combinations in turn: `cargo xtask attack messages`.
+/// No invalid message stops a correct node, for every combination of a lock and an election. Run by
+/// `cargo xtask attack messages`.
 #[test]
 #[ignore = "minutes"]
 fn all_invalid_messages_stop_no_node() {

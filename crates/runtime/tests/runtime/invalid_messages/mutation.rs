@@ -35,9 +35,9 @@ pub(super) struct Variant<M> {
     pub(super) message: M,
 }
 
-/// Returns variants of a message. In each, one number is replaced (also the length of a list or the
-/// tag of an enum), or one list is shorter or longer. The encoding alone shows where the fields
-/// are.
+/// Returns variants of a message. In each variant, one number of the encoding is replaced, or one
+/// list is shorter or longer. Numbers include the lengths of lists and the tags of enums. The
+/// positions of the fields are found from the encoding alone.
 pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Variant<M>> {
     let bytes = postcard::to_stdvec(message).expect("a message is serializable");
     let mut variants = Vec::new();

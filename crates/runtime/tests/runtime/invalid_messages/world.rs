@@ -121,7 +121,7 @@ pub(crate) enum Due<P: Protocol> {
     Leave(ProcessId),
 }
 
-/// A process, with the state of the code that runs it.
+/// A process, with the validator and the saved state that a real node would keep for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Member<P: Protocol> {
     pub(crate) process: P,

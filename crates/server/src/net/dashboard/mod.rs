@@ -29,7 +29,7 @@ const SCRIPT: &str = include_str!("dashboard.js");
 /// response has another nonce.
 const NONCE_MARK: &str = "NONCE";
 
-/// The page with all of its parts.
+/// The page as HTML, with its styles and scripts inserted.
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     HTML.replace("/* STYLE */", &[PALETTE, STYLE].concat())
         .replace("/* SCRIPT */", &[ELEMENTS, SCRIPT].concat())

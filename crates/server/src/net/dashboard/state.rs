@@ -17,13 +17,13 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the locks in one response. Those with the most waiters come first.
 const MAX_LOCKS: usize = 100;
 
-/// Upper bound on the holders of one lock in a response, and also on its waiters.
+/// Upper bound on the holders that a response lists for one lock, and upper bound on its waiters.
 const MAX_CLAIMS: usize = 20;
 
 /// Upper bound on the bytes of a claim's value that can be read as the description of a client.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
-/// Upper bound on the characters of a name. A longer name is shortened.
+/// Upper bound on the characters of a name in a response. A longer name is shortened.
 const MAX_NAME_CHARS: usize = 200;
 
 /// State of the cluster, as one member knows it.
@@ -64,7 +64,7 @@ enum Access {
     MetricsOnly,
 }
 
-/// A member, as another one sees it.
+/// State of one member, as the member that responds sees it.
 #[derive(Debug, Serialize)]
 struct MemberState {
     name: String,
@@ -76,7 +76,8 @@ struct MemberState {
     is_connected: bool,
     /// Milliseconds since the last message of the described member.
     last_contact_ms: Option<u64>,
-    /// Client URLs that the described member has published; empty without access.
+    /// Client URLs that the described member has published. Empty unless the access of the request
+    /// is [`Access::Granted`].
     urls: Vec<String>,
 }
 
@@ -97,15 +98,15 @@ struct LockState {
     name: String,
     holders: Vec<ClaimState>,
     waiters: Vec<ClaimState>,
-    /// Number of all holders. The list `holders` may be shorter.
+    /// Number of all holders of the lock. The list `holders` may be shorter.
     holding: usize,
-    /// Number of all waiters. The list `waiters` may be shorter.
+    /// Number of all claims that wait for the lock. The list `waiters` may be shorter.
     waiting: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct ClaimState {
-    /// ID of the lease, in hexadecimal.
+    /// ID of the lease of the claim, in hexadecimal.
     lease: String,
     /// Description of the client, if it has stored one in its claim.
     client: Option<String>,
@@ -248,7 +249,7 @@ fn claim_state(state: &State, claim: &Claim, now: Instant) -> ClaimState {
 /// Description of a client, as `tenure lock` and `tenure elect` store it in a claim.
 #[derive(Debug, Deserialize)]
 struct ClientIdentity {
-    /// Version of the format.
+    /// Version of the format of this description.
     tenure: u32,
     user: String,
     host: String,

@@ -55,7 +55,7 @@ pub fn sent_of(report: &Report, kind: &str) -> u64 {
     kinds(report).iter().filter(|(name, _)| *name == kind).map(|(_, sent)| sent).sum()
 }
 
-/// Runs an algorithm, whose card must allow the settings.
+/// Runs an algorithm. The settings must meet the assumptions of the algorithm.
 #[track_caller]
 pub fn simulate<P: Algorithm + Recorded>(config: P::Config, settings: Settings) -> Report {
     let seed = settings.seed;

@@ -131,8 +131,8 @@ fn uncontended_coordinator_entry_takes_three_messages() {
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
 
-/// While P2 is inside, the request of Pn arrives, and then that of P1. The coordinator serves Pn
-/// first.
+/// While P2 is inside the critical section, the request of Pn arrives, and then that of P1. The
+/// coordinator serves Pn first.
 #[test]
 fn coordinator_serves_by_arrival() {
     let mut settings = simultaneous_entries(5, &[1, 2, 4]);
@@ -178,7 +178,7 @@ fn two_concurrent_ricart_agrawala_requests_take_eight_messages() {
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
 }
 
-/// Counts messages by kind, over many seeds, with contention.
+/// Each entry takes the same number of messages of each kind, even under contention.
 #[test]
 fn every_entry_sends_same_kinds() {
     for seed in 0..1000 {
@@ -193,8 +193,8 @@ fn every_entry_sends_same_kinds() {
     }
 }
 
-/// A reply need not be sent if another request makes it superfluous. That happens only under
-/// contention.
+/// Lamport's lock needs no reply from a process whose own request serves as one. This saves replies
+/// only under contention, and at most one message in three.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
@@ -215,8 +215,8 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// A token without requests takes one message per hop and pause, forever. It takes no message while
-/// a process is inside.
+/// While no process requests the lock, the token circulates forever, with one message per hop.
+/// While a process is inside the critical section, the token causes no messages.
 #[test]
 fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {

@@ -15,8 +15,8 @@ fn card(name: &str, size: u32) -> Card {
     catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
 }
 
-/// Returns settings with `total` entries, one after the other. Their processes are drawn uniformly,
-/// and channels may reorder messages.
+/// Returns settings with `total` entries, one after the other. The process of each entry is drawn
+/// uniformly, and channels may reorder messages.
 fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     seeded(size, seed, Workload::sequential(total), Distribution::exponential_units(3))
 }

@@ -1,5 +1,5 @@
-//! Effect of one fault on each election, over many seeds. These are the results 5.7 of
-//! `docs/checklist.md`.
+//! Effect of one fault on each election, over many seeds. Section 5.7 of `docs/checklist.md` lists
+//! the results.
 
 use std::collections::BTreeSet;
 
@@ -113,7 +113,8 @@ fn no_fault_no_violation() {
     }
 }
 
-/// A process that starts late waits forever, and all others agree.
+/// If messages on the ring of Chang and Roberts are reordered, a process that starts its election
+/// late may wait forever, although all others agree. The other elections in this test serve it.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {
@@ -239,8 +240,9 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// In the bully algorithm, two processes lead at the same time for a while. Without terms, and if
-/// processes accept leaders with a lower rank, they disagree to the end.
+/// With too short timeouts, two processes of the bully algorithm may lead at the same time. In the
+/// end all agree on one of them. This is different in the variant without terms in which processes
+/// accept leaders with a lower rank.
 #[test]
 fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");

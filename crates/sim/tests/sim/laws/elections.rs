@@ -104,8 +104,8 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// Checks the number of messages sent so far after each round. The ids on the ring decrease in the
-/// direction of the messages.
+/// On the ring of five with most messages, the number of messages sent by the end of each round
+/// equals that of the lecture. The ids on this ring decrease in the direction of the messages.
 #[test]
 fn worst_ring_of_five_matches_lecture_counts() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
@@ -113,8 +113,8 @@ fn worst_ring_of_five_matches_lecture_counts() {
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
-/// Runs the order of ids with most messages and the one with fewest. Both counts include the
-/// announcement of the leader.
+/// The order of ids with most messages and the order with fewest send the predicted numbers. Both
+/// numbers include the announcement of the leader.
 #[test]
 fn chang_roberts_reaches_worst_and_best_case() {
     for size in 2..60 {
@@ -180,8 +180,8 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// Returns the bound on the number of messages, first as a sum over the phases and then in closed
-/// form.
+/// Returns the lecture's bound on the number of messages of the algorithm of Hirschberg and
+/// Sinclair with `n` processes, first as a sum over the phases and then in closed form.
 fn lecture_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
@@ -224,8 +224,9 @@ fn first_phase_takes_3n_and_last_2n() {
     }
 }
 
-/// Returns the start and the end of the last phase, in units. Its number is ⌈log₂ n⌉, and it lasts
-/// one lap of the ring. Every message takes one unit.
+/// Returns the start and the end of the last phase, in units, if every message takes one unit. The
+/// last phase has the number ⌈log₂ n⌉, and takes as long as a message needs to travel around the
+/// ring.
 fn last_phase(size: u32) -> (u64, u64) {
     let phase = size.next_power_of_two().trailing_zeros();
     let begins = (0..phase).map(|phase| 2 << phase).sum();
@@ -271,9 +272,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// Number of messages of each kind if only the lowest process starts the election. The number is
-/// largest if the highest process is up, and smaller if it is down. It is the same if all live
-/// processes start at the same time.
+/// If only the lowest process starts a bully election, the number of messages is quadratic, and a
+/// little smaller if the highest process is down. All live processes together cause the same
+/// number. If only the highest live process starts, about n messages suffice.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {
@@ -293,8 +294,8 @@ fn bully_cost_ranges_from_n_to_square() {
     }
 }
 
-/// P4 leads and crashes together with P1. Then P1 recovers, and P4 after it. The first election,
-/// which P4 won, does not count.
+/// The example of the lecture takes 22 messages: P4, the leader, crashes together with P1. Then P1
+/// recovers, and P4 after it. The messages of the first election, which P4 won, are not counted.
 #[test]
 fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {

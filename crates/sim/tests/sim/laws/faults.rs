@@ -1,5 +1,5 @@
-//! Effect of one fault on each lock that does not tolerate the fault, over many seeds. These are
-//! the results 5.6 of `docs/checklist.md`.
+//! Effect of one fault on each lock that does not tolerate the fault, over many seeds. Section 5.6
+//! of `docs/checklist.md` lists the results.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::quorum::Kind;
@@ -17,9 +17,10 @@ use crate::common::runs::{busy, crash, is_violated};
 enum Effect {
     /// Every run is safe and live.
     Fine,
-    /// In some run a process waits forever. In no run are two processes inside.
+    /// In some run a process waits forever. In no run are two processes inside the critical section
+    /// at the same time.
     Blocked,
-    /// In some run two processes are inside.
+    /// In some run two processes are inside the critical section at the same time.
     Unsafe,
 }
 
@@ -172,7 +173,8 @@ fn late_duplicates_spare_locks_for_any_order() {
     assert_effects(&duplicating(Order::Reordered), &effects);
 }
 
-/// Only processes that are clients of the coordinator may crash.
+/// The crash of a process that never requests the lock blocks most locks, because their users
+/// depend on every process. Users of the central lock depend only on the coordinator.
 #[test]
 fn idle_crash_blocks_dependents() {
     let effects = [

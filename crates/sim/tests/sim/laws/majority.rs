@@ -157,8 +157,8 @@ fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     (0..8).map(suspicion).collect()
 }
 
-/// If the failure detector is wrong, two processes may be inside. The resource can distinguish them
-/// by their fences, and every process is served.
+/// If the failure detector is wrong, two processes may be inside the critical section. The resource
+/// can distinguish them by their fences, and every process is served.
 #[test]
 fn false_suspicions_admit_two_with_different_fences() {
     for (kind, size) in

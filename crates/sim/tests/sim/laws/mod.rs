@@ -95,7 +95,7 @@ const LOCKS: [&str; 9] = [
     "naimi-trehel",
 ];
 
-/// Elections that need a complete ring.
+/// Elections for a ring that includes every process.
 const RINGS: [&str; 6] = [
     "lelann",
     "chang-roberts",

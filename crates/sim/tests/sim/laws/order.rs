@@ -16,9 +16,9 @@ fn settings(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Returns two numbers of runs in which entries violate the order of requests. For the first
-/// number, one request precedes another also because of messages between users. For the second, it
-/// precedes only because of messages of the protocol. Asserts that all other properties hold.
+/// Returns the number of runs that violate the order of requests, for two definitions of this
+/// order. In the first, messages between users also determine which request precedes another. In
+/// the second, only messages of the protocol do. Asserts that all other properties hold.
 fn count_disorder<P: Mutex + Algorithm + Timestamped>(
     config: &P::Config,
     stamped: bool,

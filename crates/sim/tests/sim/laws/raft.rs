@@ -78,8 +78,8 @@ fn crashed_leader_is_replaced_and_follows_after_recovery() {
     assert!(deposed > 0);
 }
 
-/// The process crashes in its n-th step that saves, before or after the save. The step has no other
-/// effect.
+/// The election tolerates that a process crashes while it saves, whether the crash comes before or
+/// after the save. The crash prevents all other effects of the step.
 #[test]
 fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;

@@ -58,8 +58,8 @@ fn bound(name: &str, size: u32) -> u64 {
     expected.expect("theory has a bound").messages.numerator
 }
 
-/// The algorithms run only complete phases. The number of phases is at most the number of times
-/// that N can be halved.
+/// Every election consists of complete phases of 2N messages and of an announcement. The number of
+/// phases is at most the number of times that N can be halved.
 #[test]
 fn number_of_phases_is_logarithmic() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 30) as u32)) {
@@ -86,9 +86,9 @@ fn phase_cost_depends_only_on_ring() {
     }
 }
 
-/// Returns the mean number of rounds if all processes start at the same time on FIFO channels. In
-/// each round, every active process draws a number from 1 … n. If several processes draw the
-/// highest number, they run another round.
+/// Returns the mean number of rounds of the Itai–Rodeh election, if all `n` processes start at the
+/// same time on FIFO channels. In each round, every active process draws a number from 1 to `n`. If
+/// several processes draw the highest number, they run another round.
 fn mean_rounds(n: u32) -> f64 {
     let mut means = vec![0.0, 0.0];
     for active in 2..=n {

@@ -1,4 +1,4 @@
-//! The worked examples, drawn from their golden stories.
+//! Pictures of the worked examples, drawn from scripts in the directories of golden files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ const GOLDEN: &str = "../algorithms/tests/golden";
 const STORIES: &str = "tests/sim/pictures/stories";
 const PICTURES: &str = "../../docs/book/src/pictures";
 
-/// A worked example and its drawing.
+/// A worked example: its trace, and the options with which it is drawn.
 struct Picture {
     name: &'static str,
     trace: Trace,
@@ -115,7 +115,7 @@ fn pictures() -> Vec<Picture> {
     ]
 }
 
-/// Returns pictures of the further locks that the book shows.
+/// Returns the pictures of locks that are not in `pictures`.
 fn more_locks() -> Vec<Picture> {
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
     let plain = |_| carvalho_roucairol::Config::default();
@@ -159,7 +159,7 @@ fn on_graphs() -> Vec<Picture> {
     ]
 }
 
-/// Returns pictures of the further elections that the book shows.
+/// Returns the pictures of elections that are not in `pictures`.
 fn more_elections() -> Vec<Picture> {
     let ring = |group: Group| peterson::Config::plain(group.size());
     let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
@@ -172,7 +172,8 @@ fn more_elections() -> Vec<Picture> {
     ]
 }
 
-/// Logs after some blocks of a story, with their captions.
+/// Picture of the replicated logs at several points of a script. Each point is the end of a block
+/// of the script, and has a caption.
 struct Logs {
     name: &'static str,
     story: &'static str,
@@ -310,8 +311,8 @@ fn two_timestamps_story_matches_golden() {
     golden::<PresetClocks>(STORIES, clocks);
 }
 
-/// In the picture, P1 has the token of a tree from the start. A process that regenerates the token
-/// has it from then on.
+/// The picture shows that the first process of a tree has the token from the start. A process that
+/// regenerates a lost token has it from that step on.
 #[test]
 fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {
@@ -328,7 +329,7 @@ fn regenerated_token_lasts() {
     assert!(made.is_some() && made == enters, "{made:?} {enters:?}");
 }
 
-/// `cargo xtask pictures` generates these pictures.
+/// The stored pictures equal the pictures that are drawn now. `cargo xtask pictures` stores them.
 #[test]
 fn example_pictures_are_current() {
     let rewrite = std::env::var("TENURE_PICTURES").is_ok_and(|wish| wish == "rewrite");

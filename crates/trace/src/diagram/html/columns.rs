@@ -87,8 +87,8 @@ impl Records {
         });
     }
 
-    /// Determines the step to which each record belongs: the step that the record begins, or else
-    /// the last step of its process.
+    /// Determines the step of each record. A record that begins a step belongs to that step. Any
+    /// other record belongs to the last step of its process before it.
     pub(super) fn place(&mut self, layout: &Layout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
         let mut last = vec![NONE; layout.size()];
@@ -117,7 +117,7 @@ pub(super) struct Steps {
     at: Vec<i64>,
     /// For each step, the number of its first record.
     record: Vec<u64>,
-    /// For each step, its cause as the index of a [`Mark`] variant.
+    /// For each step, its cause: the index of a variant of [`Mark`].
     mark: Vec<u8>,
     /// For each step, the index of the text of its cause.
     description: Vec<i64>,
@@ -294,8 +294,8 @@ impl ViolationMarks {
     }
 }
 
-/// Returns, for each violation, the index of its step; -1 if it lies outside the window. The times
-/// of violations count from `first`, the time of the first record in ticks.
+/// Returns, for each violation, the index of its step; -1 if that step lies outside the window. The
+/// times of violations count from `first`, the time of the first record in ticks.
 pub(super) fn violated(layout: &Layout, verification: &Verification, first: u64) -> Vec<i64> {
     let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
     steps.map(place).collect()

@@ -14,13 +14,13 @@ pub(super) struct LogChanges {
     /// the first record.
     row: Vec<i64>,
     at: Vec<usize>,
-    /// For each change, the number of entries at the start of the log that stay as they are.
+    /// For each change, the number of entries at the start of the log that do not change.
     stays: Vec<u64>,
     /// For each change, the last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the entries after those that stay. `description` has, for each
-    /// of these entries, the index of the text with its content, or -1 for an entry without
-    /// content.
+    /// For each change, the terms of the entries that follow the unchanged ones. `description` has,
+    /// for each of these entries, the index of the text with its content, or -1 for an entry
+    /// without content.
     terms: Vec<Vec<u64>>,
     description: Vec<Vec<i64>>,
     /// For each change, the commit index after it.

@@ -80,11 +80,12 @@ struct PageData<'a> {
     records: u64,
     shown: Option<(u64, u64)>,
     is_cut_off: bool,
-    /// Initial scale of the time axis: `time` or `rank`.
+    /// Scale that the time axis has when the page opens: `time` or `rank`.
     scale: &'static str,
     card: Option<&'a Card>,
     verification: &'a Verification,
-    /// For each violation, the index of its step; -1 if the step lies outside the window.
+    /// For each violation, the index of the step in which it occurred; -1 if this step lies outside
+    /// the window.
     violated: Vec<i64>,
     steps: Steps,
     crossings: MessageArrows,
@@ -197,8 +198,8 @@ impl Page {
         }
     }
 
-    /// Writes the page. If `card` is given, the page shows the message costs that this card
-    /// promises beside the measured ones.
+    /// Writes the page. If `card` is given, the page compares the measured numbers of messages with
+    /// the costs that this [`Card`] states.
     ///
     /// # Errors
     ///

@@ -87,7 +87,8 @@ fn in_both(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Renders common events. Shows those near a difference, and folds the others.
+/// Renders events that both runs have in common. Shows those near a difference, and folds the
+/// others.
 fn same(rows: &mut String, part: &[DiffEvent], begins: bool, ends: bool) {
     let head = if begins { 0 } else { CONTEXT_EVENTS };
     let tail = if ends { 0 } else { CONTEXT_EVENTS };

@@ -18,7 +18,7 @@ use crate::show::units;
 /// Moment of a run at which a picture shows the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// End of the trace.
+    /// The end of the trace, after all records.
     End,
     /// The moment after all records up to this time, in ticks since the beginning of the trace.
     AtTime(u64),
@@ -45,7 +45,7 @@ impl Moment {
     }
 }
 
-/// Picture of the logs of a run at one or several moments.
+/// Picture that shows the logs of all processes at one or several moments of a run.
 #[derive(Clone, Debug)]
 pub struct LogPicture {
     header: Header,
@@ -92,8 +92,8 @@ impl LogPicture {
         Ok(taking.finish())
     }
 
-    /// Replaces the titles above the moments by those in `titles`. Moments without a new title keep
-    /// theirs.
+    /// Replaces the titles of the moments by those in `titles`, in order. If there are fewer titles
+    /// than moments, the other moments keep their titles.
     #[must_use]
     pub fn titled<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
         for (panel, title) in self.panels.iter_mut().zip(titles) {
@@ -139,7 +139,7 @@ impl LogPicture {
 /// Collects the logs at the requested moments while records are read.
 struct PanelCollector {
     picture: LogPicture,
-    /// Moments that have not been reached. The next moment is the last element.
+    /// Moments that the records have not reached yet. The last element is the earliest of them.
     pending: Vec<Moment>,
     logs: Logs,
     start: Option<u64>,

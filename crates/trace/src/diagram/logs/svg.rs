@@ -31,14 +31,14 @@ const PANEL_GAP: i64 = 34;
 const MAX_WIDTH: i64 = 960;
 /// Outer margin.
 const MARGIN: i64 = 14;
-/// Maximum number of letters that a box shows of the content of an entry, below the term.
+/// Maximum number of letters of an entry's content that its box shows, below the term.
 const MAX_LETTERS: usize = 4;
-/// Maximum number of digits of a term that a box shows in letters of normal size.
+/// Maximum number of digits of a term that fit into a box in letters of normal size.
 const FULL_SIZE_DIGITS: usize = 3;
-/// Maximum number of digits of a term in a box. A longer term shows its last digits.
+/// Maximum number of digits of a term that a box shows. Of a longer term it shows the last digits.
 const MAX_DIGITS: usize = 4;
-/// Number of colors of terms. Later terms repeat the colors. A box also contains the number of the
-/// term.
+/// Number of colors for terms. Further terms use the same colors again. Each box also contains the
+/// number of its term.
 const COLOR_COUNT: u64 = 6;
 
 const STYLE: &str = "\

@@ -11,7 +11,7 @@ use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
 use crate::diagram::layout::{Condition, MessageArrow, MessageOutcome};
 use crate::diagram::options::{Direction, Scale};
 
-/// Entry of the legend, with its sign.
+/// Sign that an entry of the legend explains.
 enum Sign<'l> {
     /// A condition or the outcome of a message, by its CSS class.
     Named(&'static str),
@@ -101,8 +101,8 @@ impl Drawing<'_> {
         self.point(along, self.last_process(), pixels)
     }
 
-    /// Returns the distance between the last lifeline and the numbers of the time axis, which
-    /// leaves room for notes.
+    /// Returns the distance between the last lifeline and the numbers of the time axis, in pixels.
+    /// Notes are drawn in this space.
     fn beyond(&self) -> i64 {
         let least = self.lane / 2 + 14;
         if self.direction == Direction::Right {
@@ -253,8 +253,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws the bars on the lifelines. They show when a process waits, is inside, leads, or has
-    /// the token.
+    /// Draws the bars on the lifelines. They show when a process waits for the critical section, is
+    /// inside it, leads, or has the token.
     pub(super) fn spans(&mut self) {
         for span in &self.layout.spans {
             let (from, mut until) = self.extent_of(span.from, span.until);

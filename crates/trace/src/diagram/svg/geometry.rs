@@ -8,13 +8,14 @@ pub(in crate::diagram) struct Point {
 }
 
 impl Point {
-    /// Returns the point on the way to the point `to`, after this many hundredths of the way.
+    /// Returns a point between this point and `to`. `hundredths` is its distance from this point,
+    /// in hundredths of the whole distance.
     pub(super) fn towards(self, to: Point, hundredths: i64) -> Point {
         let part = |from: i64, to: i64| from + (to - from) * hundredths / 100;
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }
     }
 
-    /// Returns the point on the way to the point `to`, after this many pixels.
+    /// Returns the point that is `pixels` pixels from this point in the direction of `to`.
     pub(super) fn nearer(self, to: Point, pixels: i64) -> Point {
         let length = self.distance(to).max(1);
         let part = |from: i64, to: i64| from + (to - from) * pixels / length;
@@ -46,7 +47,8 @@ impl Line {
         Line { from, past: None, to }
     }
 
-    /// Returns the point at this many hundredths of the length of the line.
+    /// Returns the point of the line at a given distance from its start, in hundredths of its
+    /// length.
     pub(super) fn at(&self, hundredths: i64) -> Point {
         let Some(past) = self.past else { return self.from.towards(self.to, hundredths) };
         let first = self.from.towards(past, hundredths);

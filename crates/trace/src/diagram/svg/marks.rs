@@ -8,10 +8,10 @@ use super::{Drawing, LINE_HEIGHT, shape};
 use crate::diagram::layout::{Mark, Step};
 use crate::diagram::options::Direction;
 
-/// Width of a crown before the label of a step, in pixels.
+/// Width of the crown that precedes the label of a step, in pixels.
 const CROWN_WIDTH: i64 = 22;
 
-/// Label of a step, with its place.
+/// Label of a step, and the place where it is drawn.
 struct Label {
     crown: Option<&'static str>,
     description: String,
@@ -65,8 +65,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the area and the center of a label beside a dot, at the place that hides least. The
-    /// label has the width `wide`, and a crown if `crowned`.
+    /// Returns the area and the center of a label next to a dot, at the place where it covers the
+    /// fewest other items. The label has the width `wide`, and a crown if `crowned`.
     fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Area, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {

@@ -153,7 +153,8 @@ impl<'l> Drawing<'l> {
         ProcessId::at(self.layout.size().saturating_sub(1))
     }
 
-    /// Returns a bar along the lifeline of a process as SVG. `thick` is its width in pixels.
+    /// Draws a bar along the lifeline of a process, and returns it as SVG. `thick` is its width in
+    /// pixels.
     fn bar(&self, (from, to): (i64, i64), at: ProcessId, thick: i64, class: &str) -> String {
         let (start, end) = (self.point(from, at, -thick / 2), self.point(to, at, thick / 2));
         let (width, height) = (end.x - start.x, end.y - start.y);
@@ -164,7 +165,7 @@ impl<'l> Drawing<'l> {
         )
     }
 
-    /// Reserves an area, so that no label covers it, and extends the picture by it.
+    /// Reserves an area, so that no label covers it, and extends the picture to include it.
     fn claim(&mut self, area: Area) {
         self.places.take(area);
         self.extent = self.extent.with(area);
@@ -176,8 +177,8 @@ impl<'l> Drawing<'l> {
         text(&mut self.texts, center, "middle", label, class);
     }
 
-    /// Writes a text centered at a point, possibly over lines. A box behind the text hides lines
-    /// between its words, which the halo of the letters would not hide.
+    /// Writes a text centered at a point, even if lines cross it. A box behind the text hides these
+    /// lines completely. A halo around the letters would leave them visible between two words.
     fn write_over(&mut self, center: Point, label: &str, class: &str) {
         if label.is_empty() {
             return;

@@ -1,5 +1,5 @@
-//! Notes and network events. Each has a line across all lifelines, and its text outside of them,
-//! where there are no messages.
+//! Notes and network events. Each has a line across all lifelines. Its text is next to the
+//! lifelines, where there are no messages.
 
 use tenure_core::ProcessId;
 
@@ -10,8 +10,8 @@ use super::{Drawing, LINE_HEIGHT, path, text};
 use crate::diagram::layout::Mark;
 use crate::diagram::options::Direction;
 
-/// Minimum width of the text of a note beside the lifelines, in letters. A line may be longer if
-/// there is no room for further lines.
+/// Minimum width of a note's text next to the lifelines, in letters. A line may be longer if there
+/// is no room for further lines.
 const MIN_LETTERS: i64 = 30;
 /// Distance between the line of a note and its text, in pixels.
 const TEXT_GAP: i64 = 8;
@@ -30,7 +30,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns the width that notes need beside the lifelines, in pixels.
+    /// Returns the width of the space that notes need next to the lifelines, in pixels.
     pub(super) fn room_aside(&self) -> i64 {
         let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
         lines.map(|line| TEXT_GAP + width(&line)).max().unwrap_or(0)
@@ -51,7 +51,7 @@ impl<'l> Drawing<'l> {
         notes
     }
 
-    /// Breaks the texts of the notes into lines, so that each text ends above the next note.
+    /// Breaks the text of each note into lines, so that it ends above the next note.
     fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
         let notes = self.notes_in_order();
         let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);
@@ -86,7 +86,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Writes each note beside the lifelines, at the end of its line.
+    /// Writes each note next to the lifelines, at the end of the line of the note.
     fn notes_aside(&mut self) {
         for (along, lines) in self.wrapped_notes() {
             let mut start = self.point(along, self.last_process(), self.lane / 2 + TEXT_GAP);

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::geometry::{Area, Line};
 
-/// Cost of a place for a label that covers a text or a mark.
+/// Cost of placing a label over another text or a mark.
 const TEXT_COST: usize = 100;
-/// Cost of a place for a label that covers a lifeline or a bar.
+/// Cost of placing a label over a lifeline or a bar.
 const LIFELINE_COST: usize = 12;
-/// Cost of a place for a label that covers the line of a message.
+/// Cost of placing a label over the line of a message.
 const ARROW_COST: usize = 3;
-/// Cost of a place at a distance from the labelled item, where a reader might attribute the label
-/// to another line.
+/// Cost of placing a label at a distance from the labelled item, where a reader might take it for
+/// the label of another line.
 const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
@@ -58,11 +58,12 @@ impl Places {
         number
     }
 
-    /// Returns the candidate place with the least cost. If several have it, returns the first of
-    /// them.
+    /// Returns the candidate with the lowest cost as a place for a label. If several have the
+    /// lowest cost, returns the first of them.
     ///
-    /// Each candidate has its distance in pixels from the labelled item. A line that is closer to
-    /// the label adds to the cost. The line `own` costs nothing.
+    /// A candidate is an area, its distance in pixels from the labelled item, and a value to
+    /// return. Every line that is closer to the area than this distance adds to the cost. Only the
+    /// line `own` does not.
     pub(super) fn best<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Area, i64, T)>,

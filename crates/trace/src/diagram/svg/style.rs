@@ -130,7 +130,7 @@ pub(in crate::diagram) fn width(text: &str) -> i64 {
 }
 
 /// Returns an upper bound on the width of a text in Helvetica, in pixels. Most viewers use this
-/// font. The boxes behind texts have this width.
+/// font. Boxes behind texts have this width.
 pub(super) fn ink(text: &str) -> i64 {
     let thousandths = |letter: char| match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 222,

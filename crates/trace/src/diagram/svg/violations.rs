@@ -9,8 +9,8 @@ use super::style::width;
 use super::{Drawing, LINE_HEIGHT, text};
 use crate::plain;
 
-/// Minimum width of the command in the headline, in letters. Lines are longer if the picture is
-/// wider.
+/// Minimum line width of the command in the headline, in letters. In a wider picture the lines are
+/// longer.
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {

@@ -69,8 +69,8 @@ struct Panel<'l> {
     lanes: &'l [ProcessId],
     steps: &'l [usize],
     first: usize,
-    /// Lines of the picture. Each process has two, except for the last, which has one: its
-    /// lifeline, and the gap below the lifeline.
+    /// Lines of the picture. Each process has two lines: its lifeline, and the gap below it. The
+    /// last process has only a lifeline.
     lines: Vec<Vec<char>>,
 }
 

@@ -24,7 +24,8 @@ pub(super) struct Down<'l> {
     order: Vec<usize>,
     /// Index of the row of each step.
     rows: Vec<usize>,
-    /// Text at the head of each row: the position of the row's step on the scale.
+    /// Text at the head of each row: the number, the time or the causal rank of the step in this
+    /// row.
     places: Vec<String>,
     heads: Vec<String>,
     margin: usize,
@@ -127,8 +128,8 @@ impl<'l> Down<'l> {
         grid.line()
     }
 
-    /// Draws the signs of all lifelines in a row. The legend does not get the sign of the process
-    /// `covered`, because a mark hides its lifeline.
+    /// Draws the signs of all lifelines in a row. A mark hides the lifeline of the process
+    /// `covered`, so its sign is not added to the legend.
     fn lanes_as(
         &mut self,
         grid: &mut Grid,
@@ -143,7 +144,8 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Draws the arrow of a message between two columns, with its label.
+    /// Draws the arrow of the message with this index in `row`. `end` is the sign at its head, and
+    /// `more` is text after its label.
     fn arrow(&mut self, grid: &mut Grid, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
         let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
@@ -179,9 +181,9 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Writes `description` to the right of the mark in the column of a process. If there is no
-    /// room, writes it to the left of the mark. If there is no room either, writes it beside the
-    /// lifeline of `from`, with the name of the process.
+    /// Writes `description` to the right of the mark of the process `at`, or to the left if the
+    /// right has no room. If neither side has room, writes it next to the lifeline of `from`, with
+    /// the name of the process `at`.
     fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, description: &str) {
         let column = self.column(at);
         let length = description.chars().count();

@@ -1,6 +1,6 @@
 //! One line of a text diagram, as letters that can be overwritten.
 
-/// Line of letters.
+/// A line of a text diagram, as a list of letters that can be overwritten.
 pub(super) struct Grid {
     letters: Vec<char>,
     lanes: Vec<usize>,

@@ -12,7 +12,8 @@ use crate::fold::process_state::Condition;
 pub(super) type Sign = (&'static str, &'static str);
 
 impl Layout {
-    /// Returns the indices of the steps in the order of the rows, and the row of each step.
+    /// Returns two lists: the indices of the steps in the order of their rows, and for each step
+    /// the index of its row.
     pub(super) fn in_rows(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
         if self.options.scale == Scale::Causal {
@@ -33,8 +34,8 @@ impl Layout {
         }
     }
 
-    /// Returns, for each process, the condition to draw before the first row and after each row.
-    /// `rows[step]` is the row of a step.
+    /// Returns, for each process, the condition that its lifeline shows before the first row and
+    /// after each row. `rows[step]` is the row of a step.
     pub(super) fn conditions(&self, rows: &[usize], count: usize) -> Vec<Vec<Option<Condition>>> {
         let mut conditions = vec![vec![None; count + 1]; self.size()];
         let weight = |condition: Condition| match condition {

@@ -1,4 +1,4 @@
-//! Minimal lock whose requests P1 grants. Tests use it to perform all script actions.
+//! Minimal lock in which P1 grants all requests. Tests use it to perform all script actions.
 
 use std::collections::VecDeque;
 

@@ -6,8 +6,9 @@ use tenure_trace::{Kind, Service, ServiceEvent};
 
 use super::story::Story;
 
-/// Returns the verdicts on a trace in which the process with number *i* emits the *i*-th event.
-/// Asserts that an election in the trace does not change them.
+/// Returns the verdicts on a trace in which each process emits one of `events`: P1 the first, P2
+/// the second, and so on. Asserts that the verdicts are the same if the trace stores the events in
+/// the form of an application with an election of its own.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events

@@ -19,8 +19,8 @@ fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
 }
 
 /// Verifies entries of all processes in turn. The first entry overlaps all others, because its
-/// process was stopped inside. All messages are lost, and no two times from request to entry are
-/// equal.
+/// process was stopped inside the critical section. All messages are lost, and no two times from
+/// request to entry are equal.
 fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
     for entry in entries {
         let fence = Fence(0, entry + 1);

@@ -46,7 +46,7 @@ impl Story {
         self
     }
 
-    /// Replaces the record that was added last by the result of `change`.
+    /// Applies `change` to the record that was added last.
     pub(crate) fn but(mut self, change: impl FnOnce(Record) -> Record) -> Self {
         let last = self.records.pop().unwrap();
         self.records.push(change(last));

@@ -1,9 +1,9 @@
-//! Plots of measured points over theoretical curves, as SVG or as a page: a row for each family of
-//! algorithms, and in each row a panel for each figure.
+//! Plots of measured points and theoretical curves, as SVG or as a page. A plot has a row for each
+//! family of algorithms, and in each row a panel for each figure.
 //!
-//! Both axes are logarithmic, and the same in all panels of a column. Curves differ in marker and
-//! dash pattern as well as in colour, for printers without colour. In each panel, the curves of all
-//! other families are drawn in grey behind those of its own family.
+//! Both axes are logarithmic. They are the same in all panels of a column. Curves differ in marker
+//! and dash pattern as well as in colour, for printers without colour. Each panel shows the curves
+//! of its family in front of those of all other families, which are grey.
 
 mod panel;
 mod style;
@@ -15,7 +15,7 @@ use tenure_core::{Card, Service, Strategy, Topology};
 use panel::{PANEL_HEIGHT, PANEL_WIDTH, Panel};
 use style::{SCRIPT, STYLE, marker};
 
-/// Width of the plot in pixels: readable at half a screen.
+/// Width of the plot, in pixels. A plot of this width is readable on half of a screen.
 const WIDTH: f64 = 560.0;
 
 /// Approximate width of a letter, in pixels.
@@ -24,13 +24,14 @@ const LETTER_WIDTH: f64 = 6.4;
 /// Distance between lines of text, in pixels.
 const LINE_HEIGHT: f64 = 18.0;
 
-/// The curve of an algorithm.
+/// The measured points of one algorithm, and the theoretical curves for it.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     name: String,
     family: &'static str,
     points: Vec<(u32, f64)>,
-    /// Theoretical curve, or the curves of the lower and the upper bound.
+    /// Theoretical curves, as points: one for an exact prediction, two for a lower and an upper
+    /// bound.
     theory: Vec<Vec<(u32, f64)>>,
 }
 
@@ -58,7 +59,8 @@ impl Curve {
     }
 }
 
-/// Returns the name of an algorithm's family: the strategy of a lock, the topology of an election.
+/// Returns the name of the family to which an algorithm belongs. It is the strategy of a lock, or
+/// the topology of an election.
 pub(super) fn family(card: &Card) -> &'static str {
     match (card.service, card.topology, card.strategy) {
         (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
@@ -73,7 +75,7 @@ pub(super) fn family(card: &Card) -> &'static str {
     }
 }
 
-/// Plot of one figure of all algorithms against the number of processes.
+/// Plot of one figure against the number of processes, for all algorithms.
 #[derive(Debug)]
 pub(super) struct Picture {
     unit: &'static str,
@@ -87,8 +89,8 @@ impl Picture {
     }
 }
 
-/// Renders plots as an HTML page, which shows the figures at the pointer and highlights an
-/// algorithm.
+/// Renders plots as an HTML page. The page shows the figures of the point at the pointer, and
+/// highlights its algorithm.
 pub(super) fn to_html(pictures: &[Picture]) -> String {
     let svg = to_svg(pictures);
     format!(
@@ -109,7 +111,7 @@ fn title(pictures: &[Picture]) -> String {
     format!("{} against the number of processes", units.join(", "))
 }
 
-/// Renders plots as SVG, one column each.
+/// Renders plots as SVG, each as a column.
 pub(super) fn to_svg(pictures: &[Picture]) -> String {
     let panels: Vec<Panel<'_>> = pictures.iter().map(Panel::of).collect();
     let mut families: Vec<&'static str> = Vec::new();
@@ -139,8 +141,8 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
     )
 }
 
-/// Draws the row of a family: its name, its algorithms, and a panel per figure. Returns the y
-/// coordinate of the lower edge of the row, in pixels.
+/// Draws the row of a family: its name, its algorithms, and one panel per figure. `top` is the y
+/// coordinate of the row's upper edge. Returns that of its lower edge, in pixels.
 fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     let mut names: Vec<&str> = Vec::new();
     for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {

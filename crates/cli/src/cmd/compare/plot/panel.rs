@@ -1,24 +1,26 @@
-//! A panel: one figure of one family of algorithms, with the other families behind it.
+//! A panel of a plot: one figure of one family of algorithms, in front of the other families.
 
 use super::style::{DASHES, colour_class, marker};
 use super::{Curve, Picture, draw, text};
 use crate::cmd::rows::format_figure;
 use crate::cmd::scale::{logarithmic_ticks, range};
 
-/// Width and height of a panel, including its axes, in pixels.
+/// Width of a panel including its axes, in pixels.
 pub(super) const PANEL_WIDTH: f64 = 280.0;
 pub(super) const PANEL_HEIGHT: f64 = 226.0;
 
-/// Left, right, upper and lower edge of the frame, in pixels from the corner of the panel.
+/// Left edge of the frame around the curves, in pixels from the left edge of the panel. The next
+/// three constants are its other edges.
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 
-/// Minimum distance between two numbers at an axis, in pixels.
+/// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 15.0;
 
-/// Plot of one figure, with the ranges of its axes: the group sizes, and the values of the figure.
+/// Plot of one figure with the ranges of its two axes, which are group sizes and values of the
+/// figure.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
     picture: &'p Picture,
@@ -34,18 +36,19 @@ impl<'p> Panel<'p> {
         Panel { picture, sizes, figures }
     }
 
-    /// Returns the curves of a family.
+    /// Returns the curves of the algorithms in a family.
     pub(super) fn of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
         self.picture.curves.iter().filter(move |curve| curve.family == family)
     }
 
-    /// Returns the coordinates of a point in the panel, in pixels.
+    /// Returns the coordinates in the panel, in pixels, of a value at a group size.
     pub(super) fn point(&self, (size, value): (u32, f64)) -> (f64, f64) {
         let x = LEFT + log_position(f64::from(size), self.sizes) * (RIGHT - LEFT);
         (x, BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP))
     }
 
-    /// Draws the panel of a family.
+    /// Draws the panel of a family. `names` are the algorithms of the family, in the order of their
+    /// colours.
     pub(super) fn draw(&self, svg: &mut String, family: &str, names: &[&str]) {
         self.axes(svg);
         for curve in self.picture.curves.iter().filter(|curve| curve.family != family) {
@@ -117,14 +120,13 @@ impl<'p> Panel<'p> {
     }
 }
 
-/// Returns the range of the values, with a margin.
+/// Returns the range of the values, extended by a margin.
 fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) = range(values).unwrap_or((1.0, 10.0));
     (least * 0.8, (most * 1.25).max(least * 2.0))
 }
 
-/// Returns the position of a value in a range, on a logarithmic scale from 0 at the lower end of
-/// the range to 1 at its upper end.
+/// Returns the position of a value on a logarithmic axis: 0 at `least`, 1 at `most`.
 fn log_position(value: f64, (least, most): (f64, f64)) -> f64 {
     (value / least).ln() / (most / least).ln()
 }

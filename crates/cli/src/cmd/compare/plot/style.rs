@@ -1,21 +1,21 @@
-//! Colours, dash patterns and markers.
+//! Colours, dash patterns and markers of curves.
 
 use crate::cmd::scale::marker_path;
 
-/// Number of colours for curves. Each colour has a different brightness.
+/// Number of different colours of curves. Each colour has a different brightness.
 const INKS: usize = 8;
 
 /// Dash patterns of the theoretical curves.
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
-/// Returns the number of the CSS class for the colour of a curve, such as 3 for `i3`. `place` is
-/// the curve's position in its family.
+/// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`.
+/// `place` is the curve's position in its family.
 pub(super) fn colour_class(place: usize) -> usize {
     place % INKS
 }
 
-/// Style sheet for light and dark mode. While one curve is highlighted, the other curves are
-/// dimmed.
+/// Style sheet of a plot, for light and dark mode. While one curve is highlighted, it dims the
+/// other curves.
 pub(super) const STYLE: &str = "\
 :root{--paper:#fff;--ink:#1b1f24;--soft:#59626c;--faint:#e2e5e9;--other:#c6ccd2}\
 .i0{--c:#0b61a4}.i1{--c:#b34d00}.i2{--c:#00684c}.i3{--c:#7b3fa0}\
@@ -31,8 +31,8 @@ text{font:12px sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}\
 .mark{stroke:var(--c);fill:var(--c);stroke-width:1.4}.hollow{fill:var(--paper)}\
 .apart .curve{opacity:.2}.apart .curve.on{opacity:1}";
 
-/// Script that shows the figures of the mark at the pointer, highlights its algorithm, and dims the
-/// curves of the other algorithms.
+/// Script that shows the figures of the marker at the pointer, highlights its algorithm, and dims
+/// the curves of the other algorithms.
 pub(super) const SCRIPT: &str = r#"
 const picture = document.querySelector("svg");
 const readout = document.getElementById("readout");

@@ -1,4 +1,4 @@
-//! Applications of leader election.
+//! Experiments with applications of leader election.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,7 +34,8 @@ pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
 pub(super) struct Backups {
     n: u32,
     writes: u32,
-    /// Fault of the primary while it writes. Each run injects the fault at a different time.
+    /// Fault that is injected into the primary while it writes. Each run injects it at a different
+    /// time.
     #[serde(default)]
     trouble: Option<InjectedFault>,
     #[serde(default = "once")]
@@ -131,7 +132,7 @@ fn commit(with: Commit, protocol: CommitProtocol) -> Result<Value, RunError> {
 pub(super) struct Network {
     /// Number of processes.
     n: u32,
-    /// Connected graph, as the value of `--topology`.
+    /// Connected graph, in the form of a value of `--topology`.
     topology: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Messages between users of a lock about their requests, with the lock's clock or without.
+//! An experiment on the order of requests for a lock. Users tell each other about their requests,
+//! in messages with or without the lock's logical clock.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,13 +15,13 @@ const RUNS: u64 = 200;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// True if messages between users carry the lock's clock.
+    /// True if messages between users carry the logical clock of the lock.
     stamped: bool,
 }
 
-/// Simulates three users of Lamport's lock whose messages are faster than the lock's. Counts the
-/// runs in which a process enters before another one with an earlier request, ordered by the
-/// messages between users.
+/// Simulates three users of Lamport's lock whose own messages are faster than those of the lock.
+/// Returns the number of runs in which a process enters before another one with an earlier request.
+/// The messages between the users determine which request is earlier.
 pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {

@@ -1,4 +1,5 @@
-//! Couriers between two generals that may be captured: no number of confirmations is enough.
+//! An experiment with couriers between two generals. If a courier may be captured, no number of
+//! confirmations is enough.
 
 use std::convert::Infallible;
 
@@ -12,18 +13,18 @@ use tenure_trace::TestCluster;
 struct Army {
     group: Group,
     max_couriers: u32,
-    /// Number of couriers that have arrived. The army knows nothing else.
+    /// Number of couriers that have arrived. The army has no other information.
     received: u32,
 }
 
-/// Command to the first army: attack.
+/// Command to the first army to attack and to send the first courier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Attack;
 
 /// A message between armies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Message {
-    /// "We attack", or an acknowledgement.
+    /// A courier with the text "we attack", or with an acknowledgement.
     Courier {
         /// Number of couriers that were sent so far, including this one.
         number: u32,
@@ -33,7 +34,7 @@ enum Message {
 labelled!(Message, Application, Courier => "courier");
 
 impl Protocol for Army {
-    /// Maximum number of couriers.
+    /// Maximum number of couriers of both armies.
     type Config = u32;
     type Command = Attack;
     type Event = ();
@@ -61,7 +62,7 @@ impl Protocol for Army {
 }
 
 /// Returns the final states of both armies if the first `through` couriers arrive and the next one
-/// is captured. No courier is captured if `through` equals `max_couriers`.
+/// is captured. If `through` equals `max_couriers`, no courier is captured.
 fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
     let mut cluster = TestCluster::<Army>::uniform(2, Order::Fifo, max_couriers);
@@ -79,7 +80,7 @@ fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Couriers {
-    /// Maximum number of couriers.
+    /// Maximum number of couriers of both armies.
     max_couriers: u32,
     may_be_caught: bool,
 }

@@ -1,4 +1,4 @@
-//! A heartbeat failure detector, and the number of its mistakes.
+//! An experiment that counts the false suspicions of a heartbeat failure detector.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
 
-/// User of a failure detector, which records the suspicions that the detector reports.
+/// A user of a failure detector that records each suspicion which the detector reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     suspected: Vec<ProcessId>,
@@ -52,8 +52,8 @@ pub(super) struct Arguments {
     crash: u64,
 }
 
-/// Lets two processes monitor each other while P2 crashes. Returns the number of false suspicions,
-/// and whether the crash was detected.
+/// Simulates two processes that monitor each other, of which P2 crashes. Returns the number of
+/// false suspicions, and whether P1 detects the crash.
 pub(super) fn count_mistakes(with: Arguments) -> Result<Value, RunError> {
     let Arguments { timeout, takes: [least, most], crash } = with;
     let mut settings = Settings::new(2);

@@ -1,4 +1,4 @@
-//! Two generals with reliable messengers.
+//! An experiment with two generals whose messengers are reliable.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use tenure_sim::{Distribution, RunError};
 pub(super) struct Generals {
     #[serde(default = "equal_strengths")]
     strengths: [u32; 2],
-    /// Time for which the leader waits before it attacks, in units of time.
+    /// Time for which the leading general waits before it attacks, in units of time.
     wait: f64,
     /// Least and greatest travel time of a messenger, in units of time.
     takes: [u64; 2],
@@ -27,8 +27,8 @@ fn one() -> u64 {
     1
 }
 
-/// Runs the attack with each seed. Returns the leader, and the least and greatest delay of the
-/// other general's attack, in units of time.
+/// Simulates the attack once per seed. Returns the leading general, and the least and greatest
+/// delay of the other general's attack, in units of time.
 pub(super) fn run_attacks(with: Generals) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };

@@ -1,4 +1,4 @@
-//! A late write, once at a resource that checks fencing tokens, and once at one that does not.
+//! An experiment with a late write to a resource that checks fencing tokens or does not check them.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,11 +11,11 @@ pub(super) struct Late {
     fenced: bool,
 }
 
-/// Performs a late write.
+/// Performs a late write at a resource, which is a counter.
 ///
 /// P1 enters, reads the counter, and is suspended. P2 enters, increments the counter and exits. P1
-/// resumes and writes its outdated increment. Returns the counter: it should be 2 unless a write
-/// was rejected.
+/// resumes and writes its outdated increment. Returns the numbers of accepted and rejected writes,
+/// and the final value of the counter.
 pub(super) fn perform_late_write(with: Late) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(written(with.fenced))

@@ -1,5 +1,5 @@
-//! Experiments that no command line can perform. Each is a named function from arguments to
-//! figures, both in JSON.
+//! Experiments of lessons that no command line can perform. Each is a named function from arguments
+//! to figures, both in JSON.
 
 mod applications;
 mod chatter;

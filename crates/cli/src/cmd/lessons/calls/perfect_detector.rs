@@ -1,4 +1,5 @@
-//! A heartbeat failure detector in every schedule, with known bounds and without.
+//! An experiment that explores every schedule of a heartbeat failure detector, with known bounds on
+//! delays or without.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use tenure_check::{Check, CheckError, Counterexample};
 use tenure_core::Delay;
 use tenure_core::monitors::{StrongAccuracy, StrongCompleteness};
 
-/// Number of processes.
+/// Number of processes that monitor each other.
 const SIZE: u32 = 2;
 
 #[derive(Deserialize)]
@@ -17,8 +18,8 @@ pub(super) struct Arguments {
     period: u32,
     /// Time without a heartbeat after which a process is suspected, in units of time.
     timeout: u32,
-    /// Least and greatest latency of a message, in units of time. `None`: the system is
-    /// asynchronous.
+    /// Least and greatest latency of a message, in units of time. `None` if latencies have no
+    /// bound.
     latency: Option<[u32; 2]>,
     /// Least and greatest duration of a step, in units of time.
     #[serde(default)]
@@ -29,8 +30,8 @@ pub(super) struct Arguments {
 }
 
 /// Explores every schedule of two processes that monitor each other, of which one may crash.
-/// Returns whether the detector is accurate and complete, and the length of the shortest run to a
-/// false suspicion.
+/// Returns whether the detector is accurate and complete, and the length of the shortest run that
+/// contains a false suspicion.
 pub(super) fn check(with: Arguments) -> Result<Value, CheckError> {
     let timeout = Delay::units(with.timeout.into()).max;
     let detector = heartbeat::Config {

@@ -6,7 +6,7 @@ use tenure_core::{Effects, Group, ProcessId, Protocol, Timestamped, Verdict};
 
 type Lock = RicartAgrawala;
 
-/// The lock with logical clocks that need not start at 0.
+/// The lock of Ricart and Agrawala with logical clocks that need not start at 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PresetClocks(Lock);
 

@@ -1,4 +1,5 @@
-//! Two threads that change a counter concurrently: one increments it, and the other decrements it.
+//! An experiment with two threads and a counter. One thread increments the counter while the other
+//! decrements it.
 
 use std::convert::Infallible;
 
@@ -13,13 +14,14 @@ pub(super) struct Counter {
     /// True if each statement is protected by a lock.
     #[serde(default)]
     locked: bool,
-    /// Schedules to describe. Each schedule lists the threads that take the six steps, in order.
+    /// Schedules to describe. Each one lists the threads that take the six steps, in the order of
+    /// the steps.
     #[serde(default)]
     schedules: Vec<[usize; 6]>,
 }
 
-/// Returns the number of schedules, the number of schedules for each final value, and descriptions
-/// of the given schedules.
+/// Explores all schedules of the two threads. Returns their number, the number of schedules for
+/// each final value, and descriptions of the schedules that the arguments list.
 pub(super) fn race(with: Counter) -> Result<Value, Infallible> {
     let race = Race::new(with.start, [1, -1]);
     let atomicity = if with.locked { Atomicity::Atomic } else { Atomicity::Interruptible };

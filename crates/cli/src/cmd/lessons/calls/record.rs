@@ -1,8 +1,8 @@
-//! A number at a server, and clients that change it by messages: each client reads it, adds to it,
-//! and writes it back.
+//! An experiment with a number at a server. Each client reads the number, adds to it, and writes it
+//! back, all by messages.
 //!
-//! The race condition of shared memory occurs with messages as well. This module explores every
-//! order of deliveries.
+//! The race condition of shared memory can occur with messages. This module explores every order of
+//! deliveries.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -16,25 +16,25 @@ use tenure_core::{
     Protocol,
 };
 
-/// A client that changes the shared number, or P1, the server that stores the number and
-/// coordinates the lock.
+/// A process: P1 is the server, which stores the number and grants the lock. The others are
+/// clients, which change the number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Participant {
-    /// Value of the shared number. Only the value at P1 is used.
+    /// Value of the number. Only the server uses this field.
     value: i64,
-    /// Amount that this client adds to the shared number.
+    /// Amount that this client adds to the number.
     change: i64,
     lock: Option<Central>,
 }
 
 const SERVER: ProcessId = ProcessId(0);
 
-/// Configuration of a run of the lesson.
+/// Arguments of the experiment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     start: i64,
-    /// Amounts that the clients add. P2's amount is first.
+    /// Amounts that the clients add to the number. The first amount is that of P2.
     changes: Vec<i64>,
     #[serde(default)]
     locked: bool,
@@ -46,15 +46,15 @@ struct Change;
 /// A message between a client and the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Message {
-    /// A message of the lock.
+    /// A message of the lock algorithm.
     Lock(central::Message),
-    /// Request to read the value.
+    /// Request of a client to read the number.
     Get,
-    /// Response with the value of the number.
+    /// Response of the server with the number.
     Value(i64),
-    /// Request to write this value.
+    /// Request of a client to write this number.
     Put(i64),
-    /// Acknowledgement of a write.
+    /// Acknowledgement of a write by the server.
     Done,
 }
 
@@ -117,7 +117,8 @@ impl Protocol for Participant {
 }
 
 impl Participant {
-    /// Passes an input to the lock. If the process enters, it requests the number from the server.
+    /// Passes an input to the lock algorithm. If the process then enters, it asks the server for
+    /// the number.
     fn step_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
         let Some(lock) = &mut self.lock else { return };
         let ((), events) = fx.lift(Message::Lock, |timer| timer, |fx| lock.step(input, fx));
@@ -127,8 +128,8 @@ impl Participant {
     }
 }
 
-/// State of the search: the participants, the messages in flight, and the order of requests at the
-/// server.
+/// State of the search: the processes, the messages in flight, and the order in which the server
+/// has received requests.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     participants: Vec<Participant>,
@@ -166,8 +167,8 @@ impl State {
     }
 }
 
-/// Explores all orders of requests at the server. Returns the number of orders for each final
-/// value.
+/// Explores all orders in which the server can receive requests. Returns the number of orders for
+/// each final value.
 pub(super) fn final_values(config: Config) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
     let mut frontier = vec![State::first(&config)];

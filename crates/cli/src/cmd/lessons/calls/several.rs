@@ -1,5 +1,5 @@
-//! Several locks that processes hold at the same time: deadlocks, and the time until all processes
-//! finish.
+//! An experiment with several locks that a process holds at the same time. It shows deadlocks, and
+//! the time until all processes finish.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simu
 pub(super) struct Several {
     /// Algorithm of each lock.
     lock: Kind,
-    /// For each process, the names of the locks that it acquires, in this order.
+    /// For each process, the names of the locks that it acquires, in the order of acquisition.
     lists: Vec<Vec<String>>,
     /// Number of runs with random pauses and latencies. With 0 there is one run with fixed pauses
     /// and latencies.
@@ -32,8 +32,8 @@ enum Kind {
     TokenRing,
 }
 
-/// Makes each process acquire the locks of its list in order, hold them for ten units, and release
-/// them, twice.
+/// Makes each process acquire its locks in order, hold them for ten units of time, and release
+/// them, all twice.
 ///
 /// For a run with fixed pauses, returns the number of entries, the blocked processes and the
 /// duration. For random runs, returns only the number of runs with a deadlock.

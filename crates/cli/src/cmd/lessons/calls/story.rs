@@ -1,4 +1,4 @@
-//! Scripted stories, performed with the real protocols.
+//! Experiments that follow a script, performed with the real protocols.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -26,9 +26,9 @@ macro_rules! stories {
     };
 }
 
-/// Scripts of stories, by name. Other crates share them: the files are symbolic links, which become
-/// copies when this crate is packaged. Lessons write `/` in place of the hyphen after the name of
-/// the algorithm.
+/// Scripts by name. Other crates share these files, which are symbolic links. They become copies
+/// when this crate is packaged. In the names that lessons use, the hyphen after the name of the
+/// algorithm is replaced by `/`.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
@@ -45,9 +45,9 @@ const STORIES: &[(&str, &str)] = stories! {
 #[serde(deny_unknown_fields)]
 pub(super) struct Story {
     algorithm: String,
-    /// Name of a story, or a script.
+    /// Name of a script in [`STORIES`], or the text of a script.
     script: String,
-    /// Two processes to swap.
+    /// Two processes to exchange for each other in the script.
     swapped: Option<[String; 2]>,
     #[serde(default)]
     variants: Vec<String>,
@@ -58,11 +58,12 @@ pub(super) struct Story {
     clocks: Option<Vec<u64>>,
 }
 
-/// Performs a story. The result has the data of `tenure simulate` for the same schedule, with
-/// additional keys. `transcript` has the lines of each block of the story, and `sent` the number of
-/// messages in each block. If the protocol keeps logs, `logs` has the log of each process after
-/// each block: the terms of its entries, and the highest index that the process knows to be
-/// committed.
+/// Performs a script. The result has the data of `tenure simulate` for the same schedule, and a few
+/// additional keys:
+///
+/// `transcript` has the lines of each block of the script, and `sent` has the number of messages
+/// that each block sends. If the protocol keeps logs, `logs` has the log of each process after each
+/// block: the terms of its entries, and the highest index that the process knows to be committed.
 pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
     with.check_arguments()?;
     let file = with.script.replace('/', "-");
@@ -107,7 +108,7 @@ impl Story {
         Ok(parameters)
     }
 
-    /// Rejects arguments that have no effect on a story of this algorithm.
+    /// Returns an error if an argument is given that has no effect on a script of this algorithm.
     fn check_arguments(&self) -> Result<(), String> {
         let used: &[&str] = match self.algorithm.as_str() {
             "bully"
@@ -143,13 +144,13 @@ fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
     named.map_err(|error: UnknownVariant| error.to_string())
 }
 
-/// A script and its algorithm.
+/// A script, with the algorithm that performs it.
 struct StoryRunner<'a> {
     algorithm: &'a str,
     script: &'a Script,
-    /// Rank of each process; empty for ranks equal to the process numbers.
+    /// Rank of each process. Empty if the ranks equal the process numbers.
     ranks: Vec<Rank>,
-    /// Service whose properties are checked; `None` to check all properties of the algorithm.
+    /// Service whose properties are checked; `None` if all properties of the algorithm are checked.
     judged: Option<Service>,
 }
 
@@ -181,9 +182,8 @@ impl StoryRunner<'_> {
         sizes.last().unwrap_or(1)
     }
 
-    /// Performs a story of three-phase commit, started by the first process, which has the highest
-    /// rank. Only the transaction is checked: the election in a partition is not part of the
-    /// decision.
+    /// Performs a script of three-phase commit. The first process starts the transaction and has
+    /// the highest rank. Only the transaction is checked, and not the election in a partition.
     fn perform_commit(
         self,
         size: u32,
@@ -197,8 +197,8 @@ impl StoryRunner<'_> {
         story.perform::<Led<ThreePhaseCommit, Bully>>(&config)
     }
 
-    /// Performs the story. If a step is impossible, the result has the reason, so that all
-    /// expectations fail.
+    /// Performs the script. If a step is impossible, the result contains only the reason, so that
+    /// all expectations fail.
     fn perform<P>(&self, config: &P::Config) -> Result<ActionResult, String>
     where
         P: Recorded<Config: Clone>,
@@ -284,7 +284,7 @@ fn to_message(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// Swaps two processes in a script.
+/// Exchanges the names of two processes in a script.
 fn swapped(script: &str, one: &str, other: &str) -> String {
     script.replace(one, "\u{0}").replace(other, one).replace('\u{0}', other)
 }
@@ -306,7 +306,7 @@ mod tests {
         perform(serde_json::from_value(with).expect("a story"))
     }
 
-    /// A variant changes the story or is rejected.
+    /// A known variant changes the transcript of a script; an unknown one is rejected.
     #[test]
     fn variants_take_effect() {
         let phases = |variants: &[&str]| {

@@ -39,8 +39,8 @@ pub(super) struct CommonOptions {
 }
 
 impl CommonOptions {
-    /// Makes this process end with its parent. Returns the time at which the work of this process
-    /// ends.
+    /// Makes this process end with its parent. Returns the time at which this process stops its
+    /// work.
     pub(super) fn begin(&self) -> Result<Instant, Failure> {
         node::end_with_parent(self.parent)?;
         Ok(Instant::now() + Duration::from_millis(self.millis))
@@ -58,7 +58,7 @@ pub(super) fn print_record(record: &impl Serialize) -> Result<(), Failure> {
 pub(super) struct Clients<'a> {
     plan: &'a Plan,
     endpoints: String,
-    /// Tasks that wait for the ends of the clients.
+    /// Tasks that wait for the client processes to end, one task per process.
     pub(super) running: JoinSet<Result<(), Failure>>,
 }
 
@@ -86,7 +86,7 @@ impl Clients<'_> {
         Ok(())
     }
 
-    /// Starts the clients that put values. A value has at most this many bytes.
+    /// Starts the clients that put values of at most `most` bytes.
     pub(super) fn start_writers(
         &mut self,
         max_bytes: u32,

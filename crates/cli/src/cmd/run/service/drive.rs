@@ -24,37 +24,37 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::run::drive::Partition;
 
-/// Time within which the first leader must be elected, and within which the clients must end after
-/// the workload.
+/// Time within which the first leader must be elected. Also the time within which the clients must
+/// end after the workload.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Observations of a run, before they are verified.
+/// Observations of a run of the lock service, before they are verified.
 #[derive(Debug, Default)]
 pub(super) struct ServiceRecord {
     pub(super) claims: Vec<EntryRecord>,
     pub(super) changes: Vec<QueueChange>,
-    /// Values that clients put.
+    /// Puts of values by clients.
     pub(super) puts: Vec<PutRecord>,
-    /// Values that clients read.
+    /// Reads of values by clients.
     pub(super) reads: Vec<ReadRecord>,
-    /// Values that were read from each member at the end; `None` if the end of the run does not
-    /// read values.
+    /// Values that were read from each member at the end of the run; `None` if this was not done.
     pub(super) found: Option<FinalReads>,
     pub(super) tally: CounterStats,
     /// Kills of members, in the order of their times.
     pub(super) kills: Vec<Kill>,
-    /// For each term, the time at which its leader was first reported, in nanoseconds since 1970.
+    /// For each term with a leader: the time at which its leader was first reported, in nanoseconds
+    /// since 1970.
     pub(super) terms: Vec<u64>,
     /// Number of injected faults.
     pub(super) faults: u64,
-    /// Partitions of the network.
+    /// Partitions of the network during the run.
     pub(super) partitions: Vec<Partition>,
-    /// Number of clients that did not finish, although a majority of the members was up.
+    /// Number of clients that did not finish in time, although a majority of the members was up.
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
     pub(super) seconds: f64,
-    /// Fencing token of one more entry, which follows those of all clients. `None`: this entry did
-    /// not succeed.
+    /// Fencing token of the final entry, which the run makes after those of all clients. `None` if
+    /// this entry did not succeed.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub(super) struct Kill {
     pub(super) of_leader: bool,
 }
 
-/// A message to the task that drives the run.
+/// A message of a member or a client to the task that drives the run.
 #[derive(Debug)]
 enum Message {
     Member(MemberOutput),
@@ -137,12 +137,13 @@ struct Receivers {
     messages: UnboundedReceiver<ClientMessage>,
 }
 
-/// A run in progress.
+/// A run of the lock service in progress.
 struct Run<'a> {
     plan: &'a Plan,
     members: Members,
     record: ServiceRecord,
-    /// Partitions of the network now. The key is the index of the partition in the plan.
+    /// Present partitions of the network: the members on one side of each. The key is the index of
+    /// the partition in the plan.
     partitions: BTreeMap<usize, Vec<ProcessId>>,
     started: Instant,
 }
@@ -212,8 +213,8 @@ impl Run<'_> {
         }
     }
 
-    /// Performs a scheduled step. Returns false, and does nothing, if the target of the step is not
-    /// known yet.
+    /// Performs a step of the schedule. Returns false, and does nothing, if the target of the step
+    /// is not known yet.
     async fn perform(&mut self, step: Step) -> Result<bool, Failure> {
         let targets = match step.kind {
             FaultKind::StartPartition(place) => &self.plan.partitions[place].side[..],
@@ -249,7 +250,8 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Starts or ends a partition if `step` is such a step. `indices` are the members on one side.
+    /// If `step` starts or ends a partition, updates the present partitions. `indices` are the
+    /// members on one side.
     fn update_partitions(&mut self, step: Step, indices: &[usize]) {
         match step.kind {
             FaultKind::StartPartition(_) if indices.is_empty() => return,

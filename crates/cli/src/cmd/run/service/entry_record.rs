@@ -8,31 +8,30 @@ use tenure_trace::now;
 /// A critical-section entry. All times are in nanoseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EntryRecord {
-    /// Number of the client, from 1.
+    /// Number of the client that entered, from 1.
     pub(super) client: u32,
     /// Time of the request for the lock.
     pub(super) requested: u64,
     /// Time of the acquisition of the lock; 0 without a lock.
     pub(super) granted: u64,
-    /// Fencing token; 0 without a lock.
+    /// Fencing token of the entry; 0 without a lock.
     pub(super) fence: u64,
-    /// Key of the claim in the store.
+    /// Key in the store by which the client claimed the lock.
     pub(super) key: String,
     /// Time at which the client began its first access to the resource.
     pub(super) accessed: u64,
-    /// Time at which the resource confirmed the write, if it did.
+    /// Time at which the resource confirmed the client's write; `None` if it did not confirm it.
     pub(super) written: Option<u64>,
-    /// True if the resource rejected an access.
+    /// True if the resource rejected an access of the client.
     pub(super) refused: bool,
     /// Time until which the client claimed to hold the lock. Without a lock: the time after its
     /// last access.
     pub(super) until: u64,
-    /// True if the service confirmed the release.
+    /// True if the service confirmed that the client released the lock.
     pub(super) left: bool,
 }
 
-/// Returns the current time, or the time of the deadline if that has passed, in nanoseconds since
-/// 1970.
+/// Returns the current time, or the deadline if it has passed, in nanoseconds since 1970.
 pub(super) fn now_or(deadline: Option<Instant>) -> u64 {
     match deadline {
         Some(deadline) if deadline <= Instant::now() => {

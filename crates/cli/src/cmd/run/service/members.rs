@@ -23,10 +23,10 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::proxies::Proxies;
 use crate::cmd::run::schedule::Target;
 
-/// Time within which a member must shut down.
+/// Time within which a member must shut down, before it is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A line that a member printed.
+/// A line of output, and the member that printed it.
 #[derive(Debug)]
 pub(super) struct MemberOutput {
     pub(super) member: usize,
@@ -39,14 +39,14 @@ pub(super) struct MemberOutput {
 #[derive(Debug, Default)]
 struct Member {
     child: Option<Child>,
-    /// Task that writes the member's log to a file. The member cannot do that itself while its
-    /// writes fail.
+    /// Task that writes the member's log to a file. The member cannot write this file itself while
+    /// a fault makes its writes fail.
     log: Option<JoinHandle<()>>,
     boot: u32,
     is_suspended: bool,
-    /// True while the writes of this member fail.
+    /// True while a fault makes the writes of this member fail.
     cannot_write: bool,
-    /// Time that is added to each flush of this member; `None` if its disk is fast.
+    /// Delay that a fault adds to each flush of this member; `None` without such a fault.
     flush: Option<Duration>,
     slow: Option<SlowDisk>,
 }
@@ -60,13 +60,14 @@ pub(super) struct Members {
     proxies: Option<Proxies>,
     folder: PathBuf,
     output: UnboundedSender<MemberOutput>,
-    /// Latest term and its leader, as the members have reported; `None` before the first report.
+    /// Latest term that a member has reported, and the index of its leader. `None` before the first
+    /// report.
     leader: Option<(u64, usize)>,
-    /// Members that were the leader when a fault hit them, in the order of the faults.
+    /// Members that led when a fault hit them, in the order of the faults.
     former_leaders: Vec<usize>,
-    /// Time that is added to each flush on a slow disk.
+    /// Delay that the fault of a slow disk adds to each flush.
     slow_flush: Duration,
-    /// Additional arguments of `tenure serve`.
+    /// Arguments of `tenure serve` that all members receive in addition to their own.
     arguments: Vec<String>,
 }
 
@@ -195,15 +196,15 @@ impl Members {
         self.leader.map(|(term, _)| term)
     }
 
-    /// Returns the reported leader of the latest term, if this member is up.
+    /// Returns the leader of the latest reported term; `None` if this member is down or suspended.
     pub(super) fn leader(&self) -> Option<usize> {
         let (_, leader) = self.leader?;
         let member = self.members.get(leader)?;
         (member.child.is_some() && !member.is_suspended).then_some(leader)
     }
 
-    /// Returns the indices of the members that `target` denotes now. Empty if the target is the
-    /// leader and no leader is known.
+    /// Returns the indices of the members that `target` denotes at present. The result is empty if
+    /// the target is the leader and no leader is known.
     pub(super) fn targets(&self, target: Target, kind: FaultKind) -> Vec<usize> {
         match target {
             Target::All => (0..self.members.len()).collect(),
@@ -215,8 +216,9 @@ impl Members {
         }
     }
 
-    /// Returns the last leader that still has the fault that `kind` ends. If no former leader has
-    /// this fault, returns the leader that a fault hit last.
+    /// Returns the member that was hit as the leader by the fault that `kind` ends, and still has
+    /// this fault. If several have it, returns the last one. If none has it, returns the leader
+    /// that a fault hit last.
     fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
@@ -238,7 +240,8 @@ impl Members {
         }
     }
 
-    /// Performs a fault on all these members at the same time. Returns notes for the user.
+    /// Performs a fault on all these members, or ends it, at the same time. Returns notes for the
+    /// user.
     pub(super) async fn perform(
         &mut self,
         indices: &[usize],
@@ -297,7 +300,7 @@ impl Members {
         Ok(notes)
     }
 
-    /// Kills all members at the same time and restarts them. Their disks are fast again.
+    /// Kills all members at the same time and restarts them without slow disks.
     pub(super) async fn restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
         for kind in [FaultKind::Kill, FaultKind::RestoreDiskSpeed, FaultKind::Restart] {
@@ -332,7 +335,7 @@ impl Member {
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
-    /// Slows down the flushes of the member, if its disk shall be slow.
+    /// Slows down the flushes of the member, if its disk is meant to be slow.
     async fn slow_down(&mut self) -> io::Result<()> {
         let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
         if self.slow.is_some() {
@@ -395,7 +398,7 @@ fn limit(id: Pid, files: Rlimit) -> rustix::io::Result<()> {
     rustix::process::prlimit(Some(id), Resource::Fsize, files).map(|_| ())
 }
 
-/// Does nothing, because this system cannot limit another process.
+/// Does nothing: on this operating system a process cannot limit another one.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Rlimit) -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOSYS)

@@ -8,17 +8,17 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
 use crate::cmd::run::schedule::{Action, ActionKind, PartitionSpec, Pause, Target, TargetAt};
 
-/// Upper bound on the number of members.
+/// Upper bound on the number of members of the service.
 const MAX_MEMBERS: u32 = 9;
 
-/// Default number of clients.
+/// Default number of clients that acquire the lock.
 const DEFAULT_CLIENTS: u32 = 8;
 
-/// Upper bound on the number of clients.
+/// Upper bound on the number of clients that acquire the lock.
 const MAX_CLIENTS: u32 = 64;
 
-/// Upper bound on the size of a value, in bytes. It is a little less than etcd's limit on the size
-/// of a request, 1.5 MiB.
+/// Upper bound on the size of a value, in bytes. It is slightly less than 1.5 MiB, which is etcd's
+/// limit on the size of a request.
 const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
 /// A step of the run, with its time and its target.
@@ -29,7 +29,7 @@ pub(super) struct Step {
     pub(super) kind: FaultKind,
 }
 
-/// Kind of a fault, or of the end of a fault.
+/// A fault, or an action that ends a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultKind {
     Kill,
@@ -45,9 +45,9 @@ pub(super) enum FaultKind {
     SlowDisk,
     /// The disk of the member becomes fast again.
     RestoreDiskSpeed,
-    /// The partition with this index starts.
+    /// The partition with this index in the plan starts.
     StartPartition(usize),
-    /// The partition with this index ends.
+    /// The partition with this index in the plan ends.
     EndPartition(usize),
 }
 
@@ -65,7 +65,7 @@ impl FaultKind {
         )
     }
 
-    /// Returns true for the end of a fault of a member.
+    /// Returns true for an action that ends the fault of a member.
     pub(super) fn ends_fault(self) -> bool {
         matches!(
             self,
@@ -89,9 +89,10 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     /// Partitions of the network.
     pub(super) partitions: Vec<PartitionSpec>,
-    /// Time that is added to each flush on a slow disk.
+    /// Delay that the fault of a slow disk adds to each flush.
     pub(super) slow_flush: Duration,
-    /// Number of log entries after which a member takes a snapshot. `None`: the default.
+    /// Number of log entries after which a member takes a snapshot. `None` selects the default of
+    /// `tenure serve`.
     pub(super) snapshot_after: Option<NonZeroU64>,
     /// Largest size of a value in bytes; `None` if the clients put no values.
     pub(super) values: Option<u32>,
@@ -179,7 +180,7 @@ impl Plan {
         Ok(steps)
     }
 
-    /// Checks that a fault ends before the run does, and that its targets are valid.
+    /// Returns an error if a fault ends after the run, or if one of its targets is invalid.
     fn check(
         &self,
         fault: &impl fmt::Display,

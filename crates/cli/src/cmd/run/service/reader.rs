@@ -1,4 +1,4 @@
-//! Reads the values of clients from one member or from all members.
+//! Reads the values that clients put, from one member or from all members.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -11,10 +11,10 @@ use super::value_record::{ReadRecord, Response, Value};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::Service;
 
-/// Time within which a restarted member must catch up.
+/// Time within which a restarted member must catch up with the log.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Pause between requests to a member.
+/// Pause between a failed request to a member and the next attempt.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Values that were read from all members at the end of a run.
@@ -42,8 +42,8 @@ fn request(member: &str, key: &str, is_local: bool) -> Result<Page, Failure> {
     service.call(service.admin.range(query))
 }
 
-/// Reads these keys from each member once it has caught up: with linearizable reads, and from the
-/// member's own state.
+/// Waits until each member has caught up with the log, and then reads these keys from it. Reads
+/// each key twice: linearizably, and from the member's own state.
 pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
     let mut found = FinalReads::default();
     let deadline = Instant::now() + CATCH_UP_TIMEOUT;

@@ -11,10 +11,10 @@ use super::LOCK_NAME;
 use super::verify::revision;
 use crate::cmd::failure::Failure;
 
-/// Time within which the recorder must receive the final entry.
+/// Time within which the recorder must receive the change for the final acquisition of the lock.
 const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Interval between two compactions of the history.
+/// Interval between two compactions of the store's history.
 const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Watches the queue of the lock, and records each change that the service reports.
@@ -24,7 +24,7 @@ pub(super) struct Recorder {
     tasks: JoinSet<()>,
 }
 
-/// Changes that were recorded so far.
+/// Changes of the queue so far, shared with the task that records them.
 type SharedChanges = Arc<Mutex<Vec<QueueChange>>>;
 
 impl Recorder {
@@ -42,8 +42,9 @@ impl Recorder {
         Ok(Recorder { client, changes, tasks })
     }
 
-    /// Starts to compact the history again and again, up to the changes that were recorded. With
-    /// large values the history takes much memory, and a queue must also work with a short history.
+    /// Starts a task that repeatedly compacts the store's history, up to the last recorded change.
+    /// With large values the history takes much memory, and a queue must work even with a short
+    /// history.
     pub(super) fn compact_history(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
@@ -61,8 +62,8 @@ impl Recorder {
         });
     }
 
-    /// Acquires the lock after all clients, and waits until the recorder has received this
-    /// acquisition. Returns its fencing token; `None` if the recorder does not receive it in time.
+    /// Acquires the lock a last time, and waits until the recorder has received this acquisition.
+    /// Returns its fencing token; `None` if this does not succeed in time.
     pub(super) async fn finish(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;

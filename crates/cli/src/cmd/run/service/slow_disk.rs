@@ -1,4 +1,4 @@
-//! A slow disk: `strace` delays each flush of a member.
+//! The fault of a slow disk: `strace` delays each flush of a member.
 
 use std::io;
 use std::process::Stdio;
@@ -9,15 +9,16 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Time within which strace must attach to a member.
+/// Time within which `strace` must attach to a member.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Slows down the disk of a process until this value is dropped.
+/// A running `strace` that delays each flush of a process. The delay ends when this value is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct SlowDisk(Child);
 
 impl SlowDisk {
-    /// Delays each flush of a process by this time, in all its threads.
+    /// Starts to delay each flush of all threads of the process `id` by the time `flush`.
     pub(super) async fn begin(id: Pid, flush: Duration) -> io::Result<SlowDisk> {
         let inject = format!("inject=fdatasync,fsync:delay_enter={}", flush.as_micros());
         let mut tracer = Command::new("strace")
@@ -40,7 +41,7 @@ impl SlowDisk {
         Ok(SlowDisk(tracer))
     }
 
-    /// Ends the slowdown of the disk.
+    /// Ends the delay of flushes.
     pub(super) async fn end(mut self) {
         // strace has already ended if the process has.
         let _ = self.0.kill().await;

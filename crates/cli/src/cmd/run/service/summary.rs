@@ -15,7 +15,8 @@ use crate::cmd::failure::Status;
 use crate::cmd::run::drive::Partition;
 use crate::cmd::run::summary::{Counter, Latency, round_to_thousandths};
 
-/// The result of a run. Scripts depend on the JSON keys; more may be added.
+/// The result of a run of the lock service. Scripts depend on its JSON keys; later releases may add
+/// keys.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Summary {
     pub(super) members: u32,
@@ -27,21 +28,21 @@ pub(super) struct Summary {
     pub(super) entries_per_second: f64,
     /// Time that clients waited for the lock, in milliseconds.
     pub(super) latency_ms: Option<Latency>,
-    /// Time from the kill of a member to the next entry, in milliseconds. After the kill of a
-    /// leader, it is the first entry under the next leader. Otherwise it is the next entry of a
-    /// client that waits.
+    /// Time from the kill of a member to an acquisition of the lock, in milliseconds. If the member
+    /// was the leader, it is the first acquisition under the next leader. Otherwise it is the first
+    /// one by a client that was already waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
-    /// Longest time between two entries, in milliseconds.
+    /// Longest time between two consecutive acquisitions of the lock, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
     /// Number of injected faults.
     pub(super) faults: u64,
-    /// Partitions of the network.
+    /// Partitions of the network during the run.
     pub(super) partitions: Vec<Partition>,
     pub(super) counter: Counter,
-    /// Results of the values; `None` if the clients put no values.
+    /// Figures of the values; `None` if the clients put no values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) values: Option<Values>,
     /// Number of accesses that the resource rejected.
@@ -56,15 +57,15 @@ pub(super) struct Summary {
     pub(super) directory: Option<String>,
 }
 
-/// Results of the values that clients put and read.
+/// Figures of the values that clients put and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Values {
     pub(super) put: usize,
-    /// Number of puts that a member has acknowledged.
+    /// Number of puts that the service has acknowledged.
     pub(super) acknowledged: usize,
-    /// Number of bytes of the acknowledged values.
+    /// Total size of the acknowledged values, in bytes.
     pub(super) bytes: usize,
-    /// Number of reads, both during the run and at its end.
+    /// Number of reads during the run and at its end.
     pub(super) read: usize,
     pub(super) read_in_the_end: usize,
 }
@@ -160,12 +161,13 @@ fn counter(CounterStats { value, puts, .. }: CounterStats) -> Counter {
     Counter { expected: puts, found: value, lost }
 }
 
-/// Returns the time from a kill to the next acquisition of the lock, in nanoseconds; `None` if
-/// there is none.
+/// Returns the time from a kill of a member to the acquisition of the lock that ends the outage, in
+/// nanoseconds. Returns `None` if there is no such acquisition.
 ///
-/// After the kill of a leader, any acquisition counts once the next leader is elected. Before that,
-/// grants of the killed leader may be in transit, and waiters may pass the lock on without a
-/// leader. After another kill, only a client counts that was already waiting.
+/// After the kill of a leader, it is the first acquisition after the election of the next leader.
+/// Earlier ones do not count: grants of the killed leader may be in transit, and waiters may pass
+/// the lock on without a leader. After the kill of a follower, it is the first acquisition by a
+/// client that was already waiting.
 fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
@@ -176,7 +178,7 @@ fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u
     claims.iter().filter(is_next).map(|it| it.granted - kill.at).min()
 }
 
-/// Returns the longest time between two acquisitions of the lock, in nanoseconds.
+/// Returns the longest time between two consecutive acquisitions of the lock, in nanoseconds.
 fn longest_gap(claims: &[EntryRecord]) -> Option<u64> {
     let mut granted: Vec<u64> = claims.iter().map(|it| it.granted).filter(|at| *at > 0).collect();
     granted.sort_unstable();

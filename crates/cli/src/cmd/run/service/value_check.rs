@@ -22,8 +22,9 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     find_order_violation(puts, reads).or_else(of_keys)
 }
 
-/// Checks that the revision of each put is unique, and higher than all revisions that were
-/// confirmed or read before its request.
+/// Returns a description of two puts with the same revision, or of a put whose revision is not
+/// higher than all revisions that were confirmed or read before its request. Returns `None` if
+/// there are none.
 fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, Response)> = response().collect();

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// Identification of a value by its size and hash.
+/// A value, represented by its size and its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Value {
     pub(super) bytes: usize,
@@ -25,16 +25,16 @@ impl Value {
 pub(super) struct PutRecord {
     pub(super) key: String,
     pub(super) value: Value,
-    /// Time of the request.
+    /// Time at which the client sent the request.
     pub(super) requested: u64,
     /// Response of the service; `None` if the outcome is unknown.
     pub(super) response: Option<Response>,
 }
 
-/// Response to a read or a write, with its time.
+/// Response of the service to a get or a put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Response {
-    /// Time of the response.
+    /// Time at which the client received the response, in nanoseconds since 1970.
     pub(super) at: u64,
     /// Revision of the value.
     pub(super) revision: u64,
@@ -44,16 +44,16 @@ pub(super) struct Response {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReadRecord {
     pub(super) key: String,
-    /// Member that responded.
+    /// Member that the client asked.
     pub(super) by: String,
-    /// Time of the request.
+    /// Time at which the client sent the request, in nanoseconds since 1970.
     pub(super) requested: u64,
-    /// Response, with the revision of the value; 0 if there is no value.
+    /// Response of the member. It contains the revision of the value; 0 if the key has no value.
     pub(super) response: Response,
     pub(super) value: Option<Value>,
 }
 
-/// A message from a client.
+/// A message from a client process: the record of one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ClientMessage {

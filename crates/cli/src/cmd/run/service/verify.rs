@@ -1,5 +1,5 @@
-//! Checks the promises of a lock service. The evidence is what its clients observed, and the
-//! changes in its log.
+//! Checks the promises of a lock service against the observations of its clients and the changes of
+//! its log.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::value_check;
 use super::value_record::ReadRecord;
 use crate::cmd::output::json_name;
 
-/// A promise of the service.
+/// A promise of the lock service to its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Promise {
@@ -22,14 +22,15 @@ pub(super) enum Promise {
     FencesGrow,
     /// Clients acquire the lock in the order of the queue in the log.
     OrderOfTheQueue,
-    /// A client whose claim has expired does not acquire the lock while an earlier claim exists.
+    /// A client does not acquire the lock if its claim has expired and an earlier claim exists.
     GrantedAlive,
-    /// The resource accepts no access whose fencing token is lower than one it has accepted.
+    /// The resource rejects each access whose fencing token is lower than one that it has accepted.
     FencedAccess,
-    /// No acknowledged change is missing in the log, despite kills. Acknowledged values are present
-    /// and unchanged.
+    /// The log contains each acknowledged change, even after kills of members. Acknowledged values
+    /// are present and unchanged.
     NothingAcknowledgedLost,
-    /// If a majority is up, the service serves all clients in the end, and each member catches up.
+    /// While a majority of the members is up, each client is served in the end. Each restarted
+    /// member catches up with the log.
     Progress,
 }
 
@@ -59,13 +60,14 @@ pub(super) struct PromiseViolation {
 /// History of a claim in the queue, according to the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct QueueHistory {
-    /// Revision in which the claim became the first in the queue; `None` if it never did.
+    /// Revision of the log in which the claim became the first in the queue; `None` if it never
+    /// did.
     first: Option<u64>,
-    /// Revision in which the claim left the queue; `None` if it is still there.
+    /// Revision of the log in which the claim left the queue; `None` if the claim is still there.
     gone: Option<u64>,
 }
 
-/// Returns the first violation of each promise.
+/// Checks all promises. Returns the first violation of each promise that is violated.
 pub(super) fn verify(record: &ServiceRecord) -> Vec<PromiseViolation> {
     let mut claims: Vec<&EntryRecord> = record.claims.iter().collect();
     claims.sort_by_key(|claim| claim.granted);
@@ -97,7 +99,8 @@ pub(super) fn verify(record: &ServiceRecord) -> Vec<PromiseViolation> {
     violations
 }
 
-/// Replays the changes of the queue. Returns the history of each claim, by its fencing token.
+/// Computes the history of each claim from the changes of the queue. The keys of the result are the
+/// fencing tokens of the claims.
 fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
     let mut queue_histories: BTreeMap<u64, QueueHistory> = BTreeMap::new();
     let mut queue: BTreeMap<u64, &[u8]> = BTreeMap::new();
@@ -126,7 +129,7 @@ fn queue_histories(changes: &[QueueChange]) -> BTreeMap<u64, QueueHistory> {
     queue_histories
 }
 
-/// Returns the revision of a change; `None` for a change without a revision.
+/// Returns the revision of a change; `None` if this kind of change has no revision.
 pub(super) fn revision(change: &QueueChange) -> Option<u64> {
     match change {
         QueueChange::Queued { revision, .. } | QueueChange::Left { revision, .. } => {

@@ -13,14 +13,14 @@ use super::value_record::{ClientMessage, PutRecord, Response, Value};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::Service;
 
-/// Number of threads. The other threads put many small values while the first one puts a large
-/// value.
+/// Number of threads that put values. The first thread puts large values from time to time; the
+/// others put small values in the meantime.
 const THREADS: u32 = 8;
 
 /// Largest size of a small value, in bytes.
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// The first thread puts one large value per this many values.
+/// Number of puts of the first thread per large value.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
 /// Longest pause between two operations of a thread, in milliseconds.
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     ended.into_iter().collect::<Result<(), Failure>>().map(|()| Status::Success)
 }
 
-/// Puts and reads values at a key that no other thread uses. Only the first thread has large
+/// Puts and reads values at a key that only this thread uses. Only the first thread puts large
 /// values.
 fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> {
     let CommonOptions { number, ref endpoints, seed, .. } = options.common;
@@ -64,8 +64,8 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns unique random bytes, at most `most`. Most values are small: all stored small values
-/// together have about the size of one large value.
+/// Returns at most `most` + 8 random bytes, so many that no other value has the same bytes. Most
+/// values are small: all stored small values together have about the size of one large value.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),
@@ -85,8 +85,8 @@ fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
     Ok(PutRecord { key: key.to_owned(), value, requested, response })
 }
 
-/// Returns `None` in place of a failure of the environment, such as a member that did not respond
-/// in time. Returns any other failure.
+/// Returns the response; `None` if the request failed because of the environment, for example
+/// because a member did not respond in time. Returns any other failure as an error.
 fn ignore_unreachable<T>(response: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match response {
         Ok(response) => Ok(Some(response)),

@@ -1,4 +1,5 @@
-//! The clock since boot, which is comparable across processes and includes suspended time.
+//! A clock that counts the time since boot. Its values are comparable across processes and include
+//! the time in which the machine was suspended.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Boottime)
 }
 
-/// Returns the time since boot; may exclude the time in which the machine was suspended.
+/// Returns the time since boot. It may lack the time in which the machine was suspended.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Monotonic)
@@ -19,7 +20,7 @@ fn read(clock: rustix::time::ClockId) -> Duration {
     Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
 }
 
-/// Converts an instant to the time since boot. The result is never later than the instant.
+/// Converts an instant to a time since boot, which is never later than the instant.
 pub(super) fn of(instant: Instant) -> Duration {
     // The clock is read first. If this process is stopped between the two lines, the result is too
     // early, which is safe for a deadline.
@@ -27,7 +28,8 @@ pub(super) fn of(instant: Instant) -> Duration {
     now + instant.saturating_duration_since(Instant::now())
 }
 
-/// Timer on the clock since boot. It also fires if its time passes while the machine is suspended.
+/// Timer on the clock since boot. If its time passes while the machine is suspended, it fires when
+/// the machine resumes.
 #[derive(Debug)]
 pub(super) struct Timer {
     #[cfg(target_os = "linux")]
@@ -49,7 +51,7 @@ impl Timer {
         Ok(Timer { timer })
     }
 
-    /// Waits until the clock reads `at`. The future can be dropped at any time.
+    /// Waits until the clock since boot reads `at`. The future can be dropped at any time.
     pub(super) async fn reached(&self, at: Duration) {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -73,7 +75,7 @@ impl Timer {
         Ok(Timer {})
     }
 
-    /// Waits until the clock reads `at`.
+    /// Waits until the clock since boot reads `at`.
     pub(super) async fn reached(&self, at: Duration) {
         tokio::time::sleep(at.saturating_sub(now())).await;
     }

@@ -1,5 +1,5 @@
-//! Requests of other clients to give up a lock or a leadership. `tenure locks break` writes them
-//! into the key of the claim.
+//! Requests of other clients to give up a lock or a leadership. `tenure locks break` writes such a
+//! request into the holder's key.
 
 use std::future::Future;
 
@@ -9,16 +9,16 @@ use tokio::task::JoinSet;
 use super::held::Held;
 use crate::cmd::service::identity::Identity;
 
-/// Receiver of requests to give up the locks or the leadership.
+/// Receiver of requests to give up the locks or the leadership that this process holds.
 #[derive(Debug)]
 pub(super) struct BreakRequests {
     watches: JoinSet<String>,
 }
 
 impl BreakRequests {
-    /// Watches the keys of the claims. `own` is the value that this process stores there itself;
-    /// any other new value is a request. A request to a leader repeats the leader's value, so each
-    /// write of its key is a request.
+    /// Watches the keys of the locks or of the leadership in `held`. `own` is the value that this
+    /// process stores in them itself, and each other new value is a request. For a leadership `own`
+    /// is `None`: a request repeats the leader's value, so each write of its key is a request.
     pub(super) fn watch(client: &Client, held: &Held, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {
@@ -46,8 +46,8 @@ impl BreakRequests {
         BreakRequests { watches: JoinSet::new() }
     }
 
-    /// Waits for a request or for `other`, and returns the reason for which the claim ends.
-    /// Dropping the future loses no request.
+    /// Waits for a request or for `other`, whichever is first. Returns the reason why this process
+    /// gives up its locks or its leadership. Dropping the future loses no request.
     pub(super) async fn next_or(
         &mut self,
         mut other: impl Future<Output = String> + Unpin,

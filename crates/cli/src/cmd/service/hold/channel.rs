@@ -1,5 +1,5 @@
-//! Messages between the wrapper, which is `tenure lock` or `tenure elect`, and its guardian. They
-//! are lines of JSON over a pair of sockets.
+//! Messages between a wrapper, which is `tenure lock` or `tenure elect`, and its guardian process.
+//! They are lines of JSON over a pair of sockets.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,10 +14,10 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// An order of the wrapper to the guardian.
+/// An order that the wrapper sends to the guardian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// A renewal has succeeded, and the lock has this new deadline, as time since boot.
+    /// A renewal has succeeded. The new deadline of the lock is this time since boot.
     Deadline(Duration),
     /// Send the signal with this number to the command.
     Signal(i32),
@@ -25,35 +25,37 @@ pub(super) enum Order {
     Kill,
 }
 
-/// A report of the guardian to the wrapper.
+/// A report that the guardian sends to the wrapper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The command has ended and left these processes behind. The guardian ends them now.
     #[serde(rename = "Left")]
     Survivors(String),
-    /// These processes cannot be killed. The guardian keeps trying.
+    /// The guardian cannot kill these processes, and keeps trying.
     Stuck(String),
     /// The command and all its descendants have ended.
     Ended {
-        /// Status of the command, as `wait` returns it.
+        /// Exit status of the command, as `wait` returns it.
         status: i32,
-        /// True if the guardian ended the command, because the deadline of the lock came near.
+        /// True if the guardian ended the command because the lock would have expired soon.
         is_expired: bool,
     },
 }
 
-/// Formats an order or a report as a line.
+/// Formats an order or a report as a line of JSON.
 pub(super) fn line(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("a message is text and numbers") + "\n"
 }
 
-/// Parses a line as an order or as a report; `None` if it is no such message.
+/// Parses a line of JSON as an order or a report; `None` if it is no such message.
 pub(super) fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_str(line).ok()
 }
 
-/// Sends the file descriptor that becomes the standard input of the command. The guardian's own
-/// standard input is the socket: no other number can be given to a new process without unsafe code.
+/// Sends the guardian the file descriptor that becomes the standard input of the command.
+///
+/// The guardian's own standard input is the socket. Without unsafe code, a new process cannot
+/// receive a socket under another number.
 pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -1,4 +1,4 @@
-//! `tenure elect`: runs a command while leading.
+//! `tenure elect`: runs a command while this client leads an election.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -135,7 +135,7 @@ async fn campaign(
     session.campaign_with(&options.name, candidate).await
 }
 
-/// Requests that a candidate becomes the next leader.
+/// Asks the leader to hand over to the candidate with this identity.
 async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
     let client = options.service.client().await?;
     let requested = client.request_transfer(&options.name, identity).await;
@@ -143,7 +143,7 @@ async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
     print(&format!("{} is to lead {} next\n", plain(&candidate.identity), options.name))
 }
 
-/// A line of output with the leader. Scripts depend on the JSON keys.
+/// A line of output that names the leader. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
 struct LeaderLine {
     election: String,

@@ -1,4 +1,5 @@
-//! `tenure exec-under`, hidden: becomes a command that the kernel kills when its parent ends.
+//! `tenure exec-under`, a hidden subcommand: replaces itself by a command that the kernel kills
+//! when the parent process ends.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -21,8 +22,8 @@ pub(crate) struct Options {
     command: Vec<OsString>,
 }
 
-/// Replaces this process by the command. If that fails, returns the exit status that shells use in
-/// this case.
+/// Replaces this process by the command. If that fails, returns the exit status that a shell
+/// returns for a command that it cannot start.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     node::end_with_parent(options.parent)?;
     let [program, arguments @ ..] = &options.command[..] else {

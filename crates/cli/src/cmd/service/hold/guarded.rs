@@ -1,5 +1,5 @@
-//! The wrapper's view of the command: a guardian process, and below it the process tree of the
-//! command.
+//! The wrapper's side of a running command: a guardian process, and below it the command with its
+//! descendants.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -20,12 +20,12 @@ use super::channel::{self, Order, Report, send_input};
 use super::this_program;
 use super::tree;
 
-/// Durations that determine when the command is ended if no renewal succeeds.
+/// Durations that determine when the command is ended if no renewal of the lease succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// Time from the kill of the process tree to the deadline of the lock.
+    /// Time before the deadline of the lock at which the command and its descendants are killed.
     pub(super) margin: Duration,
-    /// Time between TERM and KILL.
+    /// Time between SIGTERM and SIGKILL.
     pub(super) grace: Duration,
 }
 
@@ -38,15 +38,15 @@ pub(super) struct Guarded {
     children: unix::Signal,
     /// True if the command has a process group of its own.
     is_apart: bool,
-    /// Status of the guardian once it has ended.
+    /// Exit status of the guardian; `None` while it runs.
     ended: Option<WaitStatus>,
 }
 
-/// An event of the command.
+/// An event of a command that runs under a guardian.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Report(Report),
-    /// The guardian has ended without a report that the command has ended.
+    /// The guardian has ended without reporting that the command has ended.
     GuardianEnded(Option<ExitStatus>),
 }
 
@@ -94,8 +94,8 @@ impl Guarded {
         Ok(Guarded { guardian, reports, orders, children, is_apart, ended: None })
     }
 
-    /// Waits for the next event. Continues the guardian if it is stopped. Dropping the future loses
-    /// no event: nothing is awaited after a report has been read.
+    /// Waits for the next event. If the guardian is stopped, makes it continue. Dropping the future
+    /// loses no event, because nothing is awaited after a report has been read.
     pub(super) async fn next(&mut self) -> Event {
         loop {
             self.reap();
@@ -113,8 +113,9 @@ impl Guarded {
         }
     }
 
-    /// Waits briefly for the guardian to end after its last report or after it has closed the
-    /// socket, and reaps it. Returns its status, or `None` if it has not ended in that time.
+    /// Waits for a short time until the guardian has ended, and reaps it. Returns its exit status,
+    /// or `None` if it still runs. Call this after the guardian's last report, or after it has
+    /// closed the socket.
     pub(super) async fn guardian_ended(&mut self) -> Option<ExitStatus> {
         const USUAL_EXIT_TIME: Duration = Duration::from_millis(500);
         let ended = async {
@@ -146,24 +147,25 @@ impl Guarded {
         }
     }
 
-    /// Sends an order to the guardian. A send error is ignored: the end of the guardian reports it.
-    /// Dropping the future may leave a part of the order, which makes the next one unreadable.
+    /// Sends an order to the guardian. Ignores an error, because the end of the guardian is
+    /// reported elsewhere. Dropping the future may leave a part of the order in the socket, which
+    /// makes the next order unreadable.
     pub(super) async fn order(&mut self, order: Order) {
         let _ = self.orders.write_all(channel::line(&order).as_bytes()).await;
     }
 
-    /// Returns the order that passes a signal to the command. `None` if the terminal has already
-    /// sent the signal to the command.
+    /// Returns the order that passes `signal` on to the command. Returns `None` if the terminal has
+    /// already sent this signal to the command.
     pub(super) fn passed(&self, signal: Signal) -> Option<Order> {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
         (self.is_apart || !is_typed).then_some(Order::Signal(signal.as_raw()))
     }
 
-    /// Kills the guardian and all its descendants, from this process.
+    /// Kills the guardian and all its descendants directly, without an order to the guardian.
     ///
     /// # Errors
     ///
-    /// Returns the processes that are left after `limit`; the list is empty if `/proc` does not
+    /// Returns the processes that still exist after `limit`. The list is empty if `/proc` does not
     /// show them.
     pub(super) async fn kill(&mut self, limit: Duration) -> Result<(), Vec<tree::Survivor>> {
         if cfg!(not(target_os = "linux")) && self.ended.is_none() {

@@ -1,4 +1,5 @@
-//! `tenure guardian`, hidden: the process between `tenure lock`, the wrapper, and the command.
+//! `tenure guardian`, a hidden subcommand: the process between a command and its wrapper, which is
+//! `tenure lock` or `tenure elect`.
 //!
 //! The guardian is the parent of the command, and adopts its orphaned descendants. It kills all of
 //! them if the wrapper ends, which closes their socket. It also kills them if the deadline of the
@@ -29,15 +30,16 @@ use super::{print_error, this_program, tree};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// Time in which a killed process usually ends. After this time, the guardian reports the remaining
-/// processes to the wrapper.
+/// Time in which killed processes usually end. After this time, the guardian reports those that
+/// still exist to the wrapper.
 const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 
-/// Time in which processes usually end after they have received the same signal as the command.
+/// Time in which descendants of the command usually end, if they have received the same signal as
+/// the command.
 const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
-/// Upper bound on the orders that are read after the time of a stage is over. So a stream of
-/// signals delays the end of the stage only a little, whatever the limits of the runtime.
+/// Upper bound on the number of orders that the guardian reads after the time of a stage is over. A
+/// stream of signals can therefore delay the end of the stage only a little.
 const MAX_LATE_ORDERS: u32 = 64;
 
 /// Run a command for a wrapper and end its process tree before the lock expires
@@ -91,12 +93,13 @@ fn become_guardian() -> io::Result<()> {
     Ok(())
 }
 
-/// Stage of the command and its descendants. `Guardian::stage_ends` limits its duration.
+/// Stage in the life of the command and its descendants. `Guardian::stage_ends` limits its
+/// duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The command runs.
     Running,
-    /// The command has ended. The processes that it left behind may still end by themselves.
+    /// The command has ended, but descendants remain. They have some time to end by themselves.
     Leaving,
     /// All remaining processes have received SIGTERM.
     Terminating,
@@ -114,15 +117,16 @@ struct Guardian {
     /// Exit status of the command; `None` while it runs.
     status: Option<WaitStatus>,
     stage: Stage,
-    /// Time at which the stage ends, whether or not the lease is renewed. `None`: the stage has no
-    /// time limit.
+    /// Time at which the present stage ends even if the lease is renewed. `None` if the stage has
+    /// no time limit of its own.
     stage_ends: Option<Duration>,
     deadline: Duration,
     margin: Duration,
     grace: Duration,
-    /// True if the guardian ends the processes because the deadline of the lock came near.
+    /// True if the guardian ends the processes because the lock would expire soon.
     is_expired: bool,
-    /// Time at which the command last received a signal that usually ends a process.
+    /// Time at which the command last received a signal that ends a process by default; `None` if
+    /// it received none.
     interrupted: Option<Duration>,
     is_wrapper_gone: bool,
 }
@@ -201,7 +205,8 @@ impl Guardian {
         self.stage_ends.map_or(by_deadline, |ends| ends.min(by_deadline))
     }
 
-    /// Handles an order of the wrapper. Returns true if all processes must be killed now.
+    /// Handles an order of the wrapper; `None` means that the wrapper has ended. Returns true if
+    /// all processes must be killed now.
     fn handle_order(&mut self, line: Option<String>) -> bool {
         let Some(line) = line else {
             self.is_wrapper_gone = true;
@@ -236,7 +241,8 @@ impl Guardian {
         }
     }
 
-    /// Returns true if the command has recently received a signal that may have ended it.
+    /// Returns true if the command has received a signal that may have ended it, less than the time
+    /// `grace` ago.
     fn is_interrupted(&self) -> bool {
         self.interrupted.is_some_and(|at| boot_clock::now() <= at + self.grace)
     }
@@ -248,8 +254,8 @@ impl Guardian {
         }
     }
 
-    /// Collects the status of children that have ended. Returns true if no process is left and the
-    /// wrapper was notified.
+    /// Collects the exit statuses of children that have ended. If no process is left, notifies the
+    /// wrapper and returns true.
     async fn reap(&mut self) -> bool {
         let changes = tree::reap();
         for (id, status) in changes.changed {
@@ -275,8 +281,8 @@ impl Guardian {
         }
     }
 
-    /// Ends the stage by sending SIGTERM to all processes. Returns true if they must be killed now
-    /// instead.
+    /// Ends the present stage by sending SIGTERM to all processes. If they have already received
+    /// it, returns true: they must be killed now.
     async fn advance(&mut self) -> bool {
         let now = boot_clock::now();
         self.is_expired |= now + self.margin + self.grace >= self.deadline;
@@ -307,7 +313,7 @@ impl Guardian {
         }
     }
 
-    /// Kills all processes, and repeats this until none is left.
+    /// Kills all processes again and again until none is left, and notifies the wrapper.
     async fn kill(&mut self) {
         self.signal_all(&[Signal::KILL]);
         let (command, mut status, mut stuck) = (self.command, self.status, None);

@@ -1,4 +1,4 @@
-//! The locks or the leadership that a wrapper holds.
+//! The locks or the leadership that `tenure lock` or `tenure elect` holds.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
@@ -10,23 +10,23 @@ use tenure_client::{Deadlines, Guard, Leadership, LossReason, Session};
 /// The locks or the leadership that are held while a command runs. They belong to one session.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// Locks in the order of their names, at least one.
+    /// Locks in the order of their names. There is at least one.
     Locks { session: Session, guards: Vec<Guard> },
     Office {
         leading: Leadership,
-        /// True if the candidate has an identity, so that another candidate may be preferred.
+        /// True if this candidate has an identity, so that it can hand over to another candidate.
         has_identity: bool,
     },
 }
 
 impl Held {
-    /// Returns the fencing tokens, separated by commas.
+    /// Returns the fencing tokens of the locks or the leadership, separated by commas.
     pub(super) fn fences(&self) -> String {
         let tokens: Vec<String> = self.claims().map(|(_, fence)| fence.to_string()).collect();
         tokens.join(",")
     }
 
-    /// Returns the keys of the claims, with their fencing tokens.
+    /// Returns the keys of the locks or the leadership, each with its fencing token.
     pub(super) fn claims(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let (guards, office) = match self {
             Held::Locks { guards, .. } => (&guards[..], None),
@@ -49,7 +49,7 @@ impl Held {
         }
     }
 
-    /// Waits until one of the locks, or the leadership, is lost.
+    /// Waits until one of the locks, or the leadership, is lost. Returns the reason.
     pub(super) async fn lost(&self) -> LossReason {
         type Loss<'a> = Pin<Box<dyn Future<Output = LossReason> + 'a>>;
         let guards = match self {
@@ -65,8 +65,8 @@ impl Held {
         .await
     }
 
-    /// Waits until another candidate should lead, and returns the reason for which this leadership
-    /// ends. Never resolves for locks, and for a candidate without an identity.
+    /// Waits until another candidate should lead. Returns the reason why this leadership ends.
+    /// Never resolves for locks or for a candidate without an identity.
     pub(super) async fn transfer_requested(&self) -> String {
         if let Held::Office { leading, has_identity: true } = self
             && let Ok(candidate) = leading.transfer_requested().await
@@ -77,8 +77,8 @@ impl Held {
         pending().await
     }
 
-    /// Stores a value in the keys of the locks. Ignores errors: the value is for users only, and
-    /// the loss of a lock is detected otherwise.
+    /// Stores a value in the keys of the locks, for users to read. Ignores errors: the loss of a
+    /// lock is detected elsewhere.
     pub(super) async fn set_value(&self, value: &[u8]) {
         let Held::Locks { guards, .. } = self else { return };
         for guard in guards {
@@ -86,7 +86,8 @@ impl Held {
         }
     }
 
-    /// Releases the locks or resigns. If the service cannot be reached, the lease expires.
+    /// Releases the locks, or resigns the leadership. If the service cannot be reached, the lease
+    /// expires later.
     pub(super) async fn release(self) {
         match self {
             Held::Locks { guards, .. } => {

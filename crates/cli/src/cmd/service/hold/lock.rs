@@ -122,9 +122,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
 }
 
-/// Acquires locks in the order of their names, which is the same for all clients, so that they do
-/// not wait for each other. Returns `None` if one of them is not free and `at_once` is true. Locks
-/// that were acquired are then released.
+/// Acquires the locks in the order of their names. All clients use this order, so that no two of
+/// them wait for each other.
+///
+/// If `at_once` is true and one of the locks is not free, releases those that it has acquired and
+/// returns `None`.
 async fn acquire(
     session: Session,
     names: &[&str],

@@ -30,8 +30,8 @@ pub(crate) use lock::{Options as LockOptions, run as lock};
 
 use crate::cmd::program;
 
-/// Exit statuses of `lock` and `elect` themselves, as opposed to those of the command. They differ
-/// from the statuses of shells, `env`, `timeout` and most programs.
+/// Exit statuses that `lock` and `elect` themselves return in place of the command's exit status.
+/// They differ from the statuses of shells, `env`, `timeout` and most programs.
 pub(super) mod status {
     /// The lock was not acquired, so the command was not started.
     pub(crate) const NOT_ACQUIRED: u8 = 120;
@@ -39,10 +39,9 @@ pub(super) mod status {
     pub(crate) const LOST: u8 = 121;
 }
 
-/// Returns a command that starts this program again.
+/// Returns a command that starts another process of this program.
 fn this_program() -> io::Result<Command> {
-    /// Path of the running program. It is valid even after the file was replaced, for example by an
-    /// upgrade.
+    /// Path of the running program. It remains valid after an upgrade has replaced the file.
     const RUNNING_EXECUTABLE: &str = "/proc/self/exe";
     let path = std::env::current_exe()?;
     let mut command = match Path::new(RUNNING_EXECUTABLE).exists() {
@@ -53,7 +52,7 @@ fn this_program() -> io::Result<Command> {
     Ok(command)
 }
 
-/// Prints a line to standard error.
+/// Prints a line to standard error, with the name of the program in front.
 fn print_error(line: &str) {
     // It may contain text from the service, or names of processes.
     eprintln!("{}: {}", program::name(), plain(line));

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use super::print_error;
 use super::signals::Signals;
 
-/// A lost leadership.
+/// A lost leadership, as the environment variables of the command describe it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss<'a> {
     pub(super) election: &'a str,
@@ -16,8 +16,8 @@ pub(super) struct Loss<'a> {
     pub(super) reason: &'a str,
 }
 
-/// Runs a shell command until it ends, and passes signals on to it. Prints a line if the command
-/// fails.
+/// Runs the shell command of `--on-lost` until it ends, and passes signals on to it. If the command
+/// fails, prints an error.
 pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
     let started = Command::new("sh")
         .args(["-c", command])
@@ -44,8 +44,8 @@ pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
     }
 }
 
-/// Sends a signal to the command. Signals of the terminal reach both processes without this,
-/// because they are in one process group.
+/// Sends a signal to the command. Omits a signal that the terminal sends: both processes receive
+/// it, because they are in one process group.
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
     if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {

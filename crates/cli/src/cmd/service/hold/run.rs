@@ -1,5 +1,5 @@
-//! Acquires a lock, runs the command, releases the lock, and decides the exit status. Also the
-//! options that select the service.
+//! Acquires a lock or a leadership, runs the command, releases, and decides the exit status. This
+//! module also contains the options that select the service.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -37,17 +37,19 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Connects to the service.
+    /// Connects to the service that the options select.
     pub(super) async fn client(&self) -> Result<Client, Failure> {
         connect(self.endpoints.target()?).await
     }
 
-    /// Returns how long before the deadline of the lock the command and its descendants are killed.
+    /// Returns the time before the deadline of the lock at which the command and its descendants
+    /// are killed.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
     }
 
-    /// Returns the time between SIGTERM and SIGKILL.
+    /// Returns the time between SIGTERM and SIGKILL. Fails if the option gives a time that is too
+    /// long.
     pub(super) fn grace(&self) -> Result<Duration, Failure> {
         let (grace, longest) = (self.grace.unwrap_or(self.ttl / 5), self.ttl / 2);
         if grace > longest {
@@ -61,7 +63,7 @@ impl Service {
     }
 }
 
-/// Parses the length of a lease.
+/// Parses the time to live of a lease.
 fn ttl(text: &str) -> Result<Duration, String> {
     let ttl = duration::parse(text)?;
     match ttl < Duration::from_secs(1) {
@@ -88,9 +90,10 @@ pub(super) struct Task<'a> {
     pub(super) grace: Duration,
     /// Longest time to wait for the lock; `None` for no limit.
     pub(super) within: Option<Duration>,
-    /// Description of this client in the keys of its locks; `None` for a leadership.
+    /// Description of this client, which is stored in the keys of its locks; `None` for a
+    /// leadership.
     pub(super) identity: Option<&'a Identity>,
-    /// True if a write of another client to the key of a claim is a request to give up this claim.
+    /// True if another client can request the lock or the leadership by writing to its key.
     pub(super) can_be_asked: bool,
     /// Shell command to run after the leadership was lost and the command has ended.
     pub(super) on_lost: Option<&'a str>,
@@ -98,14 +101,14 @@ pub(super) struct Task<'a> {
 
 /// Reason why the lock was not acquired.
 enum NotHeld {
-    /// The process received a signal. The number is the exit status for this signal.
+    /// The process received a signal. The exit status for this signal is the number given.
     Signalled(u8),
-    /// An error occurred, or another client holds the lock.
+    /// An error occurred, or another client holds the lock. The text describes it.
     Refused(String),
 }
 
 /// Acquires the lock, runs the command, and releases the lock. Returns the exit status of the
-/// command. If the command did not run to its end, returns a status of this program.
+/// command, or a status of this program if the command did not run to its end.
 pub(super) async fn run_held<F>(
     service: &Service,
     task: Task<'_>,
@@ -170,8 +173,8 @@ where
     Ok(code)
 }
 
-/// Runs the command while the claims are held. For locks, also stores in their keys the time since
-/// which they are held.
+/// Runs the command while the locks or the leadership are held. In the keys of locks, stores the
+/// time since which they are held.
 async fn supervise(
     service: &Service,
     client: &Client,
@@ -240,7 +243,8 @@ fn status_of_signal(signal: rustix::process::Signal) -> u8 {
     u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
 }
 
-/// Ends this process with the exit status of the command, after all cleanup.
+/// Ends this process with the exit status in `done`. If it is 0, returns success instead. The
+/// caller must have done all cleanup.
 pub(super) fn exit_with(done: Result<u8, Failure>) -> Result<Status, Failure> {
     match done? {
         0 => Ok(Status::Success),

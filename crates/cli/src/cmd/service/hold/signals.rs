@@ -1,4 +1,4 @@
-//! Signals that the wrapper or the guardian receives for the command.
+//! Signals that the wrapper or the guardian receives, and passes on to the command.
 
 use std::fs;
 use std::io;
@@ -19,22 +19,23 @@ const PASSED: [Signal; 8] = [
     Signal::WINCH,
 ];
 
-/// Signals that suspend a process. The guardian catches them, because it must run while the other
-/// processes are suspended.
+/// Signals that suspend a process. The guardian catches them, because it must continue to run while
+/// the command is suspended.
 const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
-/// A stream of caught signals.
+/// A stream of the signals that this process catches.
 #[derive(Debug)]
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    /// Catches the signals for the command. Does not catch those that this process ignores since
-    /// its start, as with `nohup`: the command ignores them as well.
+    /// Catches the signals that are passed on to the command. Leaves out those that this process
+    /// has ignored since its start, as under `nohup`, because the command inherits this.
     pub(super) fn new() -> io::Result<Signals> {
         Signals::catch(&PASSED)
     }
 
-    /// Catches the signals for the command, and those that suspend a process.
+    /// Catches the signals that are passed on to the command, and the signals that suspend a
+    /// process.
     pub(super) fn of_guardian() -> io::Result<Signals> {
         Signals::catch(&[&PASSED[..], &STOPPING].concat())
     }
@@ -49,7 +50,7 @@ impl Signals {
         Ok(Signals(caught.collect::<io::Result<_>>()?))
     }
 
-    /// Waits for the next signal.
+    /// Waits for the next signal that this process catches.
     pub(super) async fn next(&mut self) -> Signal {
         std::future::poll_fn(|context| {
             for (signal, caught) in &mut self.0 {
@@ -62,7 +63,7 @@ impl Signals {
         .await
     }
 
-    /// Waits for a signal that would end a process which does not handle it.
+    /// Waits for a signal that by default ends a process.
     pub(super) async fn fatal(&mut self) -> Signal {
         loop {
             match self.next().await {
@@ -73,8 +74,8 @@ impl Signals {
     }
 }
 
-/// Returns the set of ignored signals as bits; signal 1 is the lowest bit. Returns 0 if the system
-/// does not report the set.
+/// Returns the set of signals that this process ignores, as bits; signal 1 is the lowest bit.
+/// Returns 0 if the system does not report the set.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,7 +1,7 @@
 //! Runs a command while a lock is held, and ends its process tree before the lock can be granted to
 //! another client.
 //!
-//! Three parties can end the tree, so that one of them may be suspended or killed:
+//! Three parties can end the tree, so that it ends even if one of them is suspended or killed:
 //!
 //! - the guardian, when the deadline comes near or this process ends;
 //! - this process, which receives the orphans if the guardian is killed, continues a guardian that
@@ -34,8 +34,8 @@ pub(super) enum End {
     Done(ExitStatus),
     /// The command was killed with all its descendants, for the reason given.
     Killed(String),
-    /// The command was killed for the reason given, but these processes still exist. The lock must
-    /// not be released.
+    /// The command was killed for the reason given, but these processes still exist. Therefore the
+    /// lock must not be released.
     Survivors(String, Vec<Survivor>),
 }
 
@@ -48,8 +48,8 @@ pub(super) struct Supervised<'a> {
 }
 
 impl Supervised<'_> {
-    /// Runs the command, until it and all its descendants have ended. Ends the command if the lock
-    /// comes near its deadline, is lost, or is requested by `requests`.
+    /// Runs the command until it and all its descendants have ended. Ends them if the lock is lost
+    /// or comes near its deadline, or if another client requests it through `requests`.
     pub(super) async fn run(
         &self,
         command: &[OsString],
@@ -114,7 +114,7 @@ impl Supervised<'_> {
         }
     }
 
-    /// Starts the command. `at` is the deadline as time since boot.
+    /// Starts the command. `at` is `deadline` as time since boot.
     fn start(&self, command: &[OsString], deadline: Instant, at: Duration) -> io::Result<Guarded> {
         let variables = [
             ("TENURE_LOCK", self.name.to_owned()),
@@ -124,7 +124,8 @@ impl Supervised<'_> {
         Guarded::start(command, &variables, at, self.timing)
     }
 
-    /// Handles an event of the command. `broken` is the reason if another client broke the lock.
+    /// Handles an event of the command. `broken` is the reason given by another client that has
+    /// broken the lock, if any. Returns how the command ended; `None` if it still runs.
     async fn handle(
         &self,
         guarded: &mut Guarded,
@@ -163,7 +164,9 @@ impl Supervised<'_> {
         }
     }
 
-    /// Kills the tree: the lock may be granted to another client at any moment.
+    /// Makes the guardian kill the process tree, or kills it directly if the guardian does not. The
+    /// command has no time to end by itself, because the lock may be granted to another client at
+    /// any moment.
     async fn kill(&self, mut guarded: Guarded, reason: String) -> End {
         let ended = async {
             guarded.order(Order::Kill).await;
@@ -186,7 +189,7 @@ impl Supervised<'_> {
     }
 
     async fn kill_tree(&self, guarded: &mut Guarded, reason: String) -> End {
-        /// Time within which killed processes end, unless the kernel cannot end them.
+        /// Time within which killed processes end, unless the kernel keeps them from ending.
         const KILL_TIMEOUT: Duration = Duration::from_secs(2);
         match guarded.kill(KILL_TIMEOUT).await {
             Ok(()) => End::Killed(reason),
@@ -199,7 +202,8 @@ impl Supervised<'_> {
     }
 }
 
-/// Warns about processes that still run although the lock may no longer be held.
+/// Prints a warning about processes that still run although the lock may be granted to another
+/// client.
 pub(super) fn warn_survivors(left: &[Survivor]) {
     print_error(&format!(
         "processes cannot be killed and may run concurrently with the next holder: {}",

@@ -1,9 +1,9 @@
-//! The descendants of this process: finds them, signals them, and reaps those that are orphaned.
+//! The descendants of this process: finds them, sends signals to them, and reaps orphans.
 //!
 //! This process must be a child subreaper ([`adopt_orphans`]). Then every descendant has a chain of
-//! parents that ends here: when a process in the middle ends, its children become children of
-//! this process. So no descendant is left exactly when this process has no child left, and a
-//! process cannot leave the tree by `setsid`, by a double fork or by ignoring signals.
+//! parents that ends at this process: if a process of the chain ends, its children become children
+//! of this process. So a descendant exists if and only if this process has a child. A process
+//! cannot leave the tree by `setsid`, by a double fork or by ignoring signals.
 
 use std::io;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
-/// Bounds on the pause between passes that kill a tree. The pause grows with each pass.
+/// Pause after the first attempt to kill a process tree. Later pauses grow up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(200);
 
-/// A process that still exists after it was killed, and the reason if the system gives one.
+/// A process that still exists after it was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Survivor {
     pub(super) id: i32,
     pub(super) name: String,
-    /// The error of `kill`, for example that the process belongs to another user.
+    /// The error of `kill` if it failed, for example because the process belongs to another user.
     pub(super) error: Option<Errno>,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for Survivor {
     }
 }
 
-/// Formats the names of the processes in one line of text.
+/// Formats the processes as one line of text.
 pub(super) fn listed(processes: &[Survivor]) -> String {
     const SHOWN: usize = 5;
     if processes.is_empty() {
@@ -47,13 +47,13 @@ pub(super) fn listed(processes: &[Survivor]) -> String {
     names.join(", ")
 }
 
-/// Makes this process the parent of all orphaned descendants.
+/// Makes this process the parent of all descendants that become orphans.
 #[cfg(target_os = "linux")]
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Does nothing: this system has no such call that can be used here.
+/// Does nothing: this operating system has no suitable call.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(())
@@ -67,8 +67,8 @@ pub(super) struct Changes {
     pub(super) is_alone: bool,
 }
 
-/// Reaps the children that have ended. Returns their statuses, and those of children that were
-/// suspended.
+/// Reaps the children that have ended. Returns the statuses of the children that have ended or were
+/// suspended since the last call.
 pub(super) fn reap() -> Changes {
     let mut changes = Changes::default();
     loop {
@@ -84,10 +84,11 @@ pub(super) fn reap() -> Changes {
     }
 }
 
-/// Kills all descendants until none is left, and reaps them. Calls `on_change` with the status of
-/// each child that ended or was suspended. Calls `report` once with the survivors if there are any
-/// after `report_after`. Returns true once no descendant is left, and false if some are left after
-/// `limit`.
+/// Kills all descendants again and again until none is left, and reaps them. Returns false if some
+/// still exist after `limit`.
+///
+/// Calls `on_change` with the status of each child that ended or was suspended. If descendants
+/// still exist after `report_after`, calls `report` once with them.
 pub(super) async fn kill_all(
     report_after: Duration,
     limit: Option<Duration>,
@@ -126,7 +127,8 @@ pub(super) use linux::{descendants, signal_all};
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{descendants, signal_all};
 
-/// Without `/proc` only the process group of the command is known, which the guardian signals.
+/// Replacements on systems without `/proc`. There, only the process group of the command is known,
+/// and the guardian signals this group itself.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Signal, Survivor};
@@ -150,7 +152,7 @@ mod linux {
 
     use super::{Errno, Survivor};
 
-    /// A process, as `/proc` described it.
+    /// A process, as `/proc` describes it.
     #[derive(Clone, Debug)]
     struct Process {
         id: i32,
@@ -162,8 +164,8 @@ mod linux {
         is_zombie: bool,
     }
 
-    /// Sends signals to each descendant, parents first. Returns the descendants that existed,
-    /// with the error of those that could not be signalled.
+    /// Sends signals to each descendant, parents before their children. Returns all descendants,
+    /// each with the error if it could not receive a signal.
     pub(in super::super) fn signal_all(signals: &[Signal]) -> Vec<Survivor> {
         let signalled = |process: Process| {
             let error = signals.iter().find_map(|signal| send(&process, *signal).err());
@@ -172,7 +174,7 @@ mod linux {
         tree().into_iter().map(signalled).collect()
     }
 
-    /// Returns the running descendants.
+    /// Returns the descendants that still run.
     pub(in super::super) fn descendants() -> Vec<Survivor> {
         let running = tree().into_iter();
         running.map(|it| Survivor { id: it.id, name: it.name, error: None }).collect()
@@ -187,7 +189,8 @@ mod linux {
         }
     }
 
-    /// Finds the descendants by the kernel's lists of children, with one read per descendant.
+    /// Finds the descendants of `root` by the kernel's lists of children, with one read per
+    /// descendant.
     fn walk(root: i32) -> Vec<Process> {
         let mut found: Vec<Process> = Vec::new();
         let mut parents = vec![root];
@@ -217,8 +220,8 @@ mod linux {
         lists.flatten().collect()
     }
 
-    /// Finds the descendants among all processes of the machine, for kernels that keep no lists of
-    /// children.
+    /// Finds the descendants of `root` by reading all processes of the machine. Serves kernels that
+    /// keep no lists of children.
     fn scan(root: i32) -> Vec<Process> {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
@@ -235,7 +238,7 @@ mod linux {
         found
     }
 
-    /// Reads the description of a process in `/proc`.
+    /// Reads the description of the process `id` in `/proc`; `None` if there is no such process.
     fn process(id: i32) -> Option<Process> {
         // The name is in parentheses and may contain anything.
         let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
@@ -251,8 +254,8 @@ mod linux {
         Some(Process { id, parent, started, name, is_zombie })
     }
 
-    /// Sends a signal to this process, and never to a later process with the same ID. Succeeds if
-    /// the process has ended.
+    /// Sends a signal to this process, and never to a later process with the same ID. Returns no
+    /// error if the process has ended.
     fn send(target: &Process, signal: Signal) -> Result<(), Errno> {
         let Some(id) = Pid::from_raw(target.id) else { return Ok(()) };
         let sent = match pidfd_open(id, PidfdFlags::empty()) {

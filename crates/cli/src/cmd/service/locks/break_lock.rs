@@ -1,4 +1,4 @@
-//! `tenure locks break`: ends the claims of a lock's holders.
+//! `tenure locks break`: takes a lock away from its holders.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -15,14 +15,15 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::endpoint::{QueryOptions, Service};
 use crate::cmd::service::identity::{ClaimOwner, Identity};
 
-/// Interval between two reads of the holders that were asked to release.
+/// Interval between two reads of the keys of holders that were asked to release.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Remaining time of a lease below which each poll reads it again, because the holder may have
-/// renewed the lease. It exceeds the time between two polls, also if the service responds slowly.
+/// If a lease was last known to have less time left than this, each poll reads its remaining time
+/// again. The holder may have renewed it. The value exceeds the time between two polls, even if the
+/// service responds slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
-/// Upper bound on the other keys that the confirmation names.
+/// Upper bound on the number of other keys of the same lease that the confirmation names.
 const MAX_KEYS: usize = 5;
 
 /// Take a lock away from its holders, or a leadership from the leader
@@ -70,7 +71,7 @@ pub(super) struct Options {
     common: QueryOptions,
 }
 
-/// How a claim ended.
+/// How a holder's claim on the lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
@@ -82,7 +83,7 @@ enum Outcome {
     KeyDeleted,
 }
 
-/// A claim that was ended. Scripts depend on the JSON keys.
+/// A line of output about a claim that has ended. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
 struct Broken<'a> {
     #[serde(flatten)]
@@ -130,7 +131,7 @@ fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
     format!("{name}, held by {holder} with fence {fence}, was broken by {breaker}: {how}\n")
 }
 
-/// Shows the holders on the terminal, and returns true if the user confirms.
+/// Shows the holders on the terminal and asks for confirmation. Returns true if the user confirms.
 fn confirm(
     service: &Service,
     lock: &Lock,
@@ -149,7 +150,7 @@ fn confirm(
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
-/// Returns a line about the other keys of a holder's lease, which end with it.
+/// Returns a line about the other keys of the holder's lease, which are deleted with the lease.
 fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
     // Without the right to read them, only the question is less complete.
     let keys = read::keys_of_lease(service, holder)?;
@@ -165,10 +166,10 @@ fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
     Ok(format!("  the same lease has {count} other keys, which may end too: {names}{more}\n"))
 }
 
-/// A claim that is being broken.
+/// A claim that this command is ending.
 struct Breaking<'a> {
     claim: &'a Claim,
-    /// Time at which the lease expires unless it is renewed, as of the last read; `None` if it was
+    /// Time at which the lease expires unless it is renewed, as of the last read. `None` if it was
     /// not read, or if the claim has no lease.
     expires: Option<Instant>,
     /// How the claim ended; `None` if it has not ended.
@@ -176,8 +177,8 @@ struct Breaking<'a> {
 }
 
 impl Breaking<'_> {
-    /// Reads whether the claim has ended. If not, and if its lease may expire soon, reads the
-    /// remaining time of the lease.
+    /// Reads whether the claim has ended. If not, reads the remaining time of its lease, unless
+    /// that is known to be long.
     fn update(&mut self, service: &Service) -> Result<(), Failure> {
         let read_at = Instant::now();
         let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);
@@ -203,7 +204,8 @@ impl Breaking<'_> {
         }
     }
 
-    /// Revokes the lease of the claim, or deletes its key.
+    /// Revokes the lease of the claim. If the claim has no lease, or with `--key-only`, deletes its
+    /// key.
     fn end(&mut self, service: &Service, options: &Options) -> Result<(), Failure> {
         let claim = self.claim;
         let (outcome, is_ended) = if claim.id == 0 || options.key_only {
@@ -218,7 +220,8 @@ impl Breaking<'_> {
     }
 }
 
-/// Ends the claims: asks their clients, waits, and then revokes the leases that are left.
+/// Ends the claims. Asks the holders to release them, waits, and then revokes the leases of those
+/// that remain.
 fn break_claims<'a>(
     service: &Service,
     holders: &[&'a Claim],
@@ -250,10 +253,11 @@ fn break_claims<'a>(
     Ok(claims.into_iter().filter_map(broken).collect())
 }
 
-/// Asks the client of a claim to release it, by a new value of its key. Returns false if the client
-/// has stored no value, or if the claim has ended.
+/// Asks the client of a claim to release it, by writing a new value to its key. Returns false if
+/// the client has stored no value, or if the claim has ended.
 ///
-/// The value of another program stays the same: observers of an election would report a new one.
+/// For a client of another program, writes the same value again: observers of an election would
+/// report a new one.
 fn ask_to_release(service: &Service, claim: &Claim, breaker: &Identity) -> Result<bool, Failure> {
     let value = match &claim.owner {
         ClaimOwner::Command(holder) => holder.broken_by(breaker).encode(),

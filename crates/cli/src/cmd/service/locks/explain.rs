@@ -1,24 +1,24 @@
-//! Explanations of the waits in the queue of a lock.
+//! Explanations why clients wait for a lock, and for how long.
 
 use serde::Serialize;
 use tenure_session::Access;
 
 use super::queue::{Claim, Lock};
 
-/// A wait of one client for others. Scripts depend on the JSON keys.
+/// A client that waits for a lock, and the clients that block it. Scripts depend on the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Wait {
     /// Short name of the client that waits.
     client: String,
-    /// Place in the queue, from 1.
+    /// Place of the client in the queue, from 1.
     position: usize,
-    /// Short names of the clients for which this client waits. At least one of their claims must
-    /// end first.
+    /// Short names of the clients that block this client. At least one of them must release the
+    /// lock first.
     blocked_by: Vec<String>,
     reason: &'static str,
 }
 
-/// Returns the waits of a lock in the order of the queue.
+/// Returns the clients that wait for a lock, in the order of its queue.
 pub(super) fn waits(lock: &Lock) -> Vec<Wait> {
     let waiting = lock.queue.iter().enumerate().filter(|(_, claim)| !claim.is_holder);
     waiting.map(|(position, claim)| wait(lock, position, claim)).collect()
@@ -41,8 +41,8 @@ fn wait(lock: &Lock, position: usize, claim: &Claim) -> Wait {
     Wait { client: claim.label(), position: position + 1, blocked_by, reason }
 }
 
-/// Explains which clients hold the lock, why each waiter waits and for how long at most, and which
-/// client is next.
+/// Explains in lines of text which clients hold the lock and which is next. For each waiter,
+/// explains why it waits and for how long at most.
 pub(super) fn lines(lock: &Lock) -> Vec<String> {
     if lock.queue.is_empty() {
         let line = format!("{} is free: the next client acquires it", lock.name);

@@ -1,4 +1,4 @@
-//! `tenure locks`: the locks of a lock service.
+//! `tenure locks`: shows the locks of a lock service.
 
 mod break_lock;
 mod explain;

@@ -1,4 +1,4 @@
-//! A lock with its claims, in the order of the queue.
+//! A lock with the claims on it, in the order of its queue.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -9,23 +9,25 @@ use tenure_trace::plain;
 use super::recipe::Recipe;
 use crate::cmd::service::identity::ClaimOwner;
 
-/// A claim on a lock. It is a key below the name of the lock.
+/// A claim of a client on a lock, which it holds or waits for. In the store, a claim is a key below
+/// the name of the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Claim {
     pub(super) key: String,
-    /// ID of the lease that the key is attached to, in hexadecimal.
+    /// ID of the claim's lease in hexadecimal; `None` if the key has no lease.
     pub(super) lease: Option<String>,
     pub(super) fence: u64,
-    /// Access that the claim has or requests, such as `exclusive`, `shared` or `slots-3`.
+    /// Kind of access to the lock that the claim has or requests: `exclusive`, `shared` or, for
+    /// three permits of a semaphore, `slots-3`.
     pub(super) share: String,
     /// True if the client of the claim holds the lock, false if it waits.
     #[serde(rename = "inside")]
     pub(super) is_holder: bool,
     /// Remaining time of the lease, in seconds; `None` if the lease has expired or was not read.
     pub(super) seconds_left: Option<i64>,
-    /// Length of the lease, in seconds; `None` if the lease has expired or was not read.
+    /// Time to live of the lease, in seconds; `None` if the lease has expired or was not read.
     pub(super) seconds: Option<i64>,
-    /// Client of the claim; `Unknown` until the value of the key was read.
+    /// Client that has the claim; `Unknown` until the value of the key was read.
     #[serde(rename = "client", serialize_with = "owner")]
     pub(super) owner: ClaimOwner,
     #[serde(skip)]
@@ -34,20 +36,21 @@ pub(super) struct Claim {
     pub(super) value: Vec<u8>,
     #[serde(skip)]
     pub(super) access: Access,
-    /// ID of the lease; 0 if the key has none.
+    /// ID of the claim's lease; 0 if the key has no lease.
     #[serde(skip)]
     pub(super) id: u64,
 }
 
-/// A lock with all its claims.
+/// A lock with all claims on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
     pub(super) name: String,
     pub(super) recipe: Recipe,
     pub(super) queue: Vec<Claim>,
-    /// Number of keys that belong to other locks, whose names begin with this name and a slash.
+    /// Number of keys of nested locks. The name of a nested lock begins with the name of this lock
+    /// and a slash.
     pub(super) nested: usize,
-    /// Name of one of the locks whose keys `nested` counts; `None` if there are none.
+    /// Name of one of the nested locks; `None` if there are none.
     #[serde(skip)]
     example: Option<String>,
 }
@@ -60,15 +63,15 @@ fn text(bytes: &[u8]) -> String {
     plain(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
-/// Returns true if a key belongs to a lock whose name is longer. `rest` is the key without the name
-/// and the slash.
+/// Returns true if a key below the name of a lock belongs to a nested lock. `rest` is the key
+/// without the name of the lock and the slash.
 fn is_nested(rest: &[u8]) -> bool {
     rest.contains(&b'/')
 }
 
 impl Lock {
-    /// Builds a lock from the keys below its name. Keys of locks with longer names are counted and
-    /// are not in the queue.
+    /// Builds a lock from the keys below its name. Keys of nested locks are counted, but do not
+    /// become part of the queue.
     pub(super) fn from_keys(name: &[u8], below: &[KeyValue]) -> Lock {
         let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
             below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
@@ -84,7 +87,8 @@ impl Lock {
         Lock { nested: nested.len(), example, ..Lock::from_claims(name, Recipe::Lock, claims) }
     }
 
-    /// Builds a lock from its claims.
+    /// Builds a lock from the keys of its claims and their accesses. Sorts them in the order of the
+    /// queue.
     pub(super) fn from_claims(
         name: &[u8],
         recipe: Recipe,
@@ -106,7 +110,7 @@ impl Lock {
         Lock { name: text(name), recipe, queue, nested: 0, example: None }
     }
 
-    /// Returns a warning if the names of other locks begin with this name and a slash.
+    /// Returns a warning if the lock has nested locks.
     pub(super) fn note(&self) -> Option<String> {
         let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
         let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
@@ -152,12 +156,13 @@ impl Claim {
         }
     }
 
-    /// Returns the ID of the lease as the signed number of etcd's protocol.
+    /// Returns the ID of the claim's lease as a signed number, as the protocol of etcd represents
+    /// it.
     pub(super) const fn signed_lease(&self) -> i64 {
         i64::from_ne_bytes(self.id.to_ne_bytes())
     }
 
-    /// Returns a short name of the client.
+    /// Returns a short name of the client that has the claim.
     pub(super) fn label(&self) -> String {
         match &self.owner {
             ClaimOwner::Command(identity) => identity.to_string(),
@@ -166,7 +171,7 @@ impl Claim {
         }
     }
 
-    /// Returns the lease, or the key of a claim without one.
+    /// Returns text that names the claim's lease; if it has none, text that names its key.
     fn lease_label(&self) -> String {
         match &self.lease {
             Some(lease) => format!("lease {lease}"),

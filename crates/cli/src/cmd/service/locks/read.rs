@@ -12,14 +12,14 @@ use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::{Service, request_failure};
 use crate::cmd::service::identity::ClaimOwner;
 
-/// Number of keys per request.
+/// Number of keys that one request reads.
 const PAGE_SIZE: i64 = 1000;
 
-/// Upper bound on the number of keys that are read.
+/// Upper bound on the number of keys that a command reads.
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the values and leases of all its claims. If no claims have
-/// this name, or if it names a folder of a recipe, returns the lock of the recipe.
+/// Reads the lock with this name, with the values and leases of all its claims. If the name belongs
+/// to a read/write lock or a semaphore, or to a folder of one, returns that lock.
 pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
@@ -36,7 +36,7 @@ pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     Ok(lock)
 }
 
-/// Returns the read/write lock or the semaphore with this name, if these keys contain its claims.
+/// Returns the read/write lock or the semaphore with this name, if `all` contains claims on it.
 fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Option<Lock>, Failure> {
     for ((base, recipe), keys) in recipe::groups(all) {
         if base[..] == *name
@@ -48,18 +48,18 @@ fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Optio
     Ok(None)
 }
 
-/// Numbers of all locks, and of the claims on them.
+/// Numbers of locks and claims in the whole service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(in crate::cmd::service) struct LockTotals {
-    /// Locks and elections that are held or waited for.
+    /// Number of locks and elections that are held or waited for.
     pub(in crate::cmd::service) locks: usize,
-    /// Claims that hold a lock.
+    /// Number of claims that hold a lock.
     pub(in crate::cmd::service) held: usize,
-    /// Claims that wait for a lock.
+    /// Number of claims that wait for a lock.
     pub(in crate::cmd::service) waiting: usize,
 }
 
-/// Counts all locks, and the claims on them.
+/// Reads all keys of the service, and counts the locks and the claims on them.
 pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, Failure> {
     let mut totals = LockTotals::default();
     for lock in queues(service, &keys(service, b"")?, b"")? {
@@ -70,8 +70,8 @@ pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, F
     Ok(totals)
 }
 
-/// Returns the locks to which these keys belong, without the values of the keys and the times of
-/// their leases. All keys begin with `prefix`.
+/// Returns the locks to which these keys belong. The values of the keys and the remaining times of
+/// their leases are left out. All keys begin with `prefix`.
 fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
     for ((name, recipe), keys) in recipe::groups(all) {
@@ -159,8 +159,8 @@ fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     }
 }
 
-/// Returns the end of the range of all keys that begin with `prefix`. In etcd, the end `\0` means
-/// that the range has no end.
+/// Returns the end of the range of all keys that begin with `prefix`. If the range has no end,
+/// returns `\0`, as etcd encodes it.
 fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -172,8 +172,8 @@ fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     vec![0]
 }
 
-/// Reads the values of claims, one by one: a range may contain long values that are no claims. The
-/// value of a claim that has ended meanwhile stays unknown.
+/// Reads the values of claims, one by one, because a range may contain long values of other keys.
+/// The value of a claim that has ended in the meantime stays unknown.
 fn fetch_values<'a>(
     service: &Service,
     claims: impl Iterator<Item = &'a mut Claim>,

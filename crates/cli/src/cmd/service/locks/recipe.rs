@@ -15,11 +15,11 @@ use super::queue::Lock;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::Service;
 
-/// Kind of a lock, as far as its keys show it.
+/// Kind of a lock, as far as its keys show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Recipe {
-    /// A lock or an election: its keys are directly below its name.
+    /// A lock or an election. Its claims are directly below its name.
     #[default]
     Lock,
     ReadWrite,
@@ -27,7 +27,8 @@ pub(super) enum Recipe {
 }
 
 impl Recipe {
-    /// Returns the text after the name of a lock in tables and sentences.
+    /// Returns the text that follows the name of a lock in tables and sentences, such as
+    /// `(semaphore)`.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
             Recipe::Lock => "",
@@ -37,25 +38,25 @@ impl Recipe {
     }
 }
 
-/// Folders of the claims, with their recipes.
+/// Folders that contain the claims, each with the kind of lock that uses it.
 const FOLDERS: [(&[u8], Recipe); 3] = [
     (b"/read", Recipe::ReadWrite),
     (b"/write", Recipe::ReadWrite),
     (b"/permits", Recipe::Semaphore),
 ];
 
-/// For each lock and recipe, the keys that may be its claims.
+/// Keys that may be claims, grouped by the name and the kind of their lock.
 pub(super) type Groups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
 
-/// Returns the name and the recipe of the lock to which the folder `name` belongs. `None` if `name`
-/// does not end in a folder of a recipe.
+/// If `name` ends in a folder that contains claims, returns the part before the folder and the kind
+/// of lock that uses the folder. The part is the name of the lock.
 pub(super) fn base_of(name: &[u8]) -> Option<(&[u8], Recipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
     })
 }
 
-/// Groups the keys that may be claims of recipes.
+/// Groups the keys that may be claims on read/write locks or semaphores.
 pub(super) fn groups(all: &[KeyValue]) -> Groups {
     let mut groups = Groups::new();
     for kv in all.iter().filter(|kv| kv.lease != 0) {
@@ -69,11 +70,11 @@ pub(super) fn groups(all: &[KeyValue]) -> Groups {
     groups
 }
 
-/// Reads the values of a group, and returns its lock. Returns `None` if the keys are claims of
-/// other locks, which have the name of a folder by chance.
+/// Reads the values of the keys of a group, and returns their lock. Returns `None` if the keys are
+/// claims on ordinary locks whose names happen to end like a folder.
 ///
-/// A claim of the recipe for read/write locks has no value; a claim of a command has one. A
-/// semaphore also has a key with the number of its permits.
+/// A claim of `tenure lock` has a value. A claim on a read/write lock has none. A semaphore has an
+/// additional key with the number of its permits.
 pub(super) fn lock(
     service: &Service,
     name: &Bytes,
@@ -105,7 +106,7 @@ pub(super) fn lock(
     Ok(Some(Lock::from_claims(name, recipe, claims)))
 }
 
-/// Returns the access of a key in a read/write lock.
+/// Returns the access that a key of a read/write lock requests.
 fn read_or_write(name: &[u8], key: &[u8]) -> Access {
     if key[name.len()..].starts_with(b"/read/") { Access::Shared } else { Access::Exclusive }
 }

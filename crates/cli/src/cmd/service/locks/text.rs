@@ -4,10 +4,10 @@ use super::queue::{Claim, Lock};
 use crate::cmd::output::format_columns;
 use crate::cmd::service::identity::ClaimOwner;
 
-/// Upper bound on the number of warnings about nested names.
+/// Upper bound on the number of warnings about nested locks.
 const MAX_NOTES: usize = 5;
 
-/// Formats the holders of a lock and the number of waiters.
+/// Formats the holders of a lock and the number of waiters as a line.
 pub(super) fn summary(lock: &Lock) -> String {
     let note = lock.note().map_or_else(String::new, |note| note + "\n");
     if lock.queue.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn summary(lock: &Lock) -> String {
     format!("{}{recipe}: {waiting} waiting, held by\n{holders}{note}", lock.name)
 }
 
-/// Returns a table of locks, a line per holder.
+/// Returns a table of locks with one line per holder.
 pub(super) fn list(locks: &[Lock]) -> String {
     if locks.is_empty() {
         return "no locks are held\n".into();
@@ -47,7 +47,7 @@ pub(super) fn list(locks: &[Lock]) -> String {
     text
 }
 
-/// Returns a table of the queue of a lock.
+/// Returns a table of the claims on a lock, in the order of its queue.
 pub(super) fn queue(lock: &Lock) -> String {
     if lock.queue.is_empty() {
         return summary(lock);

@@ -1,7 +1,7 @@
-//! Chains of waits over several locks: a holder that itself waits for another lock.
+//! Chains of waits over several locks, in which a client that holds one lock waits for another.
 //!
-//! Locks are related by their leases: a session of a client library may hold one lock while it
-//! waits for another. Each `tenure lock` has a session of its own.
+//! Locks are related by leases: a session of a client library may hold one lock and wait for
+//! another with the same lease. Each `tenure lock` has a session of its own.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,10 +14,10 @@ use super::read;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::Service;
 
-/// Upper bound on the locks of a chain.
+/// Upper bound on the number of locks in a chain.
 const MAX_LOCKS: usize = 32;
 
-/// A holder of one lock that waits for another. Scripts depend on the JSON keys.
+/// A client that holds one lock and waits for another. Scripts depend on the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ChainStep {
     client: String,
@@ -25,12 +25,12 @@ pub(super) struct ChainStep {
     waits_for: String,
     /// Short names of the holders of the lock `waits_for`.
     held_by: Vec<String>,
-    /// True if the chain already contains the lock `waits_for`, so that the clients may wait for
-    /// each other.
+    /// True if an earlier step of the chain concerns the lock `waits_for`. The clients may then
+    /// wait for each other.
     closes_cycle: bool,
 }
 
-/// Waits over several locks.
+/// The steps of a chain of waits over several locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) steps: Vec<ChainStep>,
@@ -47,9 +47,9 @@ impl Chain {
     }
 }
 
-/// Follows the holders of a lock to the locks for which they wait, and so on. The chain ends at
-/// leases whose keys the user may not read. The reads are of different revisions, so a cycle may
-/// have ended already.
+/// Follows the holders of a lock to the locks for which they wait, and so on. The chain ends at a
+/// lease whose keys the user may not read. The reads are of different revisions, so a cycle that
+/// was found may no longer exist.
 pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failure> {
     let mut chain = Chain::default();
     let mut seen = BTreeSet::from([lock.name.clone()]);
@@ -84,7 +84,8 @@ pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failur
     Ok(chain)
 }
 
-/// Returns the names of the locks that the lease of a claim has claims on.
+/// Returns the names of all locks that the client of a claim holds or waits for with the same
+/// lease.
 fn locks_of(service: &Service, claim: &Claim) -> Result<BTreeSet<Bytes>, Failure> {
     let keys = read::keys_of_lease(service, claim)?.into_iter();
     let claims = keys.filter_map(|key| {

@@ -1,11 +1,11 @@
-//! The content of a plot: panels, series and points.
+//! The content of a plot, independent of its format: panels, series and points.
 
 use super::super::axis::label;
 use super::super::figure::Figure;
 use super::super::results::{Cell, Header, Point, Results};
 use crate::cmd::failure::Failure;
 
-/// Figures that have a panel if they were measured at any point.
+/// Figures that have a panel in a plot if they were measured at any point.
 const FIGURES: [Figure; 5] = [
     Figure::MessagesPerEntry,
     Figure::MessagesPerElection,
@@ -14,43 +14,44 @@ const FIGURES: [Figure; 5] = [
     Figure::ElectionTime,
 ];
 
-/// Figures that have a panel if fewer than two of `FIGURES` were measured, as for agreements.
+/// Figures that have a panel in a plot if fewer than two of `FIGURES` were measured. This is the
+/// case for agreements.
 const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
 
 /// Content of a plot, independent of its format.
 pub(super) struct Chart {
     pub(super) title: String,
-    /// Command that made the plot.
+    /// Command that the user ran to draw the plot.
     pub(super) command: String,
     /// Number of runs of each point.
     pub(super) runs: u64,
-    /// Name of the horizontal axis, with the unit.
+    /// Label of the horizontal axis, with the unit.
     pub(super) x_label: String,
     pub(super) x: Horizontal,
-    /// Names of the series.
+    /// Names of the series that are drawn.
     pub(super) series: Vec<String>,
-    /// Names of the series that are not drawn, because no panel shows a figure that they have.
+    /// Names of the series that are not drawn, because they have no figure that a panel shows.
     pub(super) unmeasured: Vec<String>,
     pub(super) panels: Vec<Panel>,
 }
 
-/// Values of the horizontal axis and their positions.
+/// Kind of the values on the horizontal axis, which determines their positions.
 pub(super) enum Horizontal {
-    /// Values that are numbers. The position of a value is the number.
+    /// The values are numbers. The position of a value is the number.
     Numbers,
-    /// Values that are not numbers, at equal distances. The position of a value is its index.
+    /// The values are not numbers. The position of a value is its index in this list.
     Names(Vec<String>),
 }
 
-/// Panel of the plot: one figure of all series.
+/// A panel of a plot, which shows one figure of all series.
 pub(super) struct Panel {
-    /// Name of the figure, with the unit.
+    /// Name of the figure that the panel shows, with its unit.
     pub(super) label: String,
-    /// Points of each series, in the order of their positions.
+    /// For each series, its marks in the order of their positions on the horizontal axis.
     pub(super) lines: Vec<Vec<Mark>>,
 }
 
-/// The mean at a point, and its confidence interval.
+/// A mark in a panel: the mean of the figure at one point, and the confidence interval of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) x: f64,
@@ -60,8 +61,8 @@ pub(super) struct Mark {
 }
 
 impl Chart {
-    /// Creates the plot of these results: the first parameter of `--sweep` is the horizontal axis,
-    /// and each combination of an algorithm and the other values is a series.
+    /// Creates the plot of these results. The first parameter of `--sweep` is the horizontal axis.
+    /// Each combination of an algorithm and values of the other parameters is a series.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Chart {
     }
 }
 
-/// Returns true if a series is drawn because it has this figure. The duration does not count: even
+/// Returns true if a series with this figure is drawn. A duration alone is not enough, because even
 /// a run without an entry has one.
 fn is_drawn(figure: Figure) -> bool {
     FIGURES.contains(&figure) || figure == Figure::AgreementTime
@@ -150,8 +151,8 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Returns the name of the series of a point: the algorithm and the values of all parameters except
-/// the first.
+/// Returns the name of the series that contains a point. It consists of the algorithm and the
+/// values of all parameters except the first.
 fn series_of(header: &Header, point: &Point) -> String {
     let others = header.swept.iter().skip(1).filter_map(|name| {
         let value = &point.values[header.parameter_index(name)?];
@@ -166,7 +167,8 @@ fn mark(x: f64, figure: Figure, cell: &Cell) -> Option<Mark> {
     Some(Mark { x, mean: moments.mean(), low, high })
 }
 
-/// Returns the title: the figures, without their units, and the horizontal axis.
+/// Returns the title of the plot: the figures without their units, and the name of the horizontal
+/// axis.
 fn title(header: &Header, panels: &[Panel], name: &str) -> String {
     let plain = |text: &str| text.split(" [").next().unwrap_or(text).to_owned();
     let figures: Vec<String> = panels.iter().map(|panel| plain(&panel.label)).collect();

@@ -15,15 +15,15 @@ mod with_plots {
 
     use crate::cmd::failure::Failure;
 
-    /// Width of a PNG in pixels.
+    /// Width of a PNG file, in pixels.
     const PNG_WIDTH: f32 = 1280.0;
 
-    /// Families that are preferred for text, in this order.
+    /// Font families for text, the most preferred one first.
     const SANS_SERIF: [&str; 5] =
         ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica"];
     const MONOSPACE: [&str; 4] = ["DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Menlo"];
 
-    /// Checks that this machine has a font, before the runs start.
+    /// Returns an error if this machine has no font. Called before the runs start.
     pub(in super::super) fn check() -> Result<(), Failure> {
         fonts().map(drop)
     }

@@ -1,4 +1,4 @@
-//! Plots of a sweep: a panel for each of the main figures, with 95 % confidence intervals.
+//! Plots of a sweep. Each of the main figures has a panel with 95 % confidence intervals.
 
 mod chart;
 mod convert;
@@ -10,7 +10,7 @@ use super::results::Results;
 use crate::cmd::failure::Failure;
 use chart::Chart;
 
-/// Format of a plot.
+/// File format of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Svg,
@@ -18,7 +18,7 @@ enum Kind {
     Pdf,
 }
 
-/// Returns the format that the extension of a file names.
+/// Returns the format that corresponds to the extension of a file.
 fn kind(path: &Path) -> Result<Kind, Failure> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {
@@ -35,7 +35,8 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
     }
 }
 
-/// Rejects a file whose format cannot be written, before the runs start.
+/// Returns an error if the file's format is unknown or cannot be written. Called before the runs
+/// start.
 pub(crate) fn check_extension(path: &Path) -> Result<(), Failure> {
     match kind(path)? {
         Kind::Svg => Ok(()),
@@ -43,7 +44,7 @@ pub(crate) fn check_extension(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Draws the results and writes the file.
+/// Draws the results of a sweep, and writes the plot to a file.
 pub(super) fn write(results: &Results, path: &Path) -> Result<(), Failure> {
     let chart = Chart::new(results)?;
     let svg = svg::draw(&chart);

@@ -1,5 +1,5 @@
-//! Draws a plot as SVG. Colours and sizes are attributes, so that converters and editors show the
-//! same picture. Series differ in marker and dash pattern as well as in colour.
+//! Draws the plot of a sweep as SVG. Colours and sizes are attributes, so that converters and
+//! editors show the same picture. Series differ in marker and dash pattern as well as in colour.
 
 use std::fmt::Write;
 
@@ -14,11 +14,11 @@ use crate::cmd::scale::{Scale, marker_path};
 /// pixels.
 const WIDTH: f64 = 560.0;
 
-/// Height of a panel with its axes, in pixels.
+/// Height of a panel including its axes, in pixels.
 const PANEL_HEIGHT: f64 = 270.0;
 
-/// Left, right, upper and lower edge of the frame of the curves, in pixels from the corner of the
-/// panel.
+/// Left edge of the frame around the curves, in pixels from the left edge of the panel. The next
+/// three constants are its other edges.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 10.0;
@@ -30,22 +30,23 @@ const LINE_HEIGHT: f64 = 18.0;
 /// Approximate width of a letter, in pixels, for a font size of 13 pixels.
 const LETTER_WIDTH: f64 = 7.2;
 
-/// Maximum number of characters in a line of the footer, of the notes, and of the title.
+/// Maximum number of characters in a line of the footer. The next two constants are the limits for
+/// the notes and the title.
 const FOOTER_CHARS: usize = 84;
 const NOTE_CHARS: usize = 80;
 const TITLE_CHARS: usize = 62;
 
-/// Minimum distance between two numbers at an axis, in pixels.
+/// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 16.0;
 
-/// Number of points of a series from which on its markers are smaller.
+/// Number of points of a series above which its markers are smaller.
 const MANY_POINTS: usize = 20;
 
 const INK: &str = "#1b1f24";
 const SOFT: &str = "#59626c";
 const FAINT: &str = "#e2e5e9";
 
-/// Colours with different brightness, for colour-blind readers and printers.
+/// Colours of the series. Their brightness differs, for colour-blind readers and printers.
 const COLOURS: [&str; 8] =
     ["#0b61a4", "#b34d00", "#00684c", "#7b3fa0", "#8a6000", "#00788a", "#b0235f", "#1b1f24"];
 
@@ -92,7 +93,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     )
 }
 
-/// Splits the command into lines that end in a backslash, as in a shell.
+/// Splits the command into lines for the footer. All lines except the last end in a backslash, as
+/// in a shell.
 fn footer(command: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in wrap(command, FOOTER_CHARS - 2) {
@@ -111,13 +113,15 @@ fn footer(command: &str) -> Vec<String> {
     lines
 }
 
-/// Returns the last comma before this position, if the text is longer.
+/// Returns the position of the last comma among the first `position` characters. Returns `None` if
+/// there is none, or if the text is not longer.
 fn comma_before(text: &str, position: usize) -> Option<usize> {
     let (end, _) = text.char_indices().nth(position)?;
     text[..end].rfind(',')
 }
 
-/// Draws the names of the series. Returns the y coordinate of their lower edge, in pixels.
+/// Draws the legend, which names the series. `top` is the y coordinate of its upper edge. Returns
+/// that of its lower edge, in pixels.
 fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top + LINE_HEIGHT);
     for (number, name) in chart.series.iter().enumerate() {
@@ -221,14 +225,14 @@ fn colour(series: usize) -> &'static str {
     COLOURS[series % COLOURS.len()]
 }
 
-/// Returns the attributes of the line of a series.
+/// Returns the SVG attributes of the line of a series: its colour and its dash pattern.
 fn stroke(series: usize) -> String {
     let dash = DASHES[(series / 2) % DASHES.len()];
     let colour = colour(series);
     format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.4\" stroke-dasharray=\"{dash}\"")
 }
 
-/// Returns the bar of a confidence interval, with a serif at each end.
+/// Returns the SVG of a confidence interval: a vertical bar with a short line across each end.
 fn error_bar(series: usize, x: f64, (low, high): (f64, f64), size: f64) -> String {
     let serif = 3.0 * size;
     let (left, width, colour) = (x - serif, 2.0 * serif, colour(series));
@@ -238,7 +242,7 @@ fn error_bar(series: usize, x: f64, (low, high): (f64, f64), size: f64) -> Strin
     )
 }
 
-/// Returns the marker of a series.
+/// Returns the SVG of a marker of a series at a position.
 fn marker(series: usize, x: f64, y: f64, size: f64) -> String {
     let shape = marker_path(series);
     let colour = colour(series);
@@ -254,7 +258,7 @@ fn text(x: f64, y: f64, anchor: &str, attributes: &str, label: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{label}</text>")
 }
 
-/// Escapes text for XML, and control characters.
+/// Escapes text for XML. Replaces control characters.
 fn escaped(text: &str) -> String {
     let text = plain(text).replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
