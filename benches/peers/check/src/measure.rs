@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     /// The tool is not installed.
     Missing,
     TimedOut,
+    /// The tool timed out in a smaller group of the same model.
+    NotTried,
     /// The tool failed. The text has its exit status and its errors.
     Failed(String),
 }
@@ -69,14 +71,15 @@ fn collected(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<
     })
 }
 
-/// Returns the state of a child and its CPU time in seconds, in steps of 10 ms. Returns `None` if
-/// it does not exist.
+/// Returns the state of a child and its CPU time in seconds, in steps of 10 ms. The time includes
+/// that of its own children, as a compiler has them, after they ended. Returns `None` if it does
+/// not exist.
 fn state(child: &Child) -> Option<(char, f64)> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?.chars().next()?;
-    let ticks: f64 = fields.skip(10).take(2).filter_map(|it| it.parse::<f64>().ok()).sum();
+    let ticks: f64 = fields.skip(10).take(4).filter_map(|it| it.parse::<f64>().ok()).sum();
     Some((state, ticks / 100.0))
 }
 

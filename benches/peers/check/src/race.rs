@@ -3,9 +3,9 @@
 use std::process::Command;
 use std::time::Duration;
 
+use crate::compared_protocol::Scope;
 use crate::measure::{self, Failure, this_program};
 use crate::spin::{self, Search};
-use crate::subject::Scope;
 use crate::traceforge_program::VIOLATION;
 
 /// A protocol with its users and its property.
@@ -159,13 +159,22 @@ pub(crate) struct Cell {
 /// If two tools disagree about the property, or tools that explore all states count different
 /// states or transitions.
 pub(crate) fn run(is_quick: bool, timeout: Duration) -> Vec<Cell> {
-    let mut cells = Vec::new();
+    let mut cells: Vec<Cell> = Vec::new();
     for model in Model::ALL {
         for scope in model.scopes(is_quick) {
             let mut of_scope = Vec::new();
             for tool in Tool::ALL {
                 eprintln!("{}, {scope:?}: {tool:?}", model.name());
-                let result = measured(tool, model, scope, timeout);
+                // A tool without a result for a small group has none for a larger one.
+                let has_timed_out = cells.iter().any(|cell| {
+                    let is_same = (cell.model, cell.tool) == (model, tool);
+                    is_same && cell.result.as_ref().err() == Some(&Failure::TimedOut)
+                });
+                let result = if has_timed_out && !scope.is_mistaken {
+                    Err(Failure::NotTried)
+                } else {
+                    measured(tool, model, scope, timeout)
+                };
                 of_scope.push(Cell { model, scope, tool, result });
             }
             compare(&of_scope);

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use crate::compared_protocol::Scope;
 use crate::measure::Failure;
 use crate::race::{Cell, Figures, Tool};
-use crate::subject::Scope;
 
 /// Line before the table in a file.
 const BEGIN: &str = "<!-- table of the comparison, written by `--readme` -->";
@@ -26,6 +26,7 @@ pub(crate) fn markdown(cells: &[Cell], timeout: Duration) -> String {
             Ok(figures) => line(cell.tool, figures),
             Err(Failure::Missing) => "| not installed | | | |".into(),
             Err(Failure::TimedOut) => format!("| none within {} s | | | |", timeout.as_secs()),
+            Err(Failure::NotTried) => "| not tried: none in the smaller group | | | |".into(),
             Err(Failure::Failed(reason)) => {
                 format!("| failed: {} | | | |", first_line(reason))
             }
