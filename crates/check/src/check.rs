@@ -266,7 +266,8 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.search.limits.states = Some(max))
     }
 
-    /// Sets the number of threads of the search. The result does not depend on it.
+    /// Sets the number of threads of the search. The result does not depend on it, unless a limit
+    /// on memory ends the search.
     pub fn threads(self, threads: usize) -> Self {
         self.configure(|config| config.search.threads = Some(threads))
     }

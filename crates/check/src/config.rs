@@ -162,7 +162,8 @@ pub struct SearchConfig {
     /// Member of a swarm. If set, the check performs the search of this member, which stores a few
     /// bits for each state and proves nothing. `None` means an exhaustive search.
     pub swarm: Option<SwarmConfig>,
-    /// Number of threads. The result does not depend on it. `None` means one thread per core.
+    /// Number of threads. The result does not depend on it, unless a limit on memory ends the
+    /// search. `None` means one thread per core.
     pub threads: Option<usize>,
     /// Limits after which the search stops.
     pub limits: Limits,

@@ -165,10 +165,12 @@ pub(crate) fn run(is_quick: bool, timeout: Duration) -> Vec<Cell> {
             let mut of_scope = Vec::new();
             for tool in Tool::ALL {
                 eprintln!("{}, {scope:?}: {tool:?}", model.name());
-                // A tool without a result for a small group has none for a larger one.
+                // A tool without a result for a group has none for a larger one.
                 let has_timed_out = cells.iter().any(|cell| {
                     let is_same = (cell.model, cell.tool) == (model, tool);
-                    is_same && cell.result.as_ref().err() == Some(&Failure::TimedOut)
+                    let is_within =
+                        cell.scope.size <= scope.size && cell.scope.times <= scope.times;
+                    is_same && is_within && cell.result.as_ref().err() == Some(&Failure::TimedOut)
                 });
                 let result = if has_timed_out && !scope.is_mistaken {
                     Err(Failure::NotTried)

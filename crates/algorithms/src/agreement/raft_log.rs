@@ -197,7 +197,7 @@ impl Protocol for RaftLog {
     const DEFERS_SAVES: bool = true;
 
     fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
-        self.urgent_change(saved)
+        self.urgent_part_of_change(saved)
     }
 
     fn apply_change(saved: &mut Stable, change: Stable) {

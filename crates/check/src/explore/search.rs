@@ -12,7 +12,7 @@ use crate::config::SearchConfig;
 use crate::explore::successors::Worker;
 use crate::explore::visited::{Edge, Insertion, Origin, SHARDS, Shard, StateId, shard_of};
 use crate::limits::{Limit, Progress, StopSignal, StopStage};
-use crate::liveness::graph::Graph;
+use crate::liveness::graph::{Graph, analysis_threads};
 use crate::world::action::Action;
 use crate::world::initial::InitialWorlds;
 use crate::world::rules::Rules;
@@ -426,7 +426,8 @@ impl SearchRun<'_> {
         }
         // The next block needs memory, and so does the analysis of the graph.
         let kept = self.search.keeps_edges;
-        let later = if kept { Graph::bytes_needed(worlds, edges, self.workers.len()) } else { 0 };
+        let threads = analysis_threads(&self.workers);
+        let later = if kept { Graph::bytes_needed(worlds, edges, threads) } else { 0 };
         limits.reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use crate::components::StepGraph;
 use crate::explore::Explored;
 use crate::explore::parallel::run_jobs;
-use crate::explore::successors::{DROPPED, FAULT};
+use crate::explore::successors::{DROPPED, FAULT, Worker};
 use crate::explore::visited::{Edge, SHARDS, StateId};
 use crate::limits::StopSignal;
 
@@ -66,9 +66,9 @@ impl Graph {
     /// stopped meanwhile, the graph is incomplete and proves nothing.
     ///
     /// `forced_label` is the label of the steps that the check takes before the search. The
-    /// analysis has as many threads as the search.
+    /// analysis has the threads of [`analysis_threads`].
     pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
-        let (levels, threads) = (explored.levels.clone(), explored.workers.len().max(1));
+        let (levels, threads) = (explored.levels.clone(), analysis_threads(&explored.workers));
         let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
         for level in 0..deepest {
@@ -241,6 +241,13 @@ impl Graph {
         let number = number as usize;
         &self.steps[self.starts[number] as usize..self.starts[number + 1] as usize]
     }
+}
+
+/// Returns the number of threads that analyse a graph after a search by these workers: at most one
+/// for each process, since each has memory of its own, and there is one condition for each process.
+pub(crate) fn analysis_threads(workers: &[Worker]) -> usize {
+    let size = workers.first().map_or(1, |worker| worker.rules.layout.size);
+    workers.len().clamp(1, size.max(1))
 }
 
 impl StepGraph for Graph {

@@ -56,7 +56,7 @@ impl RaftLog {
     /// Returns the part of the change that must be saved before messages leave. It omits a snapshot
     /// of entries that are already saved. After a crash these entries still exist, and no message
     /// depends on their removal.
-    pub(super) fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
+    pub(super) fn urgent_part_of_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.has(snapshot.last);
         if self.has_save_mistake()
