@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::hold::{Service, ended, lines, signal, until};
+use crate::process_state::state_of;
 
 /// Returns the IDs of the processes whose environment contains this assignment.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
@@ -30,13 +31,6 @@ pub(crate) fn children(id: &str) -> Vec<String> {
 /// Returns the process ID of the guardian of a wrapper whose command runs.
 pub(crate) fn guardian(wrapper: &Child) -> String {
     children(&wrapper.id().to_string()).pop().expect("a guardian")
-}
-
-/// Returns the state of a process, such as `T` for stopped. Returns `None` if there is no such
-/// process.
-fn state(id: &str) -> Option<char> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    stat.rsplit(") ").next()?.chars().next()
 }
 
 /// A service, and commands whose environment contains a mark by which the test finds their
@@ -153,7 +147,7 @@ fn stopped_guardian_is_continued() {
     let guardian = guardian(&wrapper);
     for _ in 0..5 {
         assert!(signal("-STOP", &guardian));
-        until(|| state(&guardian) != Some('T'));
+        until(|| state_of(format!("/proc/{guardian}")) != Some('T'));
     }
     assert!(signal("-USR1", &wrapper.id().to_string()));
     assert_eq!(ended(wrapper).0, 5);
@@ -166,7 +160,7 @@ fn stopped_guardian_continues_after_its_wrapper_is_killed() {
     let guardian = guardian(&wrapper);
     assert!(signal("-STOP", &wrapper.id().to_string()));
     assert!(signal("-STOP", &guardian));
-    until(|| state(&guardian) == Some('T'));
+    until(|| state_of(format!("/proc/{guardian}")) == Some('T'));
     wrapper.kill().expect("killed");
     wrapper.wait().expect("an end");
     until(|| marked.left().is_empty());

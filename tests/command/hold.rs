@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::member::Member;
+use crate::process_state::state_of;
 use crate::shell::assert_fails_with;
 
 /// Time limit of each wait in a test.
@@ -87,8 +88,7 @@ pub(crate) fn signal(name: &str, id: &str) -> bool {
 
 /// Returns true if the process `id` exists and is not a zombie.
 fn lives(id: &str) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+    state_of(format!("/proc/{id}")).is_some_and(|state| state != 'Z')
 }
 
 #[track_caller]

@@ -34,6 +34,8 @@ mod on_lost;
 mod operating;
 mod own_models;
 mod own_properties;
+#[path = "../support/process_state.rs"]
+mod process_state;
 mod prompt;
 mod properties;
 mod prove;

@@ -14,6 +14,8 @@ mod killed;
 mod leases;
 mod losses;
 mod operators;
+#[path = "../support/process_state.rs"]
+mod process_state;
 mod server;
 #[path = "../support/suspended.rs"]
 mod suspended;

@@ -13,6 +13,7 @@ use tenure_client::{Client, Session};
 
 use crate::etcd::Etcd;
 use crate::killed::Killed;
+use crate::process_state::state_of;
 use crate::suspended::wait_suspended;
 
 /// Time limit of each wait in a test.
@@ -308,8 +309,7 @@ pub(crate) fn send(child: &Child, signal: Signal) {
 
 /// Returns true if the process `id` exists and has not ended.
 pub(crate) fn is_running(id: &str) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+    state_of(format!("/proc/{id}")).is_some_and(|state| state != 'Z')
 }
 
 /// Waits until `holds` returns true. After the time limit, panics with `condition`.

@@ -4,6 +4,8 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use crate::process_state::state_of;
+
 /// Waits until no thread of the process with this ID runs: on a busy machine, some continue for a
 /// while after the signal was sent. Returns at once if the process does not exist.
 ///
@@ -14,9 +16,7 @@ pub(crate) fn wait_suspended(id: u32) {
     let is_suspended = || {
         let Ok(mut threads) = fs::read_dir(format!("/proc/{id}/task")) else { return true };
         threads.all(|thread| {
-            let stat = thread.and_then(|it| fs::read_to_string(it.path().join("stat")));
-            // The state follows the name, which may contain spaces.
-            let state = stat.ok().and_then(|it| it.rsplit_once(") ")?.1.chars().next());
+            let state = thread.ok().and_then(|thread| state_of(thread.path()));
             matches!(state, None | Some('T' | 't' | 'Z' | 'X'))
         })
     };

@@ -112,7 +112,7 @@ impl Server {
     }
 
     /// Returns a receiver of the leader and the term. If the member already knows a term, the first
-    /// call of [`LeaderWatch::next`] returns it at once.
+    /// call of [`LeaderWatch::next`] returns the current status at once.
     pub fn watch_leader(&self) -> LeaderWatch {
         let mut leader_status = self.member.shared.leader_status.subscribe();
         if *leader_status.borrow() != state::LeaderStatus::default() {

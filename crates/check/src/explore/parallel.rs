@@ -1,5 +1,6 @@
 //! Parallel jobs with results in the order of the jobs.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Returns the number of threads of a search: the requested number, or one per core. Targets
@@ -14,7 +15,7 @@ pub(super) fn thread_count(requested: Option<usize>) -> usize {
 
 /// Runs `count` jobs on the given workers and returns the results in order. The assignment of jobs
 /// to workers is arbitrary, so a result must not depend on it.
-pub(crate) fn run_jobs<W: Send, R: Send>(
+pub(super) fn run_jobs<W: Send, R: Send>(
     workers: &mut [W],
     count: usize,
     job: impl Fn(&mut W, usize) -> R + Sync,
@@ -50,9 +51,23 @@ pub(crate) fn run_jobs<W: Send, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Applies `job` to the index and the content of each part, on this number of threads. Returns the
+/// results in the order of the parts.
+pub(crate) fn map_parts<T: Send, R: Send>(
+    threads: usize,
+    parts: impl IntoIterator<Item = T>,
+    job: impl Fn(usize, T) -> R + Sync,
+) -> Vec<R> {
+    let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|it| Mutex::new(Some(it))).collect();
+    run_jobs(&mut vec![(); threads], parts.len(), |(), number| {
+        let part = parts[number].lock().ok().and_then(|mut part| part.take());
+        job(number, part.expect("each part is taken once"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::run_jobs;
+    use super::{map_parts, run_jobs};
 
     #[test]
     fn returns_results_in_order_of_jobs() {
@@ -63,5 +78,17 @@ mod tests {
         });
         assert!(squares.into_iter().eq((0..100).map(|number| number * number)));
         assert_eq!(workers.iter().sum::<u32>(), 100);
+    }
+
+    #[test]
+    fn maps_parts_in_order_and_with_their_content() {
+        for threads in [1, 3] {
+            let mut counts = [0; 10];
+            let ends = map_parts(threads, counts.chunks_mut(3), |number, part: &mut [usize]| {
+                part.fill(number);
+                number * 3 + part.len()
+            });
+            assert_eq!((ends, counts), (vec![3, 6, 9, 10], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]));
+        }
     }
 }

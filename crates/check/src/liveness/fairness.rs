@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::components::{Component, Components};
+use crate::explore::parallel::map_parts;
 use crate::liveness::Fairness;
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
@@ -127,7 +128,7 @@ pub(crate) enum Unserved {
 /// Returns processes that may wait forever, in the earliest such global state. `waits` has one
 /// condition for each process.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
-    let waits = graph.in_parallel(waits.to_vec(), |_, wait| lasting(graph, wait, fairness));
+    let waits = map_parts(graph.threads, waits, |_, wait| lasting(graph, *wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
     if let Some((world, process)) = stopped.min() {
         return Some(Unserved::Stopped { process, world });
@@ -259,7 +260,7 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
     let is_met = |world: u32| condition.is_met(graph, world);
     let mut ways_in: Vec<u32> =
         worlds.clone().map(|world| if is_met(world) { 0 } else { NOT_MET }).collect();
-    // The condition is met in a world that has a number of ways in, which costs one look less.
+    // `ways_in` says whether the condition is met in the target, which saves a lookup of its marks.
     let continues = |ways_in: &[u32], from: u32, step: &OutEdge| {
         ways_in.get(step.to as usize).is_some_and(|ways| *ways != NOT_MET)
             && !condition.is_interrupted(graph, from, step.to)

@@ -1,10 +1,8 @@
 //! State graph of a finished search, for the analysis of liveness.
 
-use std::sync::Mutex;
-
 use crate::components::StepGraph;
 use crate::explore::Explored;
-use crate::explore::parallel::run_jobs;
+use crate::explore::parallel::map_parts;
 use crate::explore::successors::{DROPPED, FAULT, Worker};
 use crate::explore::visited::{Edge, SHARDS, StateId};
 use crate::limits::StopSignal;
@@ -27,7 +25,7 @@ pub(crate) struct Graph {
     /// Fairness label of the steps that the check takes before the search.
     forced_label: u32,
     /// Number of threads of the analysis.
-    threads: usize,
+    pub(crate) threads: usize,
     stop: StopSignal,
 }
 
@@ -66,7 +64,7 @@ impl Graph {
     /// stopped meanwhile, the graph is incomplete and proves nothing.
     ///
     /// `forced_label` is the label of the steps that the check takes before the search. The
-    /// analysis has the threads of [`analysis_threads`].
+    /// analysis runs on as many threads as [`analysis_threads`] returns.
     pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
         let (levels, threads) = (explored.levels.clone(), analysis_threads(&explored.workers));
         let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
@@ -123,8 +121,7 @@ impl Graph {
         let within = |from: u32, part: usize| (from as usize).wrapping_sub(part * range);
 
         let mut counts = vec![0; worlds];
-        let parts = counts.chunks_mut(range).collect();
-        self.in_parallel(parts, |part, counts: &mut [u32]| {
+        map_parts(self.threads, counts.chunks_mut(range), |part, counts| {
             for edge in edges() {
                 if let Some(count) = counts.get_mut(within(edge.from, part)) {
                     *count += 1;
@@ -149,7 +146,7 @@ impl Graph {
             let steps = rest.split_off_mut(..len).expect("the steps of all worlds are in order");
             (starts[begin], next, steps)
         });
-        self.in_parallel(parts.collect(), |part, (begin, next, steps)| {
+        map_parts(self.threads, parts, |part, (begin, next, steps)| {
             for edge in edges() {
                 if let Some(place) = next.get_mut(within(edge.from, part)) {
                     steps[(*place - begin) as usize] = edge.step;
@@ -162,7 +159,7 @@ impl Graph {
 
     /// Replaces the ids of global states in the edges by numbers. Omits the edges of faults.
     fn numbered(&self, edges: Vec<Vec<Edge>>) -> Vec<Vec<NumberedEdge>> {
-        self.in_parallel(edges, |_, edges| {
+        map_parts(self.threads, edges, |_, edges| {
             let edges = edges.into_iter().take_while(|_| !self.stop.is_raised());
             let kept = edges.filter(|edge| edge.label != FAULT);
             // The edges of a shard become its numbered edges in place.
@@ -172,21 +169,6 @@ impl Graph {
                 NumberedEdge { from: self.number(from), step: OutEdge { to, label } }
             })
             .collect()
-        })
-    }
-
-    /// Applies `job` to the number and the content of each part, in parallel. Returns the results
-    /// in the order of the parts.
-    pub(crate) fn in_parallel<T: Send, R: Send>(
-        &self,
-        parts: Vec<T>,
-        job: impl Fn(usize, T) -> R + Sync,
-    ) -> Vec<R> {
-        let parts: Vec<Mutex<Option<T>>> =
-            parts.into_iter().map(|it| Mutex::new(Some(it))).collect();
-        run_jobs(&mut vec![(); self.threads], parts.len(), |(), number| {
-            let part = parts[number].lock().ok().and_then(|mut part| part.take());
-            job(number, part.expect("each part is taken once"))
         })
     }
 
@@ -243,8 +225,9 @@ impl Graph {
     }
 }
 
-/// Returns the number of threads that analyse a graph after a search by these workers: at most one
-/// for each process, since each has memory of its own, and there is one condition for each process.
+/// Returns the number of threads that analyse a graph after a search by these workers. It is at
+/// most the number of processes: there is one condition for each process, and each thread needs
+/// memory for the condition that it analyses.
 pub(crate) fn analysis_threads(workers: &[Worker]) -> usize {
     let size = workers.first().map_or(1, |worker| worker.rules.layout.size);
     workers.len().clamp(1, size.max(1))

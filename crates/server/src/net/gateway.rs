@@ -1,6 +1,6 @@
 //! JSON over HTTP: converts each request to gRPC, and the response to JSON.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
@@ -9,8 +9,7 @@ use hyper::body::{Bytes, Frame};
 use prost::Message;
 use prost::bytes::{Buf, BytesMut};
 use prost_reflect::{
-    DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
-    SerializeOptions,
+    DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor, SerializeOptions,
 };
 use tokio::time::timeout;
 use tonic::body::Body;
@@ -23,8 +22,8 @@ use crate::net::json_stream::JsonValues;
 use crate::net::listener::{IDLE_TIMEOUT, json_response};
 use crate::net::request_budget::RequestBody;
 use crate::net::response_budget::{self, Share};
+use crate::rpc::descriptors::POOL;
 use crate::rpc::{Responses, router, stream_of_task};
-use tenure_etcd::DESCRIPTORS;
 
 /// HTTP paths, each with the gRPC service and method that serve it.
 const PATHS: &[(&str, &str, &str)] = &[
@@ -78,10 +77,6 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("/v3/election/observe", "v3electionpb.Election", "Observe"),
     ("/v3/election/resign", "v3electionpb.Election", "Resign"),
 ];
-
-static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    DescriptorPool::decode(DESCRIPTORS).expect("descriptors from the compiler are valid")
-});
 
 /// Returns the gRPC method for the path of an HTTP request. Also accepts the path prefix of etcd
 /// 3.3. Returns `None` if the path is unknown.

@@ -7,6 +7,7 @@ use tonic::Status;
 pub(crate) mod auth;
 pub(crate) mod cluster;
 pub(crate) mod convert;
+pub(crate) mod descriptors;
 pub(crate) mod election;
 pub(crate) mod error;
 pub(crate) mod health;

@@ -23,6 +23,7 @@ use tracing::Instrument;
 use crate::auth::caller::{CallOptions, Caller};
 use crate::member::Member;
 use crate::net::response_budget;
+use crate::rpc::descriptors::POOL;
 use crate::rpc::error::RpcError;
 use crate::rpc::{
     auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
@@ -201,26 +202,10 @@ fn route(caller: Caller, request: Request<Body>) -> CallFuture {
     }
 }
 
-/// Names of the gRPC services of this server. A call of an unknown method of these services fails
-/// with an error that names the method. A call of any other service fails with an error that says
-/// that the service is unknown.
-const SERVICES: [&str; 10] = [
-    "etcdserverpb.KV",
-    "etcdserverpb.Lease",
-    "etcdserverpb.Watch",
-    "tenure.Session",
-    "v3lockpb.Lock",
-    "v3electionpb.Election",
-    "etcdserverpb.Cluster",
-    "etcdserverpb.Maintenance",
-    "etcdserverpb.Auth",
-    "grpc.health.v1.Health",
-];
-
 /// Rejects a call of an unknown method or service, with the message of gRPC for Go.
 fn unknown(path: &str) -> CallFuture {
     let message = match path.trim_start_matches('/').split_once('/') {
-        Some((service, method)) if SERVICES.contains(&service) => {
+        Some((service, method)) if POOL.get_service_by_name(service).is_some() => {
             format!("unknown method {method} for service {service}")
         }
         Some((service, _)) => format!("unknown service {service}"),

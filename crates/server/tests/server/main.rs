@@ -17,6 +17,8 @@ mod links;
 mod member;
 mod metrics;
 mod probes;
+#[path = "../../../../tests/support/process_state.rs"]
+mod process_state;
 mod prometheus;
 mod quota;
 mod sessions;
