@@ -2,9 +2,9 @@
 //! through the same transport.
 //!
 //! `cargo bench -p tenure-runtime --bench handoff` prints medians over several interleaved
-//! repetitions, without and with keys, which shows the cost of authentication and encryption. A
-//! hand-over costs one message and no polling. Without contention, an entry should take little more
-//! than one round trip.
+//! repetitions. It measures without and with keys, to show the cost of authentication and
+//! encryption. A hand-over costs one message and no polling. Without contention, an entry should
+//! take little more than one round trip.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::net::TcpListener;
@@ -25,7 +25,6 @@ const NODES: usize = 3;
 const ROUNDS: u32 = 4_000;
 const REPETITIONS: usize = 7;
 
-/// Names of the measurements, in the order of the table.
 const NAMES: [&str; 3] = [
     "ping-pong through the transport",
     "entry of Ricart–Agrawala, uncontended",
@@ -50,12 +49,10 @@ fn main() {
     }
 }
 
-/// Returns trust settings without authentication.
 fn without_keys() -> Vec<Trust> {
     (0..NODES).map(|_| Trust::LoopbackOnly).collect()
 }
 
-/// Returns trust settings with new keys for all processes.
 fn with_keys() -> Vec<Trust> {
     let draw = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..NODES).map(draw).collect();

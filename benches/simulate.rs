@@ -58,7 +58,7 @@ fn main() {
     }
 }
 
-/// Measures a large ring, without the bare loop, which behaves as above.
+/// Measures the simulation of a large ring, without the bare loop.
 fn hirschberg_sinclair_ring(size: u32) {
     let ids = Random::new(9).permutation(size);
     let ranks: Arc<[Rank]> = ids.iter().map(|id| Rank::of_id(*id)).collect();
@@ -238,10 +238,9 @@ impl Protocol for Forwarder {
     }
 }
 
-/// Pending event, ordered by time.
 type QueuedInput<P> = Reverse<(u64, u64, usize, Unordered<P>)>;
 
-/// Keeps the heap from comparing messages.
+/// Wrapper whose values all compare equal, so that the heap does not compare messages.
 struct Unordered<P: Protocol>(ProcessId, Input<P>);
 
 impl<P: Protocol> PartialEq for Unordered<P> {
@@ -261,7 +260,6 @@ impl<P: Protocol> Ord for Unordered<P> {
     }
 }
 
-/// The bare loop: a heap, random delays, and the protocol.
 struct BareLoop<P: Protocol> {
     processes: Vec<P>,
     batch: Batch<P>,
@@ -334,7 +332,8 @@ impl BareLoop<Forwarder> {
 }
 
 impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
-    /// Lets each process enter `entries` times, for one unit. Returns the number of messages.
+    /// Each process enters `entries` times, for one unit of time each. Returns the number of
+    /// messages.
     fn mutex(&mut self, entries: u32) -> u64 {
         let mut left = vec![entries; self.processes.len()];
         let mut unfinished = self.processes.len();
@@ -371,7 +370,7 @@ impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
 }
 
 impl<P: Protocol<Command = election::Command, Event = election::Event>> BareLoop<P> {
-    /// Lets each process start an election. Returns the number of messages.
+    /// Each process starts an election. Returns the number of messages.
     fn elect(&mut self) -> u64 {
         for process in (0..self.processes.len()).map(ProcessId::at) {
             self.step(process, Input::Command(election::Command::Elect));

@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench step` prints both. Processes enter in turn, or the leader appends; messages
 //! are delivered through one reused batch. The last rows are steps of a Paxos node that saves after
-//! each step, without a disk, for one agreement and for a hundred by name.
+//! each step, without a disk. The node takes part in one agreement, or in a hundred agreements with
+//! names.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::VecDeque;
@@ -51,7 +52,6 @@ fn row(name: &str, size: u32, mut steps: impl FnMut() -> u64) {
     println!("{name:<16}{size:>4}{rate:>16.2}{allocations:>22.6}");
 }
 
-/// A group and its messages in flight.
 struct Processes {
     processes: Vec<RicartAgrawala>,
     batch: Batch<RicartAgrawala, ConstantEnvironment>,
@@ -130,7 +130,6 @@ impl LogGroup {
         (0..times).map(|_| self.deliver(Input::Timer(raft_log::Timer::Heartbeat))).sum()
     }
 
-    /// Passes an input to the first process and delivers all resulting messages.
     fn deliver(&mut self, input: Input<RaftLog>) -> u64 {
         let mut steps = 1;
         self.step(ProcessId(0), input);

@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::running::start;
 use crate::{attack, seeds};
 
-/// Duration of a run, in milliseconds.
 const DURATION_MS: u64 = 4_000;
 
 /// Returns options with random faults for a group of five. The kind of the faults depends on

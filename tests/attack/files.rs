@@ -31,7 +31,6 @@ const INVALID_VALUES: [&str; 14] = [
     "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
 ];
 
-/// Commands that read a damaged trace.
 const TRACE_COMMANDS: [&str; 9] = [
     "trace verify damaged.ndjson",
     "trace verify damaged.ndjson whole.ndjson --format json",
@@ -83,7 +82,6 @@ resource = "127.0.0.1:4"
 entries = 3
 "#;
 
-/// Returns the text of a file with random changes.
 fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     for _ in 0..rng.usize(1..4) {
@@ -130,8 +128,8 @@ const CHANGED_FIELDS: [(&str, &str); 8] = [
     ("most_bypass", "0"),
 ];
 
-/// Returns the header with this value of this field, which it may not have had before. Returns an
-/// unparsable header without changes.
+/// Returns the header with this field set to this value. Adds the field if the header lacks it.
+/// Returns an unparsable header without changes.
 fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(header) else {
         return header.to_owned();
@@ -154,7 +152,6 @@ fn with_another_value(rng: &mut Rng, line: &str) -> String {
     format!("{}{value}{}", &line[..start], &line[start + length..])
 }
 
-/// Returns an error unless the command has ended as documented.
 fn check_status(line: &str, ended: &Ended) -> Result<(), String> {
     match ended.code {
         Some(0..=4) if !ended.err.contains("panicked") => Ok(()),

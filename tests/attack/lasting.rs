@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::running::{Running, start};
 use crate::{attack, seeds};
 
-/// Number of nodes in a run.
 const NODES: usize = 5;
 
 /// Upper bound on the growth of a process's memory in the second half of a run, in MiB. In a short

@@ -1,5 +1,5 @@
-//! Injects faults into real processes, as seeds determine. These tests use few seeds.
-//! `cargo xtask attack` uses any number of seeds, and replays a single one.
+//! Injects random faults into real processes. A seed determines the faults of a run. These tests
+//! use few seeds. `cargo xtask attack` uses any number of seeds, and replays a single one.
 
 mod faults;
 mod files;

@@ -10,7 +10,6 @@ use tempfile::TempDir;
 
 use crate::killed::Killed;
 
-/// Time limit of a command.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Limit on the address space of a command that reads files, in KiB: 2 GiB.
@@ -22,7 +21,6 @@ pub(crate) struct Running {
     output: TempDir,
 }
 
-/// Result of a command that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// Exit status; `None` if a signal or the time limit ended the command.
@@ -38,7 +36,6 @@ fn of(mut command: Command) -> Running {
     Running { child: Killed(child.spawn().unwrap()), output }
 }
 
-/// Starts `tenure` with this command line.
 pub(crate) fn start(line: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(line.split_whitespace());

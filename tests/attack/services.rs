@@ -9,7 +9,6 @@ use crate::running::start;
 use crate::strace::can_slow_disks;
 use crate::{attack, seeds};
 
-/// Time for which the clients of a run work, in milliseconds.
 const DURATION_MS: u64 = 5_000;
 
 /// Returns options with random faults of members. The last fault ends shortly before the run does.

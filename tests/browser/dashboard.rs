@@ -12,7 +12,6 @@ use crate::lab_page::wait_for;
 use crate::layout::CUT;
 use crate::member::Member;
 
-/// Expression that is true once the page shows the state of the service.
 const SHOWN: &str = "window.dashboard?.state";
 
 /// Expression that returns the texts of table cells that overlap with each other.
@@ -73,7 +72,6 @@ impl Member {
     }
 }
 
-/// Encodes ASCII text as base64.
 fn base64(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();

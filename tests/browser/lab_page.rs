@@ -12,10 +12,8 @@ use tenure_browser::Tab;
 
 use crate::killed::Killed;
 
-/// Expression that is true once the page shows a session.
 pub(crate) const SHOWN: &str = "window.lab?.session.view";
 
-/// Time limit for the arrival of a downloaded file.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Waits until an expression is true on the page. Unlike `Tab::until`, tolerates error messages of
@@ -34,7 +32,6 @@ pub(crate) struct LabServer {
 }
 
 impl LabServer {
-    /// Starts a lab with these arguments on the loopback address.
     pub(crate) fn with(words: &[&str]) -> LabServer {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(["lab", "--port", "0"])
@@ -54,7 +51,6 @@ impl LabServer {
     }
 }
 
-/// Runs `tenure` with these arguments, and returns its output.
 pub(crate) fn tenure(words: &[&str]) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_tenure")).args(words).output().unwrap();
     String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
@@ -109,7 +105,6 @@ impl LabPage {
         self.click(&format!("#menu [data-act={action}]"));
     }
 
-    /// Makes the lab lose the first message that the page shows.
     pub(crate) fn lose_first_message(&mut self) {
         let message = self.view("view.messages[0].message");
         self.act(&format!(".message[data-message='{message}']"), "lose");
@@ -134,7 +129,6 @@ impl LabPage {
         self.wait_idle();
     }
 
-    /// Types text into a field of the page.
     pub(crate) fn write(&mut self, selector: &str, text: &str) {
         self.tab.evaluate(&format!(
             "(() => {{ const field = document.querySelector({selector:?}); \
@@ -163,7 +157,6 @@ impl LabPage {
         panic!("timed out waiting for {expression}");
     }
 
-    /// Returns the verdict on a property that the page shows.
     pub(crate) fn verdict(&mut self, property: &str) -> String {
         self.text(&format!("[data-property={property}]"))
     }
@@ -188,7 +181,6 @@ impl LabPage {
         panic!("no file arrived that ends with {end}; {}", self.text("#export-error"));
     }
 
-    /// Selects a file in the file input of the page.
     pub(crate) fn choose(&mut self, file: &Path) {
         let document = self.tab.call("DOM.getDocument", json!({}));
         let root = document["root"]["nodeId"].clone();
@@ -198,7 +190,6 @@ impl LabPage {
         self.tab.call("DOM.setFileInputFiles", given);
     }
 
-    /// Drops a file on the page.
     pub(crate) fn drop(&mut self, file: &Path) {
         let data = json!({"items": [], "files": [file], "dragOperationsMask": 1});
         for kind in ["dragEnter", "dragOver", "drop"] {
@@ -207,7 +198,6 @@ impl LabPage {
         }
     }
 
-    /// Asserts that the page has reported no error.
     pub(crate) fn assert_no_complaints(&self) {
         assert_eq!(self.tab.complaints, [""; 0]);
     }

@@ -235,7 +235,6 @@ fn exports_history_as_trace_page_picture_and_command() {
     assert_eq!(records_of(&replay(&command)), records_of(&trace), "{command}");
 }
 
-/// Runs a command that writes a trace, and returns the trace.
 fn replay(command: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("again.ndjson");
@@ -247,7 +246,6 @@ fn replay(command: &str) -> String {
     fs::read_to_string(&file).unwrap_or_else(|_| panic!("{command}: {description}"))
 }
 
-/// Returns the records of a trace without its header.
 fn records_of(trace: &str) -> Vec<&str> {
     trace.lines().skip(1).collect()
 }

@@ -12,17 +12,14 @@ use tenure_browser::Tab;
 
 use crate::layout::CUT;
 
-/// Seed of the random commands.
 const SEED: u64 = 20_261_128;
 
-/// Number of random commands that are compared.
 const RANDOM_CHECKS: usize = 30;
 
 /// Upper bound on the number of states that the search of a random command explores. Commands with
 /// larger searches are skipped.
 const MAX_STATES: &str = "40000";
 
-/// Expression that is true once the page shows a run.
 const SHOWN: &str = "window.lab?.session.view";
 
 /// Returns the file of the page. If it cannot be built here, prints a message and returns `None`.
@@ -31,7 +28,6 @@ fn page_file() -> Option<&'static Path> {
     FILE.get_or_init(built_page).as_deref()
 }
 
-/// Returns true if Rust's standard library for WebAssembly is installed.
 fn has_target() -> bool {
     let options = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
     let output = Command::new("rustc").args(options).output();
@@ -80,7 +76,6 @@ fn perform(tab: &mut Tab, line: &str) -> Value {
     tab.evaluate(&format!("lab.api.command({line:?})"))
 }
 
-/// Returns the present fragment of the page's URL.
 fn place(tab: &mut Tab) -> String {
     tab.evaluate("location.hash.slice(1)").as_str().unwrap_or_default().to_owned()
 }

@@ -74,7 +74,7 @@ fn distant_peer_is_logged_once() {
     nodes.configure(2, "[channel]\nconnect_ms = 20000\n");
     let node = nodes.start(2, &[]);
     node.listens();
-    // The first SYN is lost by then; the second follows after a second.
+    // The full listener drops the first SYN. The system sends another one after a second.
     eventually("an attempt to connect", || is_being_dialed(at).then_some(()));
     sleep(Duration::from_millis(300));
     spawn(move || far.incoming().flatten().for_each(drop));

@@ -28,7 +28,6 @@ impl Ended {
     }
 }
 
-/// Waits until a trace that is being written has a record of this kind.
 #[track_caller]
 fn recorded(trace: &Path, kind: &str) {
     let kind = format!("\"kind\":\"{kind}\"");
@@ -47,7 +46,7 @@ fn nodes_of(path: &Path) -> Vec<String> {
     processes.filter_map(command_line).filter(|line| line.contains(&needle)).collect()
 }
 
-/// Returns no processes, because this operating system cannot list them.
+/// Returns no processes: they can be listed only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn nodes_of(_: &Path) -> Vec<String> {
     Vec::new()
@@ -141,8 +140,8 @@ fn killed_holder_restarts_and_is_served() {
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
-/// Nodes that are killed while they boot can be restarted. A restarted node may have the same
-/// session number.
+/// Kills all nodes 1 ms after a restart, while they boot, and restarts them again. Both starts of a
+/// node may have the same session number.
 #[test]
 fn nodes_killed_during_boot_restart() {
     let _slot = cluster_slot();

@@ -66,11 +66,11 @@ fn in_a_process() {
 /// that never enters.
 const USERS: u32 = 2;
 
-/// A cluster in which processes wait for the lock, because its holder never exits by itself.
+/// A cluster in which processes wait for a lock whose holder never exits by itself.
 struct Queue {
     cluster: Cluster,
-    /// Counters, one at each host whose node enters. A node that is partitioned reaches no other
-    /// host.
+    /// Counters, one at each host whose node enters. Each node has its own, because a partitioned
+    /// node reaches no other host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }
@@ -114,7 +114,6 @@ impl Queue {
         records.filter_map(turn).collect()
     }
 
-    /// Returns true if a node is in the critical section, according to its trace.
     fn is_inside(&self, host: u32) -> bool {
         self.times_of_entries_and_exits(host).len() % 2 == 1
     }
@@ -154,9 +153,9 @@ fn isolated_holder_releases_and_another_enters() {
     }
 }
 
-/// Each of twenty isolated holders leaves the critical section when its lease ends. If the holder
-/// is the leader, it responds to itself until its own lease expires. It may therefore stay inside
-/// for the duration of both leases.
+/// Isolates twenty holders. Each leaves the critical section when the lease of its entry ends. A
+/// holder that is also the leader renews this lease by itself until its lease as the leader
+/// expires. It may therefore stay inside for the duration of both leases.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_holders_release_within_their_lease() {

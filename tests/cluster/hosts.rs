@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A group of simulated hosts, numbered from 1.
 pub(crate) struct Hosts {
-    /// Prefix of the names of the group's network namespaces.
     prefix: String,
     size: u32,
 }
@@ -25,12 +24,10 @@ impl Hosts {
         hosts.make().then_some(hosts)
     }
 
-    /// Prints the reason why a test is skipped.
     pub(crate) fn say_skipped() {
         eprintln!("skipped: needs root");
     }
 
-    /// Returns the numbers of all hosts.
     pub(crate) fn all(&self) -> impl Iterator<Item = u32> + use<> {
         1..=self.size
     }
@@ -45,12 +42,10 @@ impl Hosts {
         ["ip", "netns", "exec", &self.name(host)].map(str::to_owned).into()
     }
 
-    /// Drops all packets from one host to another.
     pub(crate) fn cut(&self, from: u32, to: u32) {
         assert!(self.rule("add", from, to), "the router takes a rule");
     }
 
-    /// Lets packets pass from one host to another again.
     pub(crate) fn mend(&self, from: u32, to: u32) {
         assert!(self.rule("del", from, to), "the router forgets a rule");
     }

@@ -15,7 +15,6 @@ use crate::waiting::{cluster_slot, eventually};
 /// Exit status of a node that its peers reject permanently, because it is evicted.
 const REJECTED: i32 = 5;
 
-/// Files and addresses of a cluster of three nodes.
 struct ClusterFiles {
     directory: TempDir,
     addresses: Vec<String>,
@@ -34,7 +33,6 @@ impl ClusterFiles {
         self.directory.path().join(name)
     }
 
-    /// Returns the configuration of a node with its state in `state`.
     fn config(&self, me: usize, state: &str) -> String {
         format!(
             "version = 1\n[cluster]\nname = \"demo\"\nme = {me}\naddresses = {:?}\n\
@@ -59,7 +57,6 @@ impl ClusterFiles {
         Node::spawn(self.path(name), &line.map(str::to_owned))
     }
 
-    /// Starts all three nodes, and waits until each reports the leader.
     fn start_all(&self) -> Vec<Node> {
         let states = ["state-1", "state-2", "state-3"];
         let start = |(index, state): (usize, &&str)| {
@@ -72,7 +69,6 @@ impl ClusterFiles {
 }
 
 impl Node {
-    /// Waits until the node has printed a report with this key.
     fn reports_eventually(&self, key: &str) {
         eventually(key, || self.reported(key).pop());
     }

@@ -22,7 +22,6 @@ use crate::waiting::{cluster_slot, eventually};
 /// Key at which the tests put values, in base64.
 const KEY: &str = "bGFzdA==";
 
-/// A lock service with a single member.
 struct Member {
     directory: TempDir,
     clients: SocketAddr,
@@ -110,7 +109,6 @@ impl Member {
     }
 }
 
-/// Returns the last line of the log of a node.
 fn last_log_line(node: &Node) -> String {
     node.log().lines().last().unwrap_or_default().to_owned()
 }
@@ -182,7 +180,6 @@ fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     line
 }
 
-/// Returns the names of the system calls that the file `calls` records.
 fn kinds(calls: &Path) -> BTreeSet<String> {
     let calls = fs::read_to_string(calls).unwrap_or_default();
     let of = |line: &str| {

@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::hosts::Hosts;
 use crate::nodes::{Node, Nodes};
 
-/// Number of nodes of the cluster.
 pub(crate) const SIZE: u32 = 5;
 
 /// Directions in which the packets of an isolated host are dropped.
@@ -47,12 +46,10 @@ impl Cluster {
         Cluster { hosts, nodes, running }
     }
 
-    /// Isolates a host from all others, in the directions of `cut`.
     pub(crate) fn cut_off(&self, host: u32, cut: Cut) {
         self.change(host, cut, Hosts::cut);
     }
 
-    /// Ends the isolation of a host.
     pub(crate) fn mend(&self, host: u32, cut: Cut) {
         self.change(host, cut, Hosts::mend);
     }

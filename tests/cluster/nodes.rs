@@ -15,7 +15,6 @@ use crate::killed::Killed;
 use crate::running::tenure;
 use crate::waiting::eventually;
 
-/// The files and addresses of a cluster of nodes.
 pub(crate) struct Nodes {
     directory: TempDir,
     addresses: Vec<String>,
@@ -42,22 +41,18 @@ impl Nodes {
         Nodes { election, ..self }
     }
 
-    /// Prepares a cluster of `size` nodes on loopback addresses.
     pub(crate) fn on_loopback(size: u32) -> Nodes {
         Nodes::at((0..size).map(|_| reserved().to_string()).collect())
     }
 
-    /// Returns the address of a node.
     pub(crate) fn address(&self, me: u32) -> String {
         self.addresses[me as usize - 1].clone()
     }
 
-    /// Returns the folder that contains the files of the cluster.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Returns the path of the trace that a node writes.
     pub(crate) fn trace(&self, me: u32) -> PathBuf {
         self.file(me, "ndjson")
     }
@@ -77,7 +72,6 @@ impl Nodes {
         fs::write(self.file(me, "toml"), text).unwrap();
     }
 
-    /// Replaces the text `from` by `to` in the configuration file of a node.
     pub(crate) fn change(&self, me: u32, from: &str, to: &str) {
         let path = self.file(me, "toml");
         let text = fs::read_to_string(&path).unwrap();
@@ -91,7 +85,6 @@ impl Nodes {
         self.start_line(me, within, &[])
     }
 
-    /// Starts a node that has a configuration file, with additional options.
     pub(crate) fn start_with(&self, me: u32, options: &[&str]) -> Node {
         self.start_line(me, &[], options)
     }
@@ -109,7 +102,6 @@ impl Nodes {
     }
 }
 
-/// Creates the keys of `size` nodes in a folder.
 pub(crate) fn create_keys(size: usize, folder: &Path) {
     tenure(&format!("keys new --nodes {size} --to {}", folder.display())).expect(0);
 }
@@ -129,7 +121,6 @@ impl Node {
         Node { child: Killed(child), files }
     }
 
-    /// Returns the reports that the node has printed so far.
     pub(crate) fn reports(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.files.with_extension("out")).unwrap();
         // The last line may be incomplete.
@@ -149,7 +140,6 @@ impl Node {
         u32::try_from(leader).ok()
     }
 
-    /// Returns the log that the node has written so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.files.with_extension("err")).unwrap()
     }
@@ -182,13 +172,11 @@ impl Node {
         })
     }
 
-    /// Returns the exit status of the node; `None` while the node runs.
     pub(crate) fn status(&mut self) -> Option<i32> {
         let status = self.child.try_wait().unwrap()?;
         Some(status.code().unwrap_or(-1))
     }
 
-    /// Waits until the node has ended, and returns its exit status.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> i32 {
         eventually("the end of a node", || self.status())
@@ -202,7 +190,6 @@ impl Node {
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// Sends a signal to the node.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

@@ -12,7 +12,6 @@ fn cluster() -> Option<Cluster> {
 }
 
 impl Cluster {
-    /// Returns the leader that the node at a host reported last.
     fn belief(&self, host: u32) -> Option<u32> {
         self.running[host as usize - 1].leader()
     }

@@ -19,7 +19,6 @@ use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 const NO_TIME_OUT: &str = "[detector]\ntimeout_ms = 600000\nlongest_ms = 600000\n\
                            message_ms = 20000\n";
 
-/// Sends an HTTP GET request. Returns the status and the body of the response.
 fn get(to: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();

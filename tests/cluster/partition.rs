@@ -1,5 +1,5 @@
-//! Tests of partitions. They examine each lock on both sides of the partition, by the accesses to
-//! the resource.
+//! Tests of partitions that isolate the leader. They examine the accesses to the resource from both
+//! sides of the partition.
 
 use serde_json::Value;
 

@@ -62,7 +62,6 @@ impl Running {
         })
     }
 
-    /// Waits until the command has ended.
     pub(crate) fn ended(&mut self) -> Ended {
         let status = eventually("the end of the command", || self.child.try_wait().unwrap());
         Ended { status, out: self.output("out"), err: self.output("err") }
@@ -85,7 +84,6 @@ impl Drop for Running {
     }
 }
 
-/// Result of a command that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -100,14 +98,12 @@ impl Ended {
         self
     }
 
-    /// Returns the standard output of the command, parsed as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// Runs `tenure` with this command line to its end.
 pub(crate) fn tenure(line: &str) -> Ended {
     Running::start(line).ended()
 }

@@ -14,19 +14,17 @@ const CAPACITY: usize = 3;
 /// Number of slots for clusters that no test uses.
 static FREE_SLOTS: Mutex<usize> = Mutex::new(CAPACITY);
 
-/// Condition that a slot has become free.
 static RELEASED: Condvar = Condvar::new();
 
 /// Slots for clusters that a test uses. They become free when this value is dropped.
 pub(crate) struct Slots(usize);
 
-/// Waits until a slot for one cluster is free, and takes it.
 pub(crate) fn cluster_slot() -> Slots {
     Slots::wait_for(1)
 }
 
-/// Waits until all slots are free, and takes them. Serves a test that overloads the machine,
-/// because other tests would fail in the meantime.
+/// Waits until all slots are free, and takes them. A test that overloads the machine calls this,
+/// because other tests would fail at the same time.
 pub(crate) fn all_slots() -> Slots {
     Slots::wait_for(CAPACITY)
 }

@@ -14,7 +14,6 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_browser::Tab;
 
-/// Splits a URL into its address, and its path with the query.
 fn parts(url: &str) -> (SocketAddr, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     let (address, path) = rest.split_once('/').unwrap();

@@ -14,7 +14,6 @@ struct Holder {
 }
 
 impl Holder {
-    /// Starts a wrapper with these options, and waits until its command runs.
     fn start(service: &Service, options: &str) -> Holder {
         let file = NamedTempFile::new().expect("a file");
         let (child, _) = service.running(options, &script(file.path()));

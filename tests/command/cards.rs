@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// One in this many commands is tried in an ordinary run of the tests.
+/// An ordinary run of the tests tries one in `SHARE` commands.
 const SHARE: usize = 16;
 
 /// Returns the commands that cards contain, each with the name of one card that contains it.
@@ -23,7 +23,6 @@ fn commands() -> BTreeMap<String, String> {
     cards.iter().rev().flat_map(of_card).collect()
 }
 
-/// Asserts that each command finds a violation.
 fn assert_all_show_violations(commands: impl Iterator<Item = (String, String)>) {
     for (command, name) in commands {
         let ended = tenure(&command);

@@ -1,4 +1,5 @@
-//! Tests of `tenure check` that are not about its verdicts, for example on interrupts and limits.
+//! Tests of `tenure check`: warnings, limits, interrupts and rejected options. They also test other
+//! commands where these behave in the same way.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -112,8 +113,6 @@ fn interrupted_check_prints_partial_results() {
     }
 }
 
-/// A check is rejected if its options select an environment that the card excludes, whichever
-/// option selects it.
 #[test]
 fn check_rejects_an_environment_outside_the_card() {
     for (line, message) in [
@@ -207,8 +206,9 @@ fn check_without_options_ends() {
     }
 }
 
-/// A check accepts the composition of an algorithm over a ring. Only the component sends its
-/// messages along the ring. The composition sends to all processes.
+/// A check accepts a lock that is built on an election on a ring, and an election that is built on
+/// a lock on a ring. In both, the inner algorithm sends its messages along the ring, and the outer
+/// one sends to all processes.
 #[test]
 fn composition_over_a_ring_may_leave_the_ring() {
     for name in ["mutex-from-election:chang-roberts", "election-from-mutex:token-ring"] {

@@ -28,7 +28,6 @@ impl Home {
         self.0.path().to_owned()
     }
 
-    /// Runs a command line with this home directory and these environment variables.
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         for name in ["XDG_CONFIG_HOME", "TENURE_CONFIG", "TENURE_ENDPOINTS", "TENURE_USER"] {

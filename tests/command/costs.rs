@@ -1,5 +1,5 @@
-//! Tests that the cost and the topology on a card are promises. Runs keep them by default. Faulty
-//! variants violate them if they only cost more or send in the wrong direction.
+//! Tests that each run is checked against the cost and the topology on the card. A faulty variant
+//! that costs more, or sends in the wrong direction, causes a violation.
 
 use serde_json::{Value, json};
 
@@ -99,8 +99,8 @@ fn saved_terms_prevent_a_second_leader_in_one_term() {
     assert_eq!(verdict(&forgets, "fresh-terms", 1), "violated");
 }
 
-/// After a partition, an isolated process deposes the leader by its higher term. With pre-votes its
-/// term is not higher.
+/// Isolates a process for a while. Its term grows during the isolation, so that it deposes the
+/// leader when it returns. With pre-votes its term does not grow.
 #[test]
 fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     let line = "simulate raft -n 3 --initiators 1 --partition 3@20..80 --property steady-leader";
@@ -138,7 +138,6 @@ fn fault_matrix_agrees_with_cards_that_tolerate_crashes() {
     ]);
 }
 
-/// `tenure compare` has a row for the default lock of nodes, like for any other lock.
 #[test]
 fn default_lock_has_its_own_row() {
     let names = |line: &str| {
@@ -156,8 +155,8 @@ fn default_lock_has_its_own_row() {
     assert_eq!(tenure("compare election -n 3 --only coordinated:raft").status.code(), Some(2));
 }
 
-/// A check without clocks names the command that checks the promises which hold only while clocks
-/// keep time. That command does check them.
+/// Some promises hold only while clocks keep time. A check without clocks does not check them, but
+/// names a command that does. The test runs this command.
 #[test]
 fn check_names_the_command_for_clocked_promises() {
     let shown = text("check coordinated:raft -n 2 --entries 1,1 --max-states 2000 --crash 1", 3);
@@ -173,8 +172,9 @@ fn check_names_the_command_for_clocked_promises() {
     assert!(!text("check bully -n 2", 0).contains("not checked, as timers fire"));
 }
 
-/// The maximum over all schedules equals the bound of the paper. It is n(n + 1)/2 messages with
-/// ranks, N² − 1 messages when the lowest process starts, and 2(N − 1) for each entry.
+/// Compares the maximum number of messages over all schedules with the bound of the paper. It is
+/// n(n + 1)/2 for Chang and Roberts, and N² − 1 for the bully algorithm if the lowest process
+/// starts. For Ricart and Agrawala it is 2(N − 1) per entry.
 #[test]
 fn maximum_over_all_schedules_attains_the_papers_bounds() {
     let measured = |line: &str| data(&format!("check {line}"), 0)[0].clone();
@@ -203,7 +203,8 @@ fn measure_beyond_the_card_is_a_violation() {
     }
 }
 
-/// With a coordinator, the measured load shows that all messages pass this process.
+/// Checks that the measured load shows the bottleneck of a central lock: the coordinator sends or
+/// receives every message.
 #[test]
 fn load_shows_the_bottleneck() {
     let load = data("simulate central -n 4 --entries 2 --load", 0)["load"].clone();

@@ -55,7 +55,6 @@ fn every_algorithm_is_simulated_with_the_same_report() {
     }
 }
 
-/// Returns the names of all algorithms and compositions that have messages.
 fn tenure_names() -> impl Iterator<Item = &'static str> {
     use tenure::algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, compositions};
     [MUTEXES, ELECTIONS, AGREEMENTS].concat().into_iter().chain(compositions())

@@ -19,7 +19,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::shell::{data, handles, has_computed, tenure, text};
 
-/// Starts `tenure` with this command line.
 fn start(line: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(line.split(' ')).stdin(Stdio::null());

@@ -7,13 +7,11 @@ use tenure_core::{Graph, ProcessId};
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// Returns the path of a file in the documentation.
 fn docs_file(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("docs/graphs").join(name).display().to_string()
 }
 
-/// Writes a file for one test. Returns its temporary folder, and its path.
 fn write_file(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
@@ -185,8 +183,9 @@ fn own_tree_and_own_quorums_change_the_cost() {
     assert_eq!(checked["properties"]["mutual-exclusion"], "holds");
 }
 
-/// After a crash, the majority algorithm uses a listed quorum without the crashed process. Three
-/// pairs of three processes contain such a quorum. Two pairs with a common process need not.
+/// After a crash, the majority algorithm uses a listed quorum without the crashed process. The
+/// quorums {1,2}, {2,3} and {1,3} contain one for every crash. The quorums {1,2} and {2,3} contain
+/// none if process 2 crashes.
 #[test]
 fn majority_takes_another_listed_quorum_after_a_crash() {
     let holds = data("check majority --quorums 1,2/2,3/1,3 --crash 1", 0);

@@ -22,13 +22,11 @@ pub(crate) fn marked(assignment: &str) -> Vec<String> {
     .collect()
 }
 
-/// Returns the IDs of the children of the process `id`.
 pub(crate) fn children(id: &str) -> Vec<String> {
     let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns the process ID of the guardian of a wrapper whose command runs.
 pub(crate) fn guardian(wrapper: &Child) -> String {
     children(&wrapper.id().to_string()).pop().expect("a guardian")
 }
@@ -61,12 +59,11 @@ impl Marked {
         child
     }
 
-    /// Returns the processes of the wrapper, the guardian and the command that still exist.
+    /// Returns those processes of the wrapper, the guardian and the command that still exist.
     fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }
 
-    /// Starts another wrapper, which waits for lock `a`.
     fn waiting(&self) -> Child {
         let script = "echo in";
         let next = self.service.wrapper("lock --ttl 60s a", script).spawn().expect("it starts");

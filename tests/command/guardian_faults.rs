@@ -36,7 +36,6 @@ const SHAPES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Process that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Wrapper,
@@ -52,7 +51,6 @@ struct Chain<'a> {
     mark: String,
 }
 
-/// A wrapper that holds the lock or waits for it.
 struct Holder {
     wrapper: Killed,
     shape: usize,
@@ -91,7 +89,7 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns the processes that still exist of the command with this fencing token.
+    /// Returns the processes of the command with this fencing token that still exist.
     fn left_of(&self, token: u64) -> Vec<String> {
         let mut left = marked(&format!("TENURE_FENCE={token}"));
         let of_this = marked(&self.mark);
@@ -111,7 +109,6 @@ fn violations(written: &[u64]) -> usize {
     count
 }
 
-/// Figures of a run that the test prints.
 #[derive(Debug, Default)]
 struct Figures {
     faults: AtomicU32,
@@ -199,7 +196,6 @@ impl Chain<'_> {
         failures
     }
 
-    /// Injects a fault into the holder, and waits until the next holder has entered.
     fn inject(
         &self,
         mut holder: Holder,

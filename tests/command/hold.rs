@@ -12,10 +12,8 @@ use crate::member::Member;
 use crate::process_state::state_of;
 use crate::shell::assert_fails_with;
 
-/// Time limit of each wait in a test.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// A member with its data in a temporary folder.
 pub(crate) struct Service {
     pub(crate) member: Member,
     _folder: TempDir,
@@ -66,8 +64,8 @@ impl Service {
         count.and_then(|count| count.parse().ok()).expect("a number")
     }
 
-    /// Returns the number of clients that hold lock `a` or wait for it. They are the keys from `a/`
-    /// to `a0`.
+    /// Returns the number of clients that hold lock `a` or wait for it. Each of them has a key from
+    /// `a/` to `a0`.
     pub(crate) fn asking_for_a(&self) -> usize {
         self.post("/v3/kv/range", r#"{"key":"YS8=","range_end":"YTA="}"#).matches("\"key\"").count()
     }

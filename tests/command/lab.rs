@@ -58,13 +58,11 @@ impl Lab {
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// Opens a session with the arguments of a simulation.
     pub(crate) fn open(&self, words: &str) -> LabSession<'_> {
         let view = self.post("sessions", &json!({ "words": words }));
         LabSession { lab: self, id: view["session"].as_str().unwrap().to_owned(), view }
     }
 
-    /// Interrupts the lab and returns its exit status.
     fn interrupt(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
@@ -119,8 +117,7 @@ impl LabSession<'_> {
         verdicts.iter().find(|it| it["property"] == property).expect("a verdict")
     }
 
-    /// Runs the command that the lab offers for a replay. Returns the trace that the command
-    /// writes.
+    /// Runs the replay command that the lab offers. Returns the trace that the command writes.
     fn replayed(&self) -> String {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("again.ndjson");
@@ -134,8 +131,7 @@ impl LabSession<'_> {
         std::fs::read_to_string(file).unwrap()
     }
 
-    /// Asserts that the command which the lab offers for a replay writes the trace of the lab, byte
-    /// for byte.
+    /// Asserts that the replay command of the lab writes the same trace as the lab, byte for byte.
     fn is_what_the_command_makes(&self) {
         let trace = self.file("trace.ndjson");
         assert_eq!(trace.status, 200);

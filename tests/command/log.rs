@@ -1,6 +1,5 @@
-//! Tests of searches of a replicated log, with their numbers of states. The program itself has
-//! printed these numbers. The tests detect changes, but the numbers have no independent
-//! confirmation.
+//! Tests of searches of a replicated log. They compare the numbers of states with those that the
+//! program printed before. The tests therefore detect changes, but do not confirm the numbers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +7,6 @@ use std::path::Path;
 
 use crate::shell::data;
 
-/// Page of the documentation with the searches and their results.
 const PAGE: &str = include_str!("../../docs/raft-log.md");
 
 /// Number of states above which a search takes more than ten seconds.
@@ -21,10 +19,10 @@ const MAX_LARGER_STATES: u64 = 100_000_000;
 /// Memory that the largest of the searches takes, in KiB.
 const LARGEST_SEARCH_KIB: u64 = 20 << 20;
 
-/// Heading on the page above the searches that are incomplete.
 const INCOMPLETE_HEADING: &str = "## Incomplete searches";
 
-/// Returns the command lines of the complete searches on the page, each with its number of states.
+/// Returns the command lines of the complete searches in `docs/raft-log.md`, each with its number
+/// of states.
 fn scopes() -> Vec<(&'static str, u64)> {
     let of = |line: &'static str| {
         let mut cells = line.split('|').map(str::trim).skip(2);
@@ -71,7 +69,7 @@ fn properties_of_the_log_hold_in_the_largest_scope() {
     assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > MAX_LARGER_STATES)), 1);
 }
 
-/// The page names exactly those schedules of a replicated log that exist as files.
+/// `docs/raft-log.md` names exactly those schedules of a replicated log that exist as files.
 #[test]
 fn stories_of_a_log_are_on_its_page() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../algorithms/tests/golden");

@@ -22,7 +22,6 @@ use tenure_etcd::tenure::Transacted;
 
 use crate::shell::assert_fails_with;
 
-/// Response of the service to a call.
 #[derive(Clone)]
 pub(crate) enum Reply {
     /// The service accepts the request and never responds.
@@ -37,7 +36,6 @@ pub(crate) enum Reply {
     Page(StatusCode),
 }
 
-/// Encodes a message with the header of a gRPC frame.
 pub(crate) fn framed(message: &impl Message) -> Vec<u8> {
     let bytes = message.encode_to_vec();
     let length = u32::try_from(bytes.len()).expect("a short message");
@@ -269,7 +267,6 @@ fn malformed_responses_end_commands_with_one_line() {
     });
 }
 
-/// A command runs to its end although the service sends extreme lease IDs, times and revisions.
 #[test]
 fn extreme_numbers_from_a_service_do_not_end_commands() {
     let all = [(7, i64::MAX, i64::MAX), (i64::MIN, -1, i64::MIN), (7, 1 << 40, 1)];

@@ -8,7 +8,6 @@ use crate::hold::signal;
 use crate::operating::Three;
 use crate::shell::tenure;
 
-/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Repeats `tenure member list` until its JSON report is as expected, and returns the report.
@@ -56,7 +55,6 @@ fn states(report: &Value) -> Vec<&str> {
     members.into_iter().map(|(_, state)| state).collect()
 }
 
-/// Returns the entry of a member in a report.
 fn member<'a>(report: &'a Value, name: &str) -> &'a Value {
     let members = report["members"].as_array().into_iter().flatten();
     members.clone().find(|it| it["name"] == name).unwrap_or(&Value::Null)

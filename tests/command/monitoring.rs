@@ -12,7 +12,6 @@ use crate::member::Member;
 use crate::operating::Three;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[track_caller]
@@ -24,7 +23,6 @@ fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A running member that writes its log to a file.
 struct Logging {
     member: Member,
     log: std::path::PathBuf,

@@ -12,10 +12,8 @@ use crate::killed::Killed;
 use crate::member::Member;
 use crate::shell::{data, tenure, text};
 
-/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Starts an etcd server. Returns `None` if etcd is not installed.
 fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let [clients, peers] =
@@ -88,7 +86,6 @@ impl Drop for Holder {
     }
 }
 
-/// Runs a short command under `tenure lock`, and returns the exit status.
 fn lock(at: &str, options: &str) -> Option<i32> {
     tenure(&format!("lock --endpoints {at} --timeout 100s {options} -- true")).status.code()
 }

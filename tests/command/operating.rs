@@ -139,7 +139,6 @@ fn three_members_start_from_one_backup() {
     }
 }
 
-/// A cluster of three members on this machine.
 pub(crate) struct Three {
     folder: std::path::PathBuf,
     cluster: String,
@@ -178,7 +177,6 @@ impl Three {
     }
 }
 
-/// Returns those lines of a log that contain `words`.
 fn lines_with(log: &Path, words: &str) -> Vec<String> {
     let log = fs::read_to_string(log).expect("a log");
     log.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()

@@ -103,8 +103,8 @@ fn redundant_conjuncts_are_proved_to_be_redundant() {
     }
 }
 
-/// Of the random mutants that may be unsafe, nine of ten are refused by the invariant or by the
-/// code. A mutant does not count if the solver proves that it is safe.
+/// Creates random mutants of the models. The invariant or the code must refuse at least nine of
+/// ten. A mutant does not count if the solver proves that it is safe.
 #[test]
 #[ignore = "minutes; `just long` runs it"]
 fn nine_of_ten_safety_mutants_are_refused() {

@@ -22,7 +22,6 @@ pub(crate) static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
     })
 });
 
-/// Returns the entry of one question in the output for all questions.
 pub(crate) fn entry_of(all: &'static Value, id: &str) -> &'static Value {
     let mut all = all.as_array().expect("a list").iter();
     all.find(|report| report["id"] == id).unwrap_or_else(|| panic!("no entry for {id}"))

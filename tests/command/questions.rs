@@ -100,7 +100,6 @@ fn all_questions_hold_and_fail_when_broken() {
     }
 }
 
-/// The output for a single question equals its entry in the output for all questions.
 #[test]
 fn single_question_equals_its_entry_among_all() {
     for ((status, all), words) in ALL.iter().zip(["question Q-16", "question Q-16 --broken"]) {

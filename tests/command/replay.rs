@@ -10,11 +10,10 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure};
 
-/// One in this many counterexamples of the cards is replayed in an ordinary run of the tests. The
-/// ignored tests replay all.
+/// An ordinary run of the tests replays one in `SHARE` counterexamples of the cards. The ignored
+/// tests replay all.
 const SHARE: usize = 4;
 
-/// Names of all engines that can replay a run.
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
 
 /// Properties that are decided only at the end of a run.
@@ -92,7 +91,6 @@ fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     cards.iter().flat_map(of_card).collect()
 }
 
-/// Returns the kind of the algorithm that a check examines, as in [`KINDS`].
 fn kind(service: &Value, check: &str) -> &'static str {
     match service.as_str().expect("a card names its service") {
         "mutex" if check.starts_with("lease") => "lease",
@@ -102,9 +100,9 @@ fn kind(service: &Value, check: &str) -> &'static str {
     }
 }
 
-/// Kinds of algorithms. Each has the checks in whose counterexamples a message is delivered
-/// although its receiver has crashed since. TCP does not permit this, so that real nodes must be
-/// forced.
+/// Kinds of algorithms. For each kind: the checks whose counterexamples deliver a message to a
+/// process that has crashed since the message was sent. TCP does not deliver such a message, so the
+/// test forces real nodes to handle it.
 const KINDS: [(&str, &[&str]); 4] = [
     ("lock", &[]),
     ("lease", &["lease --variant forgotten-grants"]),
@@ -300,7 +298,8 @@ fn unsaved_state_is_lost_in_the_replay() {
     }
 }
 
-/// Every engine reproduces a run in which a process starves. Such a run ends in a cycle or stops.
+/// Finds runs in which a process starves, and replays them in every engine. The first run ends in a
+/// cycle, and the second one stops.
 #[test]
 fn starvation_is_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -322,7 +321,6 @@ fn starvation_is_reproduced() {
     }
 }
 
-/// Every engine reproduces the violations of simulated runs, for properties of all kinds.
 #[test]
 fn violations_of_simulated_runs_are_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,8 +3,9 @@
 use crate::shell::{assert_refused, data, tenure};
 use serde_json::{Value, json};
 
-/// Asserts that the observed values have the expected ones by name. An integer equals an expected
-/// floating-point number. `of` names the scenario or question in the message.
+/// Asserts that the observed value with each name equals the expected value with this name. An
+/// integer equals an expected floating-point number. `of` names the scenario or question in the
+/// message.
 #[track_caller]
 pub(crate) fn assert_values(of: &str, expected: &Value, observed: impl Fn(&str) -> Value) {
     for (name, expected) in expected.as_object().expect("an object") {
@@ -14,7 +15,6 @@ pub(crate) fn assert_values(of: &str, expected: &Value, observed: impl Fn(&str) 
     }
 }
 
-/// Runs each scenario in `expected`, and compares its observed values with the expected ones.
 #[track_caller]
 pub(crate) fn assert_observed(expected: &Value) {
     for (line, expected) in expected.as_object().expect("an object") {
@@ -57,7 +57,6 @@ fn list_has_name_source_and_summary_of_each_scenario() {
     }
 }
 
-/// Texts of the files that contain tests of scenarios.
 const TESTS: [&str; 4] = [
     include_str!("scenarios.rs"),
     include_str!("agreements.rs"),
@@ -70,7 +69,6 @@ fn is_tested(name: &str, end: &str) -> bool {
     TESTS.iter().any(|tests| tests.contains(&format!("  \"{name}{end}")))
 }
 
-/// Each scenario has a test.
 #[test]
 fn every_scenario_has_a_test() {
     for name in names() {
@@ -207,8 +205,8 @@ fn locks_with_permissions_or_tokens() {
     }));
 }
 
-/// Scenarios of locks under which only some pairs of processes exclude each other have the expected
-/// values.
+/// Checks the observed values of scenarios in which only some pairs of processes exclude each
+/// other, such as the dining philosophers.
 #[test]
 fn philosophers_and_groups() {
     assert_observed(&json!({
@@ -384,8 +382,8 @@ fn diagram_of_three_phase_commit_shows_both_outcomes() {
     assert!(atomicity.contains("✗ atomicity violated: P1 commits"), "{atomicity}");
 }
 
-/// A response that arrives late extends the lease only as counted from the request that it answers.
-/// Therefore mutual exclusion holds under crashes and partitions.
+/// A response about a lease extends the lease from the time of the request, even if the response
+/// arrives late. Therefore mutual exclusion holds under crashes and partitions.
 #[test]
 fn late_lease_response_counts_from_its_own_request() {
     for faults in ["-n 2 --entries 2 --crash 1 --recover 1", "-n 3 --partition 1"] {

@@ -104,7 +104,6 @@ fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &st
     Started { member: Killed(member), serves, log }
 }
 
-/// A running member.
 struct Started {
     member: Killed,
     serves: String,

@@ -55,7 +55,6 @@ pub(crate) fn data(line: &str, status: i32) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
-/// Time limit of each wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Waits until a process has used half a second of processor time, however long that takes.

@@ -156,7 +156,6 @@ fn many_runs_are_summarized_beside_the_first() {
     assert!(total["min"].as_f64().unwrap() >= 23.0 && total["max"].as_f64().unwrap() <= 44.0);
 }
 
-/// Runs a command line that writes a trace, and returns the text of the trace.
 fn traced(directory: &Path, line: &str) -> String {
     let file = directory.join("trace.ndjson");
     text(&format!("{line} --trace {}", file.display()), 0);

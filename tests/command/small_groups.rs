@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// One in this many algorithms is tried in an ordinary run of the tests. The ignored tests try all.
+/// An ordinary run of the tests tries one in `SHARE` algorithms. The ignored tests try all.
 const SHARE: usize = 4;
 
 /// Options of the tested runs of elections.

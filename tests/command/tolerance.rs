@@ -33,8 +33,8 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
     assert_eq!(bounded, expected);
 }
 
-/// With one fault above the number on the card, a process starves. Either both tokens of the ring
-/// are lost, or crashed processes hold all k permissions.
+/// Adds one fault to the number on the card, so that a process starves. In `misra-ring`, both
+/// tokens of the ring are lost. In `k-mutex`, crashed processes hold all k permissions.
 #[test]
 fn one_fault_above_the_bound_breaks_a_promise() {
     for line in

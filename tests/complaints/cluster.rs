@@ -10,7 +10,6 @@ use tempfile::TempDir;
 use crate::killed::Killed;
 use crate::server::{post, send, until};
 
-/// Number of members of the cluster.
 const MEMBERS: usize = 3;
 
 /// Members of a cluster. They end when this value is dropped.
@@ -21,7 +20,6 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts the members, and waits until they have a leader.
     pub(crate) fn start() -> Cluster {
         let folder = tempfile::tempdir().expect("a folder");
         let reserve = || (0..MEMBERS).map(|_| tenure_runtime::ports::reserved());
@@ -45,7 +43,6 @@ impl Cluster {
         cluster
     }
 
-    /// Returns the client URLs of the members.
     pub(crate) fn endpoints(&self) -> Vec<String> {
         self.clients.iter().map(|client| format!("http://{client}")).collect()
     }

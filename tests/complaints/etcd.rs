@@ -6,7 +6,6 @@ use std::process::Command;
 /// Environment variable with the path of the etcd server's program.
 const PROGRAM_VARIABLE: &str = "TENURE_TEST_ETCD";
 
-/// An installed etcd.
 #[derive(Clone, Debug)]
 pub(crate) struct Etcd {
     pub(crate) program: OsString,

@@ -15,9 +15,9 @@ use crate::server::{
     with_clients_at_each_server,
 };
 
-/// Makes a client wait in a `Lock` call behind a holder, and calls `end`, which ends its lease.
-/// Returns the status of the response, and true if the response came while the holder still held
-/// the lock.
+/// Makes a client wait in a `Lock` call behind a holder, and calls `end`, which ends the lease of
+/// the client. Returns the status of the response, and true if the response came while the holder
+/// still held the lock.
 fn wait_with_ending_lease(server: &Server, ttl: Duration, end: impl FnOnce(&Value)) -> (u16, bool) {
     // The lock `a`.
     let lock = |lease: &Value| json!({ "name": "YQ==", "lease": lease });
@@ -81,7 +81,6 @@ fn complaint_03_cut_off_holder_learns_of_its_loss() {
     });
 }
 
-/// A new session waits for a lock while the claim of an earlier session of the same client exists.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaint_04_new_session_waits_for_the_old_claim() {
     for server in servers() {
@@ -146,7 +145,6 @@ async fn complaint_06_next_leader_starts_after_the_work_has_stopped() {
     }
 }
 
-/// `tenure lock` releases the lock only after all processes of its command have ended.
 #[test]
 fn complaint_06_lock_is_released_after_all_processes_have_ended() {
     for server in servers() {

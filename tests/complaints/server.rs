@@ -16,7 +16,6 @@ use crate::killed::Killed;
 use crate::process_state::state_of;
 use crate::suspended::wait_suspended;
 
-/// Time limit of each wait in a test.
 pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 /// Time to live of a lease that is meant to expire during a test. It is longer than the minimum,
@@ -78,7 +77,6 @@ impl Server {
         server
     }
 
-    /// Returns the name of the server's program, for messages.
     pub(crate) fn name(&self) -> &str {
         self.etcd.as_ref().map_or("tenure", |_| "etcd")
     }
@@ -92,7 +90,6 @@ impl Server {
         format!("http://{}", self.client)
     }
 
-    /// Returns the path of a file of the test with this name.
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
@@ -101,13 +98,11 @@ impl Server {
         send(&self.child, signal);
     }
 
-    /// Kills the server.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Starts the killed server again, with the same data and the same address.
     pub(crate) fn restart(&mut self) {
         self.child = spawn(self.folder.path(), self.etcd.as_ref(), self.client, self.peer);
         self.wait_ready();
@@ -119,13 +114,10 @@ impl Server {
         });
     }
 
-    /// Sends a JSON request to the server. Returns the HTTP status and the response.
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.try_post(path, body).unwrap_or_else(|| panic!("{} does not respond", self.name()))
     }
 
-    /// Sends a JSON request to the server with the token of a user. Returns the HTTP status and the
-    /// response.
     pub(crate) fn post_as(&self, token: &str, path: &str, body: &Value) -> (u16, Value) {
         post_as(token, self.client, path, body).expect("a response")
     }
@@ -151,7 +143,6 @@ impl Server {
         self.client
     }
 
-    /// Returns the number of leases that the server has.
     pub(crate) fn leases(&self) -> usize {
         self.read("/v3/lease/leases", &json!({}))["leases"].as_array().map_or(0, Vec::len)
     }
@@ -184,12 +175,10 @@ impl Server {
         self.read("/v3/kv/range", &range)["kvs"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Returns a client that is connected to the server.
     pub(crate) async fn client(&self) -> Client {
         Client::connect([self.url()]).await.expect("a client")
     }
 
-    /// Connects a new client, and starts a session of it.
     pub(crate) async fn session(&self, ttl: Duration) -> Session {
         self.client().await.session(ttl).await.expect("a session")
     }
@@ -250,7 +239,6 @@ pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16
     post_as("", address, path, body)
 }
 
-/// Sends a JSON request like [`post`], with a token unless it is empty.
 fn post_as(token: &str, address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
     let token = match token {
         "" => String::new(),
@@ -307,7 +295,6 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     }
 }
 
-/// Returns true if the process `id` exists and has not ended.
 pub(crate) fn is_running(id: &str) -> bool {
     state_of(format!("/proc/{id}")).is_some_and(|state| state != 'Z')
 }

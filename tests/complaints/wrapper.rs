@@ -72,8 +72,8 @@ fn complaint_13_command_runs_when_a_leadership_is_lost() {
     }
 }
 
-/// Upper bound on the pauses between two holders, in milliseconds, except for a few. In the
-/// complaint, each pause takes 5 s.
+/// Upper bound on most pauses between two holders, in milliseconds. In the complaint, each pause
+/// takes 5 s.
 const MAX_PAUSE_MS: u64 = 2_000;
 
 /// If eight commands wait for a lock, the next one starts soon after each release. A busy machine

@@ -1,6 +1,7 @@
 //! The bully election of H. Garcia-Molina, *Elections in a distributed computing system*, IEEE
-//! Transactions on Computers C-31(1), 1982. As in textbooks, it has three messages: a process that
-//! receives no answer from a higher process becomes the leader.
+//! Transactions on Computers C-31(1), 1982, with the three messages of textbooks: *Election*,
+//! *Answer* and *Coordinator*. A process that receives no answer from a higher process becomes the
+//! leader.
 //!
 //! Time is unbounded: each timeout may expire at any moment, so a live process may be suspected.
 //! Details that the paper leaves open follow Tenure. The number of an announcement is higher than
@@ -17,13 +18,11 @@ pub(crate) struct Site {
     size: usize,
     /// True while the user has yet to request an election.
     asks: bool,
-    /// Last report to the user since the user's request.
     reported: Reported,
     phase: Phase,
     leader: Option<Term>,
-    /// Latest announcement that the process knows.
     announced: Term,
-    /// Highest number that the process knows.
+    /// Highest election number that the process knows.
     number: u64,
     /// Upper bound on the numbers of elections. The search excludes states with a higher number.
     most: u64,
@@ -135,7 +134,6 @@ impl Site {
         }
     }
 
-    /// Returns true if the process believes that it leads.
     pub(crate) fn leads(&self) -> bool {
         self.leader.is_some_and(|(_, leader)| leader == self.me)
     }

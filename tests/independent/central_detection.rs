@@ -18,7 +18,6 @@ pub(crate) struct Site {
     me: usize,
     size: usize,
     user: User,
-    /// Number of requests that this process has sent so far.
     requests: u64,
     completed: u64,
     status: Status,
@@ -271,7 +270,7 @@ impl Site {
 }
 
 /// Returns the process for which `process` waits, if the statuses of both processes and of the
-/// resource agree on it.
+/// resource confirm this.
 fn waits_for(answers: &BTreeMap<usize, Answer>, process: usize) -> Option<usize> {
     let (of, number) = answers[&process].status.awaited?;
     let queue = answers.values().find_map(|answer| answer.queues.get(&of))?;

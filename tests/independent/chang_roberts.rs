@@ -17,7 +17,6 @@ pub(crate) struct Site {
     elected: Option<u32>,
     /// True while the user has yet to request an election.
     asks: bool,
-    /// Last report to the user since the user's request.
     reported: Reported,
 }
 

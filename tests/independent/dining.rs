@@ -2,9 +2,9 @@
 //! TOPLAS 6(4), 1984. Each edge has a fork and a request token. The guarded actions of the paper
 //! are executed until none is enabled.
 //!
-//! Two additions make the actions independent of the order of messages. A process does not repeat a
-//! request if its token has overtaken the fork. A token that arrives before the fork waits for the
-//! fork.
+//! Two additions make the actions independent of the order of messages. A process that waits for a
+//! fork does not request it again, even if the token returns before the fork. A token that arrives
+//! before the fork waits for the fork.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
@@ -36,8 +36,8 @@ pub(crate) enum Message {
 }
 
 /// Creates the processes of a graph. For each process, `requests` is the number of entries of its
-/// user. At the start, the smaller end of an edge has the dirty fork, and the other end has the
-/// token.
+/// user. At the start, the process with the smaller index at each edge has the dirty fork, and the
+/// other process has the token.
 pub(crate) fn sites(graph: &Graph, requests: &[u32]) -> Vec<Site> {
     let edge = |me: usize, peer: usize| Edge {
         peer,

@@ -48,8 +48,8 @@ pub(crate) enum Message {
     BottleToken,
 }
 
-/// Creates the processes of a graph. At the start, the smaller end of an edge has the bottle and
-/// the dirty fork, and the other end has both tokens.
+/// Creates the processes of a graph. At the start, the process with the smaller index at each edge
+/// has the bottle and the dirty fork, and the other process has both tokens.
 ///
 /// For each process, `sessions` is the number of sessions of its user. A session needs either all
 /// bottles of the process, or only the bottle that it shares with the next process. The two kinds

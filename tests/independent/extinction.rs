@@ -18,7 +18,7 @@ pub(crate) struct Site {
     /// *caw*: initiator of the largest wave so far. The index of a process is its rank.
     caw: Option<usize>,
     father: Option<usize>,
-    /// *rec*: neighbours that have sent the active wave, without the father.
+    /// *rec*: neighbours, except the father, that have sent the active wave.
     rec: BTreeSet<usize>,
     sons: BTreeSet<usize>,
 }

@@ -1,6 +1,7 @@
 //! R. G. Gallager, P. A. Humblet, P. M. Spira, *A distributed algorithm for minimum-weight spanning
-//! trees*, ACM TOPLAS 5(1), 1983, with the variables of its appendix. When the algorithm halts,
-//! each end of the core announces the end with the larger number to its side of the tree.
+//! trees*, ACM TOPLAS 5(1), 1983, with the variables of its appendix. When the algorithm halts, the
+//! leader is the end of the core with the larger number. Each end of the core announces the leader
+//! to its side of the tree.
 //!
 //! A process handles the first message of its queue that it can answer, until there is no such
 //! message.
@@ -31,7 +32,6 @@ pub(crate) struct Site {
     leader: Option<usize>,
     /// True while the user has yet to request an election.
     asks: bool,
-    /// Last report to the user since the user's request.
     reported: Reported,
 }
 
@@ -91,7 +91,6 @@ fn adjacent(me: usize, (one, other, weight): (usize, usize, u64)) -> Option<(usi
     peer.map(|peer| (peer, weight, Edge::Basic))
 }
 
-/// Returns the minimum spanning tree of a graph, by Kruskal's algorithm.
 pub(crate) fn minimum_tree(size: usize, graph: &Edges) -> Vec<(usize, usize)> {
     let mut edges = graph.to_vec();
     edges.sort_unstable_by_key(|edge| edge.2);

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 /// A graph, as the list of neighbours of each vertex.
 pub(crate) type Graph = Vec<Vec<usize>>;
 
-/// Returns all connected graphs over `size` labelled vertices.
 pub(crate) fn connected(size: usize) -> Vec<Graph> {
     (0..1_u32 << pairs(size).len())
         .map(|chosen| graph(size, chosen))
@@ -35,12 +34,10 @@ pub(crate) fn classes(size: usize) -> Vec<Graph> {
     found
 }
 
-/// Returns the number of edges of a graph.
 pub(crate) fn edges(graph: &Graph) -> u64 {
     graph.iter().map(|neighbours| neighbours.len() as u64).sum::<u64>() / 2
 }
 
-/// Returns the largest distance between two vertices of a graph.
 pub(crate) fn diameter(graph: &Graph) -> usize {
     (0..graph.len()).flat_map(|from| distances(graph, from)).max().unwrap_or(0)
 }
@@ -74,7 +71,6 @@ fn graph(size: usize, chosen: u32) -> Graph {
     graph
 }
 
-/// Returns all permutations of the numbers from 0 to `size` − 1.
 pub(crate) fn permutations(size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];

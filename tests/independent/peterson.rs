@@ -8,7 +8,6 @@ use super::user::Reported;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     next: usize,
-    /// Initial value of this process.
     own: u32,
     asks: bool,
     reported: Reported,

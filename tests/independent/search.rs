@@ -6,26 +6,23 @@ use std::hash::Hash;
 /// A process of an algorithm. Its state includes its timer, and the requests that its user has yet
 /// to make.
 pub(crate) trait Process: Clone + Eq + Hash {
-    /// Type of the messages of the algorithm.
     type Message: Clone + Eq + Hash + Ord;
 
-    /// Returns a step that the process can take without a message, if any.
+    /// Returns a step that the process can take without a message; `None` if there is none.
     fn enabled(&self) -> Option<Step>;
 
-    /// Executes a step without a message. Returns the messages to send.
     fn execute(&mut self, step: Step) -> Outbox<Self::Message>;
 
-    /// Handles a message from the process `from`. Returns the messages to send.
     fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// Returns a second step that the process can take without a message, if any. A process that
-    /// holds a token or has a timer may have a choice between two steps.
+    /// Returns a second step that the process can take without a message; `None` if there is none.
+    /// A process that holds a token or has a timer may have a choice between two steps.
     fn also_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Returns a third step that the process can take without a message, if any. A process with two
-    /// timers may have one.
+    /// Returns a third step that the process can take without a message; `None` if there is none. A
+    /// process with two timers may have one.
     fn third_enabled(&self) -> Option<Step> {
         None
     }
@@ -45,9 +42,7 @@ pub(crate) type Outbox<M> = Vec<(usize, M)>;
 pub(crate) enum Step {
     /// The user requests entry or an election.
     Request,
-    /// The user exits the critical section.
     Exit,
-    /// The timer of the process fires.
     Expire,
 }
 

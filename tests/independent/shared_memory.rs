@@ -1,5 +1,5 @@
-//! Locks in shared memory, whose states are the numbered lines of their papers' programs, with a
-//! search of their states.
+//! Locks in shared memory, and a search of their states. The lines of the programs in the papers
+//! are numbered. The state of a process contains the line that it executes next.
 //!
 //! G. L. Peterson, *Myths about the mutual exclusion problem*, IPL 12(3), 1981; L. Lamport, *A new
 //! solution of Dijkstra's concurrent programming problem*, CACM 17(8), 1974; the spinlock of
@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// A lock. Its fields select mistakes, because the comparison covers faulty variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// Peterson's lock. If `turn_first` is true, the two writes are swapped. `turn` and `flag` are
-    /// true if the condition for waiting contains this part.
+    /// Peterson's lock. If `turn_first` is true, the two writes are swapped. The condition for
+    /// waiting compares the turn if `turn` is true, and the flags if `flag` is true.
     Peterson { turn_first: bool, turn: bool, flag: bool },
     /// Lamport's bakery. If `choosing` is false, no process waits for another that is choosing.
     /// `ties` is the order of equal tickets, and `tickets` is the upper bound on tickets.
@@ -20,7 +20,6 @@ pub(crate) enum Program {
     Spinlock { atomic: bool },
 }
 
-/// Order in which processes with equal tickets enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ties {
     ByName,
@@ -28,7 +27,6 @@ pub(crate) enum Ties {
     Wait,
 }
 
-/// Findings about a lock in a group of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub(crate) states: u64,
@@ -90,7 +88,6 @@ impl Program {
         }
     }
 
-    /// Executes the next line of process `me`.
     fn execute(self, state: &mut Global, me: usize) {
         let n = state.locals.len();
         let Local { line, a, b } = state.locals[me];
@@ -226,8 +223,9 @@ fn after(n: usize, me: usize, b: u8) -> u8 {
     (usize::from(b)..n).find(|other| *other != me).map_or(0, |other| other as u8 + 1)
 }
 
-/// Graph of the reachable states. The steps from each state have the process that takes the step,
-/// and the index of the next state. It is `None` if the next state is out of bounds.
+/// Graph of the reachable states. For each state, `steps` contains the possible steps: the process
+/// that takes the step, and the index of the next state. The index is `None` if the next state is
+/// out of bounds.
 struct Graph {
     program: Program,
     states: Vec<Global>,
@@ -296,8 +294,9 @@ impl Graph {
     }
 
     /// Returns true if a fair run can stay for ever within the set of states for which `belongs` is
-    /// true. The function computes the greatest subset with this property: from each of its states,
-    /// each process can reach a step of its own or its rest without leaving the subset.
+    /// true. The function computes the greatest subset in which this is possible. From each state
+    /// of the subset, and for each process, the run can reach a step of the process or a state in
+    /// which the process is at rest. The run does not leave the subset.
     fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
         let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
         loop {

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Value of a machine: a number, and a flag that only four-state machines use.
 pub(crate) type Machine = (u8, bool);
 
-/// Figures that the search finds for a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) states: usize,

@@ -1,12 +1,10 @@
 //! Elections on synchronous rings, as in N. A. Lynch, *Distributed Algorithms*, 1996, section 3.6,
 //! and in G. N. Frederickson, N. A. Lynch, JACM 34(1), 1987. All processes start in the same round.
 
-/// Result of an election on a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elected {
     /// Position of the leader on the ring, from 0.
     pub(crate) leader: usize,
-    /// Number of tokens that were sent.
     pub(crate) tokens: u64,
     /// Number of rounds until the token of the leader has returned to it.
     pub(crate) rounds: u64,

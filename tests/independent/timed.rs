@@ -1,9 +1,9 @@
 //! Breadth-first search over all schedules of a synchronous system, in whole units of time.
 //!
 //! Messages, steps and timers have an age. A message arrives, a step ends and a timer fires only at
-//! an age within its bounds. Time does not pass while one of them has reached its upper bound. A
-//! process handles an input at once, but its messages leave and its timers start at the end of the
-//! step. The steps of a process follow one another.
+//! an age within its bounds. Time does not pass while a message, a step or a timer has reached the
+//! upper bound of its age. A process handles an input at once, but its messages leave and its
+//! timers start at the end of the step. The steps of a process follow one another.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
@@ -26,8 +26,8 @@ impl Bounds {
         age * (100 + self.drift) >= duration * 100
     }
 
-    /// Returns true if a timer of `duration` units must fire at this age, because every clock
-    /// within the bounds has measured the duration one unit later.
+    /// Returns true if a timer of `duration` units must fire at this age: one unit of time later,
+    /// every clock within the bounds would have measured more than the duration.
     fn must_fire(self, duration: u32, age: u32) -> bool {
         (age + 1) * (100 - self.drift) > duration * 100
     }
@@ -40,7 +40,6 @@ pub(crate) struct Effects<M> {
     pub(crate) sent: Vec<(usize, M)>,
     /// Timers that are started or restarted: the number and the duration of each, in units of time.
     pub(crate) started: Vec<(usize, u32)>,
-    /// Numbers of the timers that are cancelled.
     pub(crate) cancelled: Vec<usize>,
 }
 
@@ -54,10 +53,8 @@ pub(crate) trait TimedProcess: Clone + Eq + Hash {
     /// Handles the next request of the user. Returns `None` if the user has no more requests.
     fn request(&mut self) -> Option<Effects<Self::Message>>;
 
-    /// Handles a message from the process `from`.
     fn receive(&mut self, from: usize, message: Self::Message) -> Effects<Self::Message>;
 
-    /// Handles the expiry of the timer with this number.
     fn expire(&mut self, timer: usize) -> Effects<Self::Message>;
 
     /// Returns true if the search excludes states that contain this process.

@@ -50,7 +50,8 @@ impl TimedProcess for TimedSite {
         self.effects(before, sent)
     }
 
-    /// Handles the expiry of the timer. It runs no more, so that the next wait starts it again.
+    /// Handles the expiry of the timer. The timer is then stopped, so the next wait starts it
+    /// again.
     fn expire(&mut self, _: usize) -> Effects<Message> {
         let sent = self.site.execute(Step::Expire);
         self.effects(None, sent)

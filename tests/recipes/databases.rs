@@ -29,7 +29,6 @@ impl Drop for Database {
     }
 }
 
-/// A running PostgreSQL server.
 pub(crate) struct PostgreSql(Database);
 
 impl PostgreSql {
@@ -55,14 +54,12 @@ impl PostgreSql {
         Some(database)
     }
 
-    /// Returns the command line of a client that connects to this server.
     pub(crate) fn client(&self) -> String {
         let folder = self.0.folder.path().display();
         format!("psql -qtAX -v ON_ERROR_STOP=1 -h {folder} -U test postgres")
     }
 }
 
-/// A running MariaDB server.
 pub(crate) struct MariaDb(Database);
 
 impl MariaDb {
@@ -89,7 +86,6 @@ impl MariaDb {
         Some(database)
     }
 
-    /// Returns the command line of a client that connects to this server.
     pub(crate) fn client(&self) -> String {
         let socket = self.0.folder.path().join("socket");
         format!("mariadb --no-defaults -N -u root -S {} test", socket.display())
@@ -118,7 +114,6 @@ fn private_folder() -> TempDir {
     folder
 }
 
-/// Returns a command that runs a program as the owner of a directory.
 fn as_owner(folder: &TempDir, program: impl AsRef<Path>) -> Command {
     let owner = fs::metadata(folder.path()).expect("a folder");
     let mut command = Command::new(program.as_ref());

@@ -76,7 +76,6 @@ fn assert_guarded(
     assert_eq!(total().trim(), (before + 1).to_string(), "the write of the second holder is lost");
 }
 
-/// Returns the path of a script in the folder of guards, as text.
 fn script(name: &str) -> String {
     example(&format!("guards/{name}")).to_str().expect("text").to_owned()
 }

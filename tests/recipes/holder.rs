@@ -20,7 +20,6 @@ impl Tree {
         Tree { child: child.expect("the command starts") }
     }
 
-    /// Returns the IDs of the command's process and all its descendants, parents before children.
     pub(crate) fn processes(&self) -> Vec<u32> {
         descendants(self.child.id())
     }
@@ -38,7 +37,6 @@ impl Tree {
         Tree::signal(&[self.child.id()], signal);
     }
 
-    /// Waits until the command's process has ended.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
@@ -49,7 +47,6 @@ impl Tree {
         status.expect("a status")
     }
 
-    /// Returns true if the command's process has not ended.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
     }

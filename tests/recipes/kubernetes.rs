@@ -1,5 +1,6 @@
-//! Tests of the Kubernetes manifest of a deployment, of which only the leader is ready. The test
-//! parses the manifest, and runs the command of the sidecar and the readiness probe as processes.
+//! Tests of the Kubernetes manifest of a deployment in which only the leading pod is ready. The
+//! test parses the manifest, and runs the command of the sidecar and the readiness probe as
+//! processes.
 
 use rustix::process::Signal;
 use yaml_rust2::{Yaml, YamlLoader};
@@ -12,7 +13,6 @@ fn manifest() -> Vec<Yaml> {
     YamlLoader::load_from_str(&text).expect("YAML")
 }
 
-/// Returns the container of a deployment with this name.
 fn container<'a>(deployment: &'a Yaml, name: &str) -> &'a Yaml {
     let containers = deployment["spec"]["template"]["spec"]["containers"].as_vec();
     let containers = containers.expect("a list");
@@ -66,7 +66,6 @@ impl Pod<'_> {
         Pod { sidecar: Tree::start(&mut sidecar), name }
     }
 
-    /// Runs the readiness probe of the application. Returns true if it succeeds.
     fn is_ready(&self, service: &Service, deployment: &Yaml) -> bool {
         let probe = &container(deployment, "scheduler")["readinessProbe"]["exec"]["command"];
         let words = command(probe, service.path(self.name).to_str().expect("text"));

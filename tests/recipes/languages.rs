@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::killed::Killed;
 use crate::service::{Service, example, has_programs, until};
 
-/// The example programs in one language.
 struct Language<'a> {
     /// Function that returns a command for one of the programs `lock`, `elect` and `fences`.
     program: &'a dyn Fn(&str) -> Command,
@@ -107,7 +106,6 @@ impl Language<'_> {
         until("the queue is empty", || queue(service, self.queue).is_empty());
     }
 
-    /// Tests all three programs of the language.
     #[track_caller]
     fn assert_works(&self, service: &Service) {
         self.assert_passed_on(service, "lock", "lock", &[]);

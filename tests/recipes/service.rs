@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use crate::member::Member;
 
-/// Time limit of each wait in a test.
 const LONG: Duration = Duration::from_secs(180);
 
 /// A member of a lock service, and a directory for the files of a test. Dropping this value ends
@@ -25,12 +24,10 @@ impl Service {
         Service { member: Member::start_in(folder.path()), folder }
     }
 
-    /// Returns the client URL of the member.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.member.address)
     }
 
-    /// Returns the path of the file `name` in the directory of the test.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -59,7 +56,6 @@ impl Service {
         command
     }
 
-    /// Posts a JSON request to the member. Returns the response as JSON.
     pub(crate) fn post(&self, path: &str, body: &str) -> Value {
         let response = self.member.post(path, body).expect("a response");
         let (_, body) = response.split_once("\r\n\r\n").expect("a body");
@@ -80,7 +76,6 @@ impl Service {
         }
     }
 
-    /// Returns the revision of the store.
     pub(crate) fn revision(&self) -> u64 {
         let response = self.post("/v3/kv/range", r#"{"key":"AA=="}"#);
         let revision = response["header"]["revision"].as_str().and_then(|it| it.parse().ok());
@@ -88,7 +83,6 @@ impl Service {
     }
 }
 
-/// Returns the path of the file `name` in the folder `examples`.
 pub(crate) fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
 }

@@ -68,7 +68,7 @@ pub enum CatalogueError {
         /// Name of the election.
         name: String,
     },
-    /// The election may elect a leader in each part of the group, so no lock can follow it.
+    /// The election may form several groups, each with its own leader, so no lock can follow it.
     LeaderPerGroup {
         /// Name of the election.
         name: String,

@@ -14,7 +14,6 @@ use crate::catalogue_error::CatalogueError;
 use crate::drift;
 use crate::variants::{Switch, UnknownVariant, Variants};
 
-/// Name of the retransmission timeout on the command line.
 pub(crate) const RESEND: &str = "resend";
 
 /// Parameters on which a configuration may depend.

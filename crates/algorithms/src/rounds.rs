@@ -122,7 +122,6 @@ impl<A: Rounds> Protocol for InRounds<A> {
     }
 }
 
-/// Name of the duration of a round on the command line.
 const ROUND: &str = "round";
 
 /// Returns the duration of a round: the one that the user has set, or the message delay.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Time within which the browser must respond and a condition must become true, or else the test
-/// fails.
+/// Time limit for a response of the browser, and for a condition to become true. A test fails when
+/// the limit has passed.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// Shell script that starts the browser, and moves the two pipes to file descriptors 3 and 4, which
@@ -28,7 +28,7 @@ pub struct Tab {
     responses: Receiver<Value>,
     session: Option<String>,
     sent: u64,
-    /// Messages of the page that a test should not accept: exceptions, errors and warnings.
+    /// Exceptions, errors and warnings of the page. A test should fail if there are any.
     pub complaints: Vec<String>,
     _profile: TempDir,
 }
@@ -46,7 +46,8 @@ impl Tab {
     /// installed.
     pub fn open() -> Option<Tab> {
         let Some(program) = installed() else {
-            // A macro would be captured, but this message should appear although the test passes.
+            // The test harness hides the output of `eprintln!` if the test passes. This message
+            // must appear anyway.
             let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
             return None;
         };
@@ -188,8 +189,8 @@ impl Tab {
         self.click_at(x, y);
     }
 
-    /// Like `click`, but evaluates a JavaScript expression between the press and the release of the
-    /// button.
+    /// Clicks like [`Tab::click`], and evaluates a JavaScript expression between the press and the
+    /// release of the button.
     pub fn click_during(&mut self, selector: &str, expression: &str) {
         let (x, y) = self.center(selector);
         self.mouse("mousePressed", x, y);

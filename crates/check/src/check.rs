@@ -52,11 +52,10 @@ use crate::world::Layout;
 #[must_use = "a check explores nothing until it runs"]
 pub struct Check<P: Checkable> {
     pub(crate) config: CheckConfig,
-    /// Configuration of the protocol.
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
-    /// Commands that the users of an agreement service issue, if the check follows a given
-    /// schedule. `None` if it searches.
+    /// Commands to the agreement service, if the check executes a given schedule. `None` if it
+    /// searches.
     pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) needs: MonitorNeeds,
@@ -72,14 +71,12 @@ pub struct Check<P: Checkable> {
     pub(crate) stop: StopSignal,
 }
 
-/// A property to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelectedProperty {
     pub(crate) property: Property,
     pub(crate) kind: CheckKind,
 }
 
-/// Way in which a property is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckKind {
     /// The monitor at this index checks every state.
@@ -92,15 +89,15 @@ pub(crate) enum CheckKind {
     DeadlockFreedom,
     /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,
-    /// The expression at this index is evaluated in every state.
+    /// Evaluates the expression at this index in every state.
     OwnSafety(usize),
     /// Checks that every fair run satisfies the expression at this index.
     OwnLiveness(usize),
 }
 
 impl CheckKind {
-    /// Returns the bits of the monitors and expressions that report a violation of the property in
-    /// a step. 0 for a property that is judged only after the search.
+    /// Returns the bits by which a step reports a violation of the property. Returns 0 if the
+    /// property is judged only after the search.
     pub(crate) fn step_bits(self, layout: Layout) -> u32 {
         match self {
             CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
@@ -211,8 +208,8 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.faults.false_suspicions = max)
     }
 
-    /// Allows the applications of all processes together to send up to `max` messages. A message
-    /// makes the causal past of its sender part of that of its receiver.
+    /// Allows the applications of all processes together to send up to `max` messages. Each message
+    /// adds the causal past of its sender to that of its receiver.
     pub fn application_messages(self, max: u32) -> Self {
         self.configure(|config| config.model.application_messages = max)
     }
@@ -272,9 +269,9 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.search.threads = Some(threads))
     }
 
-    /// Replaces the exhaustive search by the search of one member of a swarm, which `swarm`
-    /// describes. This search stores a few bits for each state, and never reports that a property
-    /// holds: see [`SwarmConfig`].
+    /// Replaces the exhaustive search by a swarm search. `swarm` configures one member of the
+    /// swarm. The search stores a few bits for each state, and never reports that a property holds:
+    /// see [`SwarmConfig`].
     pub fn swarm(self, swarm: SwarmConfig) -> Self {
         self.configure(|config| config.search.swarm = Some(swarm))
     }
@@ -402,8 +399,8 @@ impl<P: Checkable> Check<P> {
 }
 
 impl<P: Algorithm + Checkable> Check<P> {
-    /// Creates a check of an algorithm with the configuration `protocol` of the algorithm and the
-    /// configuration `config` of the check.
+    /// Creates a check of an algorithm. `protocol` configures the algorithm, and `config` the
+    /// check.
     pub fn for_algorithm(protocol: P::Config, config: CheckConfig) -> Self {
         let check = Self::with(config.size, protocol);
         let hooks = ProtocolHooks {
@@ -429,8 +426,8 @@ impl<P: Algorithm + Checkable> Check<P> {
     /// Bounds the term of every process to `max`. The search prunes states with a higher term, and
     /// the report lists the bound.
     ///
-    /// If processes recover, the search may never end without this bound. The reason is that a
-    /// process that suspects each leader starts elections with ever higher terms.
+    /// If processes recover, the search may never end without this bound: a process may suspect one
+    /// leader after the other, and start an election with a higher term each time.
     pub fn term_max(self, max: u64) -> Self {
         self.term_max_by(P::highest_term, max)
     }

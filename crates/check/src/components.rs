@@ -1,30 +1,23 @@
 //! Strongly connected components of a subgraph, without recursion.
 
-/// Component of a state that is not assigned to a component yet, or does not belong to the
-/// subgraph.
+/// Marks a state without a component: the state is not assigned yet, or is outside the subgraph.
 pub(crate) const UNASSIGNED: u32 = u32::MAX;
 
 const UNVISITED: u32 = 0;
 
-/// A graph of numbered states.
 pub(crate) trait StepGraph {
-    /// A step to another state.
     type Step: Copy;
-    /// Iterator over the steps from a state.
     type Steps<'g>: Iterator<Item = Self::Step>
     where
         Self: 'g;
 
-    /// Returns the number of states.
     fn state_count(&self) -> usize;
 
-    /// Returns the steps from a state, in a fixed order.
+    /// Returns the steps from a state, in the same order at each call.
     fn steps_from(&self, state: u32) -> Self::Steps<'_>;
 
-    /// Returns the state to which a step leads.
     fn target(step: Self::Step) -> u32;
 
-    /// Returns true if the analysis must end.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -44,8 +37,7 @@ pub(crate) struct Components<'g, G: StepGraph, B, S> {
     /// Component of each state. Components are numbered in the order in which they are found.
     of: Vec<u32>,
     stack: Vec<u32>,
-    /// States whose visit has begun but not ended, each with those of its steps that are not
-    /// followed yet.
+    /// States whose visit has begun but not ended, each with its remaining steps.
     calls: Vec<(u32, G::Steps<'g>)>,
     count: u32,
     clock: u32,
@@ -59,7 +51,6 @@ pub(crate) struct Component<'c> {
 }
 
 impl Component<'_> {
-    /// Returns true if the state belongs to this component.
     pub(crate) fn contains(&self, state: u32) -> bool {
         self.of.get(state as usize) == Some(&self.number)
     }

@@ -26,7 +26,8 @@ use crate::world::{Fault, Faults, MAX_FAULTS};
 pub struct CheckConfig {
     /// Name of the algorithm in reports.
     pub name: String,
-    /// Service of the protocol, which distinguishes services that have the same command type.
+    /// Service that the protocol provides. It is needed because several services share one command
+    /// type.
     pub service: Service,
     /// Number of processes.
     pub size: u32,
@@ -38,8 +39,8 @@ pub struct CheckConfig {
     pub bounds: BoundConfig,
     /// Reductions, limits and progress of the search.
     pub search: SearchConfig,
-    /// Properties that the user has written as expressions. The check judges them besides the
-    /// properties that [`Check`](crate::Check) selects.
+    /// Properties that the user has written as expressions. The check judges them in addition to
+    /// the properties that [`Check`](crate::Check) selects.
     pub own: Vec<Arc<OwnProperty>>,
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
@@ -53,7 +54,7 @@ pub struct ModelConfig {
     /// Processes whose users start an election, each once and at any moment. `None` means all
     /// processes.
     pub initiators: Option<Vec<ProcessId>>,
-    /// True if a user that has learned of a leader starts no election any more.
+    /// True if a user starts no election after it has learned of a leader.
     pub single_election: bool,
     /// Order in which a link may deliver its messages.
     pub order: Order,
@@ -90,10 +91,9 @@ pub struct ModelConfig {
     /// detector of the process has reported the crash.
     pub detects_restarts: bool,
     /// Maximum number of messages that the applications of all processes together send, at most 31.
-    /// These messages carry causality.
     pub application_messages: u32,
-    /// True if causality includes the messages between applications, not only those of the
-    /// protocol.
+    /// True if a message between applications extends the causal past of its receiver. False if
+    /// only the messages of the protocol do.
     pub application_causality: bool,
     /// Number of values that a local clock can show. A reading is from 0 to this number minus 1, in
     /// units.
@@ -136,13 +136,14 @@ pub struct BoundConfig {
     /// link drops further messages. Otherwise the search prunes the state, and the report lists the
     /// bound.
     pub in_flight: usize,
-    /// True if the search prunes states with a full link although messages may be lost. It then
-    /// explores no losses but those that `losses` permits, and so fewer states.
+    /// True if the search prunes states with a full link even if messages may be lost. Full links
+    /// then drop no messages, and the search explores fewer states.
     pub prunes_full_links: bool,
     /// Highest term of a process, for protocols with terms. The search prunes states with higher
     /// terms, and the report lists the bound. `None` means no bound.
     pub term_max: Option<u64>,
-    /// True if the number of states is finite even for an unbounded number of requests.
+    /// True if the check accepts an unbounded number of requests without shifts of timestamps. The
+    /// caller ensures that the number of states is finite.
     pub accepts_unbounded_entries: bool,
 }
 
@@ -176,7 +177,6 @@ pub struct SearchConfig {
 /// Callback that receives progress reports of a search.
 pub type OnProgress = Arc<dyn Fn(&Progress) + Send + Sync>;
 
-/// Default of [`BoundConfig::in_flight`].
 const IN_FLIGHT: usize = 4;
 
 impl CheckConfig {
@@ -233,14 +233,12 @@ impl CheckConfig {
         );
     }
 
-    /// Returns true if the check allows that a process is down.
     pub(crate) fn can_be_down(&self) -> bool {
         !self.faults.down.is_empty() || self.faults.crashes > 0
     }
 }
 
 impl ModelConfig {
-    /// Returns true if time is synchronous and a step may take time.
     pub(crate) fn steps_take_time(&self) -> bool {
         self.latency.is_some() && *self.step.end() > 0
     }

@@ -17,13 +17,11 @@ impl Counterexample {
     }
 }
 
-/// Returns the space–time diagram of a trace as text of at most `columns` columns.
 pub(crate) fn diagram(trace: &Trace, columns: usize) -> String {
     let layout = lay_out(&trace.header, &trace.records, DiagramOptions::default());
     layout.to_text_within(Direction::Down, Margin::Number, columns)
 }
 
-/// Returns, as text, the declared bounds because of which the search pruned states.
 pub(crate) fn bounds_in_words(bounds: Bounds) -> String {
     let in_flight = bounds.in_flight.map(|max| match max {
         1 => "1 message on a link".to_owned(),

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::clock::Instant;
 
-/// Maximum number of states of a search. State ids have 32 bits. The maximum is below 2³² because
-/// the tables that share these ids fill unequally.
+/// Maximum number of states of a search. Ids have 32 bits and are divided equally among the shards.
+/// The maximum is below 2³² because the shards fill unequally.
 const MAX_STATES: u64 = 7 << 29;
 
 /// Function that returns the memory of the operating-system process in bytes, or `None` if it is
@@ -29,7 +29,7 @@ pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
     /// Highest [`StopStage`] reached; 0 for none.
     stage: Arc<AtomicU8>,
-    /// On targets without threads: the limits, which the readers of the signal check in place of a
+    /// On targets without threads, the limits that the readers of the signal check. They replace a
     /// [`Watchdog`].
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
@@ -43,9 +43,7 @@ pub(crate) struct StopSignal {
 pub(crate) enum StopStage {
     /// The search stops, so that the analysis of liveness gets the rest of the time.
     SearchTime = 1,
-    /// Search and analysis stop: the time limit is reached.
     Time,
-    /// Search and analysis stop: the memory limit is reached.
     Memory,
 }
 
@@ -74,7 +72,7 @@ impl StopSignal {
         if let Some(script) = &self.script {
             script.read(self);
         }
-        // Only targets without threads pay for this.
+        // Only targets without threads compare the limits here.
         if cfg!(target_family = "wasm")
             && let Some(polled) = self.polled.get()
         {
@@ -97,7 +95,6 @@ impl StopSignal {
         self.is_past(StopStage::SearchTime)
     }
 
-    /// Returns the limit that stopped the search, or the search and the analysis, if any.
     pub(crate) fn limit(&self) -> Option<Limit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
@@ -109,7 +106,6 @@ impl StopSignal {
     }
 }
 
-/// Limits on time and memory of a check that began at `started`.
 #[derive(Clone, Copy, Debug)]
 struct WatchedLimits {
     started: Instant,
@@ -139,14 +135,14 @@ impl WatchedLimits {
     }
 }
 
-/// Limits that readers of a signal compare themselves, at every [`POLL_READINGS`]th reading.
+/// Limits that the readers of a signal check, at every [`POLL_READINGS`]th reading.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
     readings: AtomicU32,
 }
 
-/// Number of readings of a signal between two comparisons with the limits.
+/// Number of readings of a signal between two checks of the limits.
 const POLL_READINGS: u32 = 1024;
 
 impl PolledLimits {
@@ -165,12 +161,10 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Interval at which the watchdog reads the memory of the operating-system process.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
-    /// Starts a watchdog for a check that began at `started`. Returns `None` if there are no
-    /// limits.
+    /// Returns `None` if there are no limits.
     pub(crate) fn start(
         limits: Limits,
         stop: &StopSignal,
@@ -186,7 +180,7 @@ impl Watchdog {
         let watched = WatchedLimits { started, times, memory };
         if cfg!(target_family = "wasm") {
             let polled = PolledLimits { limits: watched, readings: AtomicU32::new(0) };
-            // The signal was reset for this check.
+            // The cell is empty, because the signal was reset for this check.
             let _ = stop.polled.set(polled);
             return None;
         }
@@ -297,7 +291,7 @@ impl Limits {
     }
 }
 
-/// Progress of a search.
+/// Figures of a search that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Number of distinct states seen.
@@ -363,7 +357,7 @@ mod tests {
     /// check stops after a few more readings once the signal is raised.
     #[test]
     fn time_limit_stops_search_and_analysis_promptly() {
-        // The jobs of one parallel part of the analysis read the signal once each.
+        // The jobs of one parallel part of the analysis, one per shard, each read the signal once.
         const LATE: u64 = 40 + SHARDS as u64;
         let (whole, readings) = limited_at(u64::MAX, StopStage::Time);
         whole.assert_holds();

@@ -41,7 +41,7 @@ pub struct Report {
     pub counterexamples: Vec<Counterexample>,
     /// Declared bounds because of which the search pruned states.
     pub bounds: Bounds,
-    /// True if any process was ever in a term. Otherwise a bound on terms has no effect.
+    /// True if some process had a term in some state. If false, a bound on terms has no effect.
     pub has_terms: bool,
     /// Limit that stopped the search, if any.
     pub limit: Option<Limit>,
@@ -144,12 +144,12 @@ impl ViolationKind {
 }
 
 impl Counterexample {
-    /// Returns the number of steps. Those in which only time passes do not count.
+    /// Returns the number of steps, without those in which only time passes.
     pub fn length(&self) -> usize {
         self.run.length()
     }
 
-    /// Returns a text for each step.
+    /// Returns a description of each step.
     pub fn steps(&self) -> Vec<String> {
         self.run.steps()
     }
@@ -164,7 +164,6 @@ impl Counterexample {
     }
 }
 
-/// Returns the judgement of a property after a search.
 pub(crate) fn judgement(is_violated: bool, limit: Option<Limit>) -> Judgement {
     match limit {
         _ if is_violated => Judgement::Violated,
@@ -173,7 +172,6 @@ pub(crate) fn judgement(is_violated: bool, limit: Option<Limit>) -> Judgement {
     }
 }
 
-/// Writes a trace to a file.
 pub(crate) fn save_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), SaveError> {
     let path = path.as_ref();
     let failed = |error| CreateError { path: path.into(), error };

@@ -132,7 +132,6 @@ impl<P: Checkable> Check<P> {
         Ok((first, rules))
     }
 
-    /// Searches under these rules and returns the report.
     fn search_and_report(
         &mut self,
         processes: &Processes<P>,
@@ -186,7 +185,6 @@ impl<P: Checkable> Check<P> {
         Ok(Arc::new(Rules { forced_steps, ..Rules::clone(&rules) }))
     }
 
-    /// Builds the model of the processes, and the rules of the search.
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), CheckError> {
         let workload = self.workload()?;
         self.config.check_assumptions()?;
@@ -247,8 +245,7 @@ impl<P: Checkable> Check<P> {
         Ok((processes, rules))
     }
 
-    /// Returns the positions of the parts of a global state. Returns an error if there are too many
-    /// monitors.
+    /// Returns an error if there are too many monitors.
     fn layout(&self) -> Result<Layout, CheckError> {
         const MARKS: usize = u32::BITS as usize;
         let CheckConfig { size, service, model, .. } = &self.config;
@@ -325,7 +322,6 @@ impl<P: Checkable> Check<P> {
         Ok(Workload { entries, initiators, single_election, size, service, schedule })
     }
 
-    /// Returns true if a selected property is judged under an assumption of fairness.
     fn judges_liveness(&self) -> bool {
         let is_safety = |kind| {
             use CheckKind::{Always, AlwaysAndAtEnd, OwnSafety};
@@ -359,7 +355,6 @@ impl<P: Checkable> Check<P> {
         Report { properties: holds.collect(), ..report }
     }
 
-    /// Returns a report with the figures of a search, and without judgements.
     fn empty_report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
         let states = finished.explored.states();
         let hooks = &finished.processes.hooks;

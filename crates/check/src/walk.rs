@@ -27,7 +27,7 @@ pub struct GlobalState {
     pub messages: Vec<MessageInFlight>,
 }
 
-/// Message in flight.
+/// Message that was sent, and neither received nor lost yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageInFlight {
     /// Index of the sender.
@@ -102,10 +102,8 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// A walk in progress.
 struct Walk {
     rules: Arc<Rules>,
-    /// Number of each visited state.
     visited: HashMap<Vec<u32>, usize>,
     report: WalkReport,
     max_states: u64,
@@ -160,7 +158,8 @@ impl Walk {
         self.report
     }
 
-    /// Returns the number of a state, and true if the state is new. Numbers a new state.
+    /// Returns the number of a state, and true if the state is new. A new state gets the next
+    /// number.
     fn number(&mut self, world: Vec<u32>) -> (usize, bool) {
         let next = self.visited.len();
         match self.visited.entry(world) {

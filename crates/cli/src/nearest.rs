@@ -1,9 +1,7 @@
 //! Suggestions for misspelt names, taken from the known names.
 
-/// Maximum number of names that are suggested.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the known names that resemble `name`, the most similar one first.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let place = |known: &'a str| {
         let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));
@@ -15,7 +13,6 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().take(MAX_SUGGESTIONS).map(|(.., name)| name).collect()
 }
 
-/// Returns an error message for the unknown name `name`, with suggestions from `known`.
 pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,

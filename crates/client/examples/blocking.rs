@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 use tenure_client::ClientError;
 use tenure_client::blocking::{Client, Guard};
 
-/// Longest time to wait for the lock.
+/// Maximum time to wait for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest time that a step takes.
+/// Maximum time that one step takes.
 const STEP_TIMEOUT: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {

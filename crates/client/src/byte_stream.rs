@@ -9,10 +9,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-/// A byte stream to a member, behind dynamic dispatch.
 pub(crate) type ByteStream = Box<dyn AsyncByteStream>;
 
-/// Stream from which bytes can be read, and to which they can be written.
 pub(crate) trait AsyncByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
@@ -20,10 +18,9 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
 /// Number of bytes from the start of a stream that [`ReceiveStats`] keeps.
 const PREFIX_BYTES: usize = 16;
 
-/// Statistics on the bytes that one stream has received.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveStats {
-    /// Number of finished reads. The read that finds the end of the stream counts as well.
+    /// Number of finished reads, including the read that finds the end of the stream.
     pub(crate) reads: AtomicUsize,
     /// First bytes that the peer sent; empty until they arrive.
     first: OnceLock<Vec<u8>>,
@@ -31,7 +28,6 @@ pub(crate) struct ReceiveStats {
 }
 
 impl ReceiveStats {
-    /// Waits until the peer has sent something, and returns the first bytes.
     pub(crate) async fn first_bytes(&self) -> &[u8] {
         loop {
             let arrived = self.arrived.notified();
@@ -58,7 +54,6 @@ pub(crate) struct CountedStream {
 }
 
 impl CountedStream {
-    /// Wraps a stream and returns it with its statistics.
     pub(crate) fn new(stream: ByteStream) -> (Self, Arc<ReceiveStats>) {
         let received: Arc<ReceiveStats> = Arc::default();
         (CountedStream { stream, received: received.clone() }, received)

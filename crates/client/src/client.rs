@@ -64,11 +64,11 @@ impl Client {
     /// Starts a session. When the session ends, all its locks and leaderships end.
     ///
     /// A background task renews the session. The session ends at the latest one TTL after the last
-    /// successful renewal. The TTL is `ttl`, rounded down to whole seconds, at least one, or longer
-    /// if the service chooses so; [`Session::ttl`] returns it.
+    /// successful renewal. The service grants `ttl` rounded down to whole seconds, and at least
+    /// one second. It may grant more; [`Session::ttl`] returns the granted TTL.
     ///
-    /// If the future is dropped, the service may have granted a lease. It has no keys, and expires
-    /// after the TTL.
+    /// If the future is dropped, the service may have granted a lease. That lease has no keys, and
+    /// expires after its TTL.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep};
 /// machine.
 const SUSPEND_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Largest difference between the two clocks that does not count as a suspension. They differ a
-/// little, because they are not read at the same moment.
+/// Largest difference between this clock and [`Instant`] that does not count as a suspension. The
+/// clocks differ a little, because they are read one after the other.
 const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
 /// Returns the current time. Unlike [`Instant::now`], it includes time in which the machine was
@@ -72,9 +72,9 @@ fn since_boot() -> Duration {
     boot_time()
 }
 
-/// Returns the time since the first call, which replaces the time since the boot on systems other
-/// than Linux. Whether it includes suspensions depends on the system, so suspensions are not
-/// detected.
+/// On systems other than Linux, returns the time since the first call instead of the time since the
+/// boot. Some of these systems count suspensions in it and others do not, so suspensions are not
+/// detected there.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
@@ -138,7 +138,7 @@ mod tests {
         assert!(sooner < until - Duration::from_secs(29), "half of the TTL has passed");
 
         SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(31));
-        // No task has been notified yet, and no renewal was sent.
+        // The session has ended by the clock alone: no task was notified, and no renewal was sent.
         assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
         assert_eq!(guard.deadline(), None);
         assert_eq!(guard.lost().await, LossReason::NotRenewed);

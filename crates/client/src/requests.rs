@@ -11,7 +11,8 @@ use tenure_session::QueueView;
 /// Returns a request that adds a key to the end of a queue, and reads the key and its predecessor.
 /// If the key exists, its position stays the same.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
-    // A repeated request must not overwrite a later value. Without a value it changes nothing.
+    // A repeated request must not overwrite a later value. So a key with a value is created only
+    // once.
     let (compare, failure) = match value.is_empty() {
         true => (Vec::new(), Vec::new()),
         false => (vec![created(key, Vec::new(), 0)], vec![op(read_key(key))]),
@@ -46,7 +47,6 @@ pub(crate) struct QueueRange<'a> {
     pub(crate) name: &'a str,
     /// Upper bound on the revision in which a key was created; 0 for no bound.
     pub(crate) max_revision: u64,
-    /// Upper bound on the number of keys in the response.
     pub(crate) limit: i64,
 }
 
@@ -135,12 +135,10 @@ pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
     response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
 }
 
-/// Returns the revision of the store at the time of a transaction.
 pub(crate) fn revision(response: &rpc::TxnResponse) -> u64 {
     response.header.as_ref().map_or(0, |header| unsigned(header.revision))
 }
 
-/// Returns all keys that the reads of a transaction have returned, in order.
 pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
     let ranges = response.responses.iter().filter_map(|it| match &it.response {
         Some(Response::ResponseRange(range)) => Some(&range.kvs),
@@ -224,12 +222,10 @@ pub(crate) const fn op(request: Request) -> rpc::RequestOp {
     rpc::RequestOp { request: Some(request) }
 }
 
-/// Converts a revision of the protocol to an unsigned number. Revisions are never negative.
 pub(crate) fn unsigned(revision: i64) -> u64 {
     u64::try_from(revision).unwrap_or(0)
 }
 
-/// Converts a revision to a signed number, as the protocol encodes it.
 pub(crate) fn signed(revision: u64) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }

@@ -21,7 +21,7 @@ use crate::theory::{Prediction, WorkloadKind};
 /// - Shifting all processes, all messages in flight and all saved state by `by` yields a world with
 ///   the same behaviour, shifted. Timestamps are compared with timestamps and with nothing else.
 /// - [`Algorithm::smallest_timestamp`] reads every timestamp that [`Algorithm::shift_timestamps`]
-///   changes. A field without meaning in some phase is reset to one value there, and both methods
+///   changes. In a phase in which a field has no meaning, it has a fixed value, and both methods
 ///   ignore it.
 /// - The first half of every [`Fence`](crate::Fence) is a timestamp and shifts with the rest.
 pub trait Algorithm: Protocol {
@@ -29,9 +29,9 @@ pub trait Algorithm: Protocol {
     /// assumptions, costs and promises.
     fn card(config: &Self::Config, size: u32) -> Card;
 
-    /// Returns the number of messages that theory predicts, per entry or per election. `scene` is
-    /// the kind of workload in a group of `size` processes under `config`. The prediction is for a
-    /// run without faults and variants. Returns `None` if there is no formula.
+    /// Returns the number of messages per entry or per election that theory predicts for a run
+    /// without faults and variants. `scene` is the kind of workload. Returns `None` if there is no
+    /// formula.
     fn predicted_messages(
         config: &Self::Config,
         size: u32,
@@ -62,8 +62,8 @@ pub trait Algorithm: Protocol {
     }
 
     /// Sets the logical clock to a fixed value. A checker calls this method when this process will
-    /// make no further request, so that states that differ only in this clock become equal. It does
-    /// so only if every user makes at most one request.
+    /// make no further request, so that states that differ only in this clock become equal. The
+    /// checker does not call it if users may make several requests.
     ///
     /// An algorithm may override this method only if the clock affects nothing but the timestamps
     /// of later requests of this process. Messages to processes that have already requested may

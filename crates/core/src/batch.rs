@@ -86,7 +86,7 @@ impl<P: Protocol, E: Default> Default for Batch<P, E> {
 
 impl<P: Protocol, E: Environment> Batch<P, E> {
     /// Returns the sink that a step writes its effects to. The sink has the same type in every
-    /// engine, so an algorithm is compiled once however many engines step it.
+    /// engine, so an algorithm is compiled only once for all engines.
     pub fn effects(&mut self) -> StepEffects<'_, P> {
         let Batch { messages, timers, events, environment } = self;
         StepEffects { messages, timers, events, environment }

@@ -45,8 +45,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A message in which the last general on `path` reports the order that it received along the rest
-/// of the path.
+/// A message with a reported order. Each general on `path` passed the order on to the next one, and
+/// the last general sends this message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OralMessage {
     /// Generals that passed the order on: the commander first, the sender last.
@@ -60,8 +60,9 @@ pub type Outgoing = Vec<(ProcessId, OralMessage)>;
 
 /// One general that follows the algorithm.
 ///
-/// A liar sends the same messages as a loyal general, but with any orders in them. A general that
-/// sends nothing is a liar that sends the default order.
+/// A liar sends the same messages as a loyal general, but with any orders in them. A liar that
+/// sends nothing counts as a liar that sends the default order, because receivers assume this order
+/// for a missing message.
 pub trait General: Clone + fmt::Debug + Eq + Hash {
     /// Configuration, which is the same for all generals.
     type Config;
@@ -93,8 +94,8 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Smallest number of generals that tolerates the liars. The number of liars is the one for
-    /// which this card was made.
+    /// Smallest size of a group in which the algorithm tolerates the liars. The card is made for a
+    /// given number of liars.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.

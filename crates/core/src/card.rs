@@ -48,7 +48,8 @@ pub struct Card {
     pub knows: Knowledge,
     /// Number of messages that the algorithm sends per unit of work.
     pub messages: Cost,
-    /// Delays, bypass and order according to the literature. `None` if the card states none.
+    /// Delays, bypass and service order according to the literature. `None` if the card states
+    /// none.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub theory: Option<Theory>,
     /// Properties promised while the assumptions hold.
@@ -100,9 +101,9 @@ impl Card {
         }
     }
 
-    /// Creates the card of an election with the defaults that most elections share. It differs from
-    /// [`Card::mutex`] in its strategy, which compares ranks. It promises that eventually all
-    /// processes agree on the process with the largest rank.
+    /// Creates the card of an election with the defaults that most elections share. The card
+    /// differs from [`Card::mutex`] in its strategy, the comparison of ranks. The card promises
+    /// that eventually all processes agree on the process with the largest rank.
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
@@ -113,8 +114,8 @@ impl Card {
         }
     }
 
-    /// Creates the card of an agreement algorithm with common defaults. It differs from
-    /// [`Card::mutex`] in its strategy, which is a quorum. It promises only progress.
+    /// Creates the card of an agreement algorithm with common defaults. The card differs from
+    /// [`Card::mutex`] in its strategy, which is a quorum. The card promises only progress.
     pub fn agreement(
         service: Service,
         name: &str,
@@ -149,7 +150,7 @@ impl Card {
         self.promises.iter().chain(clocked).copied().chain(cost).chain(links)
     }
 
-    /// Sets the links that messages of the algorithm use to the edges of a connected graph.
+    /// Restricts the messages of the algorithm to the edges of a connected graph.
     #[must_use]
     pub fn on_graph(self, graph: Arc<Graph>) -> Self {
         Card { topology: Topology::Graph, graph: Some(graph), ..self }
@@ -282,8 +283,8 @@ impl Service {
         }
     }
 
-    /// Returns the layer whose messages count towards the cost on the [`Card`] of an algorithm.
-    /// Returns `None` if the service has no such layer.
+    /// Returns the layer whose messages count towards the cost of this service. Returns `None` if
+    /// the service has no such layer.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -499,8 +500,8 @@ pub struct Timeout {
     pub name: &'static str,
     /// Description of the period that the timeout limits.
     pub description: &'static str,
-    /// Duration of the timeout on the clock of the process. The configuration for which the
-    /// [`Card`] was made determines it.
+    /// Duration of the timeout on the clock of the process, under the configuration for which the
+    /// [`Card`] was made.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub delay: Delay,
 }

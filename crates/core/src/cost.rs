@@ -16,8 +16,7 @@ pub enum CostUnit {
     Election,
     /// One agreement: a decision, or an item that all processes deliver.
     Agreement,
-    /// One message of the protocol that the algorithm carries. For example, a reliable channel
-    /// carries the messages of another algorithm.
+    /// One message that the algorithm carries for another protocol, as a reliable channel does.
     Message,
     /// One period of a timer.
     Period,
@@ -80,7 +79,7 @@ impl Cost {
         Cost { per: CostUnit::Agreement, formula, least, most, is_complete: true }
     }
 
-    /// Marks the cost as incomplete: an algorithm sends more messages than the bounds cover.
+    /// Marks the cost as incomplete: the algorithm sends more messages than the bounds cover.
     pub const fn incomplete(self) -> Self {
         Cost { is_complete: false, ..self }
     }
@@ -116,8 +115,8 @@ pub struct CostBound {
 impl CostBound {
     /// Compares the number of messages of a run with the limits. Returns an error message if `sent`
     /// messages contradict them, or `None` if they do not. `times` is the number of entries or
-    /// elections that are complete. `started` is the number that have begun, including the complete
-    /// ones.
+    /// elections that are complete. `started` is the number of entries or elections that have
+    /// begun, whether complete or not.
     pub fn objection(&self, sent: u64, times: u64, started: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {

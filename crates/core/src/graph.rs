@@ -21,7 +21,7 @@ pub type Edge = (ProcessId, ProcessId, u64);
 
 /// An undirected graph whose vertices are the processes of a group. It may be disconnected.
 ///
-/// Every edge has a weight of at least 1, which is 1 unless stated otherwise.
+/// The weight of an edge is at least 1. The default is 1.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Graph {
     /// Neighbours of each vertex, in ascending order.
@@ -238,9 +238,9 @@ impl Graph {
         })
     }
 
-    /// Returns, for each vertex, the smallest total weight of a path from it to `target`, and the
-    /// fewest edges of a path with that weight. The entry is `None` for a vertex without a path to
-    /// `target`. This is Dijkstra's algorithm (1959).
+    /// Returns two numbers for each vertex: the smallest total weight of a path to `target`, and
+    /// the smallest number of edges among the paths with this weight. The entry is `None` for a
+    /// vertex without a path to `target`. This is Dijkstra's algorithm (1959).
     ///
     /// # Panics
     ///
@@ -300,7 +300,6 @@ impl Graph {
 }
 
 impl From<&Tree> for Graph {
-    /// Returns the graph of a tree's edges, with unit weights.
     fn from(tree: &Tree) -> Self {
         let processes = (0..tree.size()).map(ProcessId);
         let edges = processes.filter_map(|child| Some((tree.parent(child)?, child, 1)));

@@ -3,11 +3,12 @@
 //!
 //! A runner that receives messages does not know their types, and yet must not trust every value.
 //! For example, the number of a term must fit a fence, and a list that is indexed by process must
-//! have one element for each process. Fields declare this with `#[serde(serialize_with = …)]`. A
-//! mark is the name of a serialized newtype. Formats do not see it, because they write a newtype as
-//! its content. Only a [`serde::Serializer`] that reads the name of a newtype sees the mark.
+//! have one element for each process. A field declares such a constraint by a mark, with
+//! `#[serde(serialize_with = …)]`. A mark is the name of a serialized newtype. Data formats do not
+//! write this name, because they write a newtype as its content. Only a [`serde::Serializer`] that
+//! reads the name of a newtype sees the mark.
 //!
-//! Numbers without a mark grow only by counting: clocks, requests, entries.
+//! Numbers without a mark are counters, such as clocks and the numbers of requests and entries.
 
 use serde::{Serialize, Serializer};
 

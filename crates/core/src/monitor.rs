@@ -26,8 +26,8 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// violates the property. After an error the state of the monitor is unspecified.
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult;
 
-    /// Returns an error if the final state of a run violates the property. Most properties are
-    /// violated by a single observation, and this method then returns `Ok`.
+    /// Returns an error if the final state of a run violates the property. Returns `Ok` if only a
+    /// single observation can violate the property, as with most properties.
     fn at_end(&self) -> MonitorResult {
         Ok(())
     }
@@ -44,8 +44,8 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
         None
     }
 
-    /// Subtracts `by` from every timestamp that the monitor remembers, as
-    /// [`Algorithm`](crate::Algorithm) does for those of the protocol.
+    /// Subtracts `by` from every timestamp that the monitor remembers.
+    /// [`Algorithm`](crate::Algorithm) does the same for the timestamps of the protocol.
     fn shift_timestamps(&mut self, by: u64) {
         let _ = by;
     }
@@ -101,7 +101,6 @@ pub struct Violation {
     pub message: String,
 }
 
-/// Returns an error: a violation at the process `at`, which `message` describes.
 pub(crate) fn violated(at: ProcessId, message: String) -> MonitorResult {
     Err(Violation { at, message })
 }

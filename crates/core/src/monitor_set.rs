@@ -1,4 +1,4 @@
-//! The monitors of a service, each run up to its first violation, and their findings.
+//! The monitors of each service, as one set. Each monitor stops at its first violation.
 
 use core::fmt;
 
@@ -86,7 +86,7 @@ impl Finding {
     }
 }
 
-/// A monitor, run up to its first violation.
+/// A monitor that stops at its first violation.
 #[derive(Clone, Debug)]
 pub struct MonitorRun<M> {
     monitor: M,
@@ -102,7 +102,7 @@ impl<M> MonitorRun<M> {
         MonitorRun { monitor, violation: None, ending: None }
     }
 
-    /// Returns the monitor, for a caller that changes its state.
+    /// Returns the monitor with mutable access, for a caller that changes its state.
     pub const fn monitor(&mut self) -> &mut M {
         &mut self.monitor
     }
@@ -166,13 +166,15 @@ pub struct MonitorConfig {
     /// Number of processes that may be inside the critical section at the same time.
     pub most_inside: u32,
     /// Graph whose neighbours must not be inside the critical section at the same time. `None` for
-    /// a lock in which not only neighbours exclude each other.
+    /// a lock that excludes all pairs of processes, or all groups of more than *k*.
     pub conflicts: Option<Arc<Graph>>,
     /// True if entries carry fences.
     pub fenced: bool,
-    /// True if mutual exclusion is also judged strictly, so that a crash does not end an entry.
+    /// True if [`Property::MutualExclusionStrict`] is judged in addition: a process that crashes
+    /// inside the critical section counts as inside until it recovers.
     pub strict: bool,
-    /// Bounds on bypass to judge. Each is a number of entries of one process while another waits.
+    /// Bounds on bypass that are judged. Each is the number of times that one process may enter
+    /// while another waits.
     pub bypass_bounds: Vec<u32>,
     /// True if requests carry vector clocks.
     pub clocks: bool,
@@ -193,11 +195,11 @@ pub struct MonitorConfig {
 /// The monitors of mutual exclusion.
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
-    /// Monitors of mutual exclusion. The first one admits a single process. A lock that admits
-    /// several processes has a second one. A strict one follows if it is configured.
+    /// Up to three monitors. The first allows one process inside. The second allows *k* processes
+    /// inside, and exists if the lock admits more than one. The third is strict, and exists if
+    /// [`MonitorConfig::strict`] is true.
     exclusion: Vec<MonitorRun<MutualExclusion>>,
-    /// Monitor of a lock in which only neighbours exclude each other. `None` if the lock is of
-    /// another kind.
+    /// `None` unless the lock excludes only neighbours in a graph.
     local: Option<MonitorRun<LocalMutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
     /// Monitors of the order of entries, one for each of the two vector clocks of a request. Empty
@@ -227,8 +229,9 @@ impl MutexMonitorSet {
         }
     }
 
-    /// Records that the user at `at` requests the lock. `clocks` holds two vector clocks, if they
-    /// are kept: one that counts only the protocol's messages, and one that counts all messages.
+    /// Records that the user at `at` requests the lock. `clocks` holds two vector clocks: the first
+    /// counts only the protocol's messages, and the second counts all messages. `clocks` is `None`
+    /// if the engine keeps no clocks.
     pub fn on_request(&mut self, time: u64, at: ProcessId, clocks: Option<[&VectorClock; 2]>) {
         self.bypass.on_request(at);
         let command = &mutex::Command::Enter;
@@ -304,10 +307,9 @@ pub struct ElectionMonitorSet {
     validity: Option<MonitorRun<Validity>>,
     uniqueness: MonitorRun<Uniqueness>,
     irrevocability: MonitorRun<Irrevocability>,
-    /// Two monitors: one of leaders at the same time in any terms, and one of leaders at the same
-    /// time under one term number.
+    /// The first monitor judges leaders in all terms together, the second those with the same term
+    /// number.
     one_leader: [MonitorRun<OneLeader>; 2],
-    /// Monitor of the groups of an election; `None` if groups are not judged.
     per_group: Option<MonitorRun<OneLeaderPerGroup>>,
     fresh: MonitorRun<FreshTerms>,
     steady: MonitorRun<SteadyLeader>,

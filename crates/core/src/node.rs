@@ -46,11 +46,11 @@ use crate::protocol::{Input, Protocol};
 ///
 /// # Steps during a save
 ///
-/// A runner that does not want to wait for the disk queues effects. One save covers all steps that
-/// are queued when it begins, and the runner may take more steps until it completes. Effects leave
-/// in the order of their steps, and none before the save that covers its step completes. The types
-/// enforce this: only [`Node::begin_save`] returns a [`PendingSave`], and [`Node::finish_save`]
-/// consumes it.
+/// A runner need not wait for the disk: it may queue the effects of a step. One save covers all
+/// steps that are queued when it begins, and the runner may take more steps until it completes.
+/// Effects leave in the order of their steps, and none before the save that covers its step
+/// completes. The types enforce this: only [`Node::begin_save`] returns a [`PendingSave`], and
+/// [`Node::finish_save`] consumes it.
 ///
 /// ```
 /// # use tenure_core::{Node, Input, Protocol};
@@ -74,8 +74,7 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state that is durable after the current save, or after the last save if none is in
-    /// progress. `None` before the first save.
+    /// Stable state after all saves that have begun. `None` before the first save.
     written: Option<P::Stable>,
     /// Complete state that a runner is rewriting, with all changes since the rewrite began. `None`
     /// if no rewrite is in progress.
@@ -89,11 +88,9 @@ pub struct Node<P: Protocol, E = ConstantEnvironment> {
     releasable: usize,
     /// Number of queued steps that the current save covers; `None` if no save is in progress.
     saving: Option<usize>,
-    /// Empty buffers that later steps reuse.
     free_buffers: Vec<QueuedEffects<P>>,
 }
 
-/// Effects of one step that wait for a save.
 #[derive(Debug)]
 struct QueuedEffects<P: Protocol> {
     messages: Vec<(ProcessId, P::Message)>,
@@ -152,7 +149,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         node
     }
 
-    /// Returns the effects of booting, which the caller must release like those of a step.
+    /// Returns the effects of booting, which the caller must release like the effects of a step.
     pub fn pending(&mut self) -> Step<'_, P, E> {
         Step { node: self }
     }
@@ -170,7 +167,8 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             "a node is stepped only after the effects of its last step were released"
         );
         self.process.step(input, &mut self.batch.effects());
-        // The save that releases the earlier steps covers this one, or the save after that does.
+        // If earlier steps are queued, a later save covers this step as well. The change is then
+        // computed when that save begins.
         if self.queued.is_empty() {
             self.unsaved = self.change();
         }
@@ -241,7 +239,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.written = Some(self.rewriting.take().expect("something was being written"));
     }
 
-    /// Declares that a save is durable, so that the steps that it covers become releasable.
+    /// Declares that a save is durable. The steps that it covers become releasable.
     pub fn finish_save(&mut self, _: PendingSave<P::Stable>) {
         let covered = self.saving.take().expect("a save that has begun");
         self.releasable = self.releasable.max(covered);
@@ -279,8 +277,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 }
 
 impl<P: Protocol, E> Node<P, E> {
-    /// Applies a change to the written state, and to the state that is being rewritten, if there is
-    /// one.
+    /// Applies a change to `written` and, during a rewrite, also to `rewriting`.
     fn write(&mut self, change: P::Stable) {
         if let Some(rewriting) = &mut self.rewriting {
             P::apply_change(rewriting, change.clone());

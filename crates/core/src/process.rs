@@ -42,7 +42,7 @@ impl fmt::Debug for ProcessId {
     }
 }
 
-/// The fixed set of processes of one instance of an algorithm, from the view of one process.
+/// The fixed set of processes that run one instance of an algorithm, from the view of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
     me: ProcessId,

@@ -44,8 +44,8 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. The representation becomes canonical
-    /// when a process is added whose bit lies in the last word of this memory.
+    /// Creates an empty set with memory for `size` processes. The last word of this memory is zero,
+    /// so the set becomes canonical only when a process is added whose bit is in this word.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {

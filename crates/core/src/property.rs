@@ -1,5 +1,4 @@
-//! The properties of runs: their names and descriptions, the services that they apply to, and the
-//! needs of their monitors.
+//! The properties of runs: names, descriptions, services, and the input that their monitors need.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -47,7 +46,8 @@ macro_rules! properties {
             pub const fn applies_to(self, service: Service) -> bool {
                 match (self, service) {
                     (Property::Progress, service) => !matches!(service, Service::Mutex),
-                    // The program that adds a monitor decides.
+                    // A custom property applies to each service for which its program adds a
+                    // monitor.
                     (Property::Custom(_), _) => true,
                     $($((Property::$Name { .. }, Service::$Service) => true,)*)+
                     _ => false,
@@ -77,23 +77,23 @@ properties! {
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
-    /// freedom. Schedules are weakly fair, and every process leaves the critical section. It
-    /// implies [`Property::DeadlockFreedom`]. No bound on bypass implies it, because under a
-    /// deadlock no process enters twice.
+    /// freedom. Schedules are weakly fair, and every process leaves the critical section. This
+    /// property implies [`Property::DeadlockFreedom`]. No bound on bypass implies this property,
+    /// because under a deadlock no process enters twice.
     StarvationFreedom [Mutex Office] "starvation-freedom":
         "Every process that waits enters: lockout freedom (weak fairness)";
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
     /// see [`Property::StarvationFreedom`] and [`Property::DeadlockFreedom`].
     Progress [] "progress": "Every process that waits gets its answer";
-    /// The fencing token of each entry is higher than those of all earlier entries.
+    /// The fencing token of each entry is higher than the tokens of all earlier entries.
     Fencing [Mutex Office Shares] "fencing": "Fences strictly increase";
-    /// First come, first served (FIFO): of two requests, the one that happened before the other is
-    /// served first. The doorway is the step in which a process issues its request (the command
-    /// `enter`). *Before* is Lamport's relation by the lock's own messages, because processes
-    /// without a shared clock have no other relation. No lock has an earlier doorway. Some locks
-    /// have a later one, such as the arrival of the request at a coordinator, or the creation of a
-    /// key in a queue. Such a lock may violate this property although it is FIFO after its own
-    /// doorway. A lock in shared memory has the doorway that its paper defines.
+    /// First come, first served (FIFO): if one request happened before another, it is served first.
+    /// *Happened before* is Lamport's relation by the lock's own messages, because processes
+    /// without a shared clock have no other relation. A request happens at the doorway: the step in
+    /// which a process issues the command `enter`. No lock has an earlier doorway. Some locks have
+    /// a later one, such as the arrival of the request at a coordinator, or the creation of a key
+    /// in a queue. Such a lock may violate this property although it is FIFO after its own doorway.
+    /// A lock in shared memory has the doorway that its paper defines.
     Order [Mutex Office] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
@@ -142,18 +142,18 @@ properties! {
     Integrity [Consensus Broadcast Log] "integrity": "No process reports a result twice";
     /// Every delivered item was broadcast.
     NoCreation [Broadcast Log] "no-creation": "Every delivered item was broadcast";
-    /// Any two processes deliver the items that both deliver in the same order.
+    /// Any two processes deliver their common items in the same order.
     TotalOrder [Broadcast] "total-order": "All deliver in one order";
     /// No process delivers an item before one that happened before it.
     CausalOrder [Broadcast] "causal-order":
         "An item is delivered after all that happened before it";
-    /// A new leader has a higher term number than any under which it led before.
+    /// If a process becomes leader again, its term number is higher than in all its earlier terms.
     FreshTerms [Election Office] "fresh-terms": "No process leads again in a term that has ended";
     /// No leader is deposed while a majority believes in it.
     SteadyLeader [Election Office] "steady-leader":
         "No leader is deposed while a majority believes in it";
-    /// An entry or an election takes as many messages as the algorithm's [`Card`](crate::Card)
-    /// states.
+    /// An entry into the critical section, or an election, takes as many messages as the
+    /// algorithm's [`Card`](crate::Card) states.
     Cost [Mutex Election Office] "cost": "As many messages as the card states";
     /// Messages go only to neighbours, on the ring or in the graph that the algorithm's
     /// [`Card`](crate::Card) names.
@@ -166,7 +166,7 @@ properties! {
     Durability [Log Other] "durability": "An acknowledged write is never lost";
     /// All processes that join a wave join one tree.
     OneTree [Wave Other] "one-tree": "All processes of a wave join one tree";
-    /// The edges that all processes name are those of the unique minimum spanning tree.
+    /// All processes together name exactly the edges of the unique minimum spanning tree.
     MinimumSpanningTree [SpanningTree] "minimum-spanning-tree":
         "The named edges are the minimum spanning tree";
     /// A snapshot shows a state that could have occurred.
@@ -212,7 +212,8 @@ properties! {
     Counter [Other] "counter": "No increment of the resource's counter is lost";
     /// A recorded trace is possible: no message is received before it is sent.
     Trace [Other] "trace": "Nothing is received before it is sent";
-    // No service: `check --from any` judges these two without a monitor.
+    // `Closure` and `Convergence` apply to no service and have no monitor. `check --from any`
+    // judges them.
     /// A step from a legitimate state leads to a legitimate state. A property of self-stabilizing
     /// systems ([`crate::stabilization`]).
     Closure [] "closure": "Legitimate states lead to legitimate states only";
@@ -236,7 +237,7 @@ pub enum Requirement {
     Messages,
 }
 
-/// Condition under which a report includes a property, although the user did not request it.
+/// Condition under which a report includes a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReportCondition {
     /// The property is reported only on request.
@@ -246,7 +247,7 @@ pub enum ReportCondition {
     /// The property is reported in every run, whether violated or not.
     Always,
     /// The property is reported in every run, and every run is expected to have it. A violation is
-    /// a failure, unless the run lists the properties whose violations count.
+    /// a failure. If the run lists properties whose violations count, only these are failures.
     Expected,
 }
 
@@ -302,7 +303,7 @@ impl Property {
         }
     }
 
-    /// Returns the condition under which a report includes the property without a request.
+    /// Returns the condition under which a report includes the property.
     pub const fn report_condition(self) -> ReportCondition {
         match self {
             Property::MutualExclusion

@@ -41,13 +41,13 @@ impl<T> Wire for T {}
 ///
 /// - Handlers terminate and do no I/O.
 /// - The handle or engine rejects a command that is not allowed in this state, such as a second
-///   `Enter` while waiting. It never reaches `on_command`. If it does, an algorithm may panic with
-///   a message.
-/// - A message comes from an authenticated member of the group, which may have crashed since. Its
-///   content is plausible as far as its types and field marks can tell. An algorithm ignores a
-///   message that it did not expect and never panics because of one.
-/// - At most one timer of each name is armed. Setting it again replaces it, and a cancelled timer
-///   never fires.
+///   `Enter` while waiting. If such a command reaches `on_command` by mistake, an algorithm may
+///   panic with a message.
+/// - A message comes from an authenticated member of the group, which may have crashed since. The
+///   runner has checked its content against the types and marks of its fields. An algorithm ignores
+///   a message that it did not expect and never panics because of one.
+/// - At most one timer of each name is armed. Setting an armed timer replaces it, and a cancelled
+///   timer never fires.
 pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// Immutable configuration: timeouts, quorums, topology, ranks.
     type Config: Clone + Debug + Send + Sync + 'static;
@@ -90,12 +90,13 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Returns the part of [`Protocol::unsaved`] that must be durable before the effects of a step
-    /// leave. This part is a valid change as well.
+    /// leave. This part is itself a valid change.
     ///
     /// By default this is the complete change. A log that replaced saved entries by a snapshot need
     /// not wait until the snapshot is durable: after a crash the saved entries yield the same
-    /// state. A runner writes deferred changes in the background, and later changes apply to either
-    /// version. A runner calls this only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
+    /// state. A runner writes deferred changes in the background. Later changes must apply to the
+    /// saved state both with and without the deferred changes. A runner calls this method only if
+    /// the algorithm [defers saves](Protocol::DEFERS_SAVES).
     fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
@@ -106,8 +107,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 
     /// Applies a change to the saved state.
     ///
-    /// Runners also call this at boot with the changes read from disk. It accepts every change and
-    /// never panics.
+    /// Runners also call this at boot with the changes read from disk. An implementation accepts
+    /// every change and never panics.
     fn apply_change(saved: &mut Self::Stable, change: Self::Stable) {
         *saved = change;
     }
@@ -123,8 +124,8 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         let _ = (timer, fx);
     }
 
-    /// Returns the purpose of a timer. It decides how a real-time runner treats a timer that is
-    /// overdue or is set during a save. The default is [`TimerRole::Plain`].
+    /// Returns the purpose of a timer. The purpose decides how a real-time runner treats a timer
+    /// that is overdue or is set during a save. The default is [`TimerRole::Plain`].
     fn timer_role(timer: &Self::Timer) -> TimerRole {
         let _ = timer;
         TimerRole::Plain
@@ -156,19 +157,19 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 
 /// Purpose of a timer, for runners in real time.
 ///
-/// Exploration does not depend on it: in a search a timer fires before or after any message.
+/// A checker ignores the purpose: in a search a timer fires before or after any message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TimerRole {
-    /// The runner delivers messages that have arrived before the timer fires.
+    /// Before the timer fires, the runner delivers the messages that have arrived.
     #[default]
     Plain,
-    /// The timer ends a claim of this process, such as a lease. It fires before any message is
-    /// delivered, because the message may have arrived after the claim ended.
+    /// The timer ends a claim of this process, such as a lease. If the timer is due, it fires
+    /// before the runner delivers any message. Such a message may have arrived after the claim
+    /// ended.
     EndsClaim,
-    /// The timer fires because no message of a peer arrived in time. If the process was not
-    /// scheduled when the timer was due, the runner first delivers the messages that have arrived.
-    /// It then waits for as long as the timer was late, at most half of the timer's length, before
-    /// it reports silence.
+    /// The timer fires if no message of a peer arrives in time. If the process was not scheduled
+    /// when the timer was due, the runner first delivers the messages that have arrived. It then
+    /// delays the timer by as long as it was late, at most by half of the timer's length.
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. It is armed at the end
     /// of the step that sets it, even if the other effects of that step wait for the disk.

@@ -16,7 +16,6 @@ use crate::process_set::ProcessSet;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorums {
     kind: Option<Kind>,
-    /// Quorum of each process, in the order of processes.
     sets: Vec<ProcessSet>,
     /// All quorums, if the caller listed them one by one. Empty if a [`Kind`] constructs them.
     listed: Vec<ProcessSet>,
@@ -25,7 +24,7 @@ pub struct Quorums {
 /// Construction of a quorum system from the number of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Each quorum is a pair of processes, in a group of three.
+    /// The group has three processes, and every pair of them is a quorum.
     Pairs,
     /// Each quorum is a line of a finite projective plane of K(K−1)+1 processes, with K processes
     /// on each line.
@@ -39,7 +38,7 @@ pub enum Kind {
     Tree,
 }
 
-/// Error: the group has no quorum system of the requested kind.
+/// Error: a group has no quorum system of the requested [`Kind`], or the listed sets form none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuorumError(String);
 
@@ -108,15 +107,17 @@ impl Quorums {
         Ok(Quorums { kind: None, sets, listed: quorums.to_vec() })
     }
 
-    /// Returns the quorums that the caller listed one by one, in their order. Returns none if a
-    /// [`Kind`] constructs the quorums.
+    /// Returns the quorums that the caller listed one by one, in their order. The slice is empty if
+    /// a [`Kind`] constructs the quorums.
     pub fn listed(&self) -> &[ProcessSet] {
         &self.listed
     }
 
     /// Returns a quorum for `process` that has no member in `avoided`, or `None` if there is none.
-    /// From a list, it returns the first such quorum that contains `process`, or else the first
-    /// such quorum. For a construction, see [`Kind::quorum`].
+    ///
+    /// Among the listed quorums without such members, the first one that contains `process` is
+    /// preferred, and otherwise the first one is returned. If a [`Kind`] constructs the quorums,
+    /// the rules of [`Kind::quorum`] apply.
     pub fn quorum_avoiding(&self, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         if let Some(kind) = self.kind {
             return kind.quorum(self.size(), process, avoided);
@@ -125,9 +126,9 @@ impl Quorums {
         available().find(|quorum| quorum.contains(process)).or(available().next()).cloned()
     }
 
-    /// Returns the number of crashes that the listed quorums tolerate: the largest *f* such that,
-    /// whichever *f* processes crash, one quorum has only live members. Returns `None` for a
-    /// construction.
+    /// Returns the largest number of crashes that the listed quorums survive: whichever processes
+    /// crash, one quorum has only live members. Returns `None` if a [`Kind`] constructs the
+    /// quorums.
     pub fn tolerated_crashes(&self) -> Option<u32> {
         let crashed = (1..).find(|most| blocks(&self.listed, *most, &mut ProcessSet::new()));
         crashed.filter(|_| self.kind.is_none()).map(|crashed| crashed - 1)
@@ -169,7 +170,8 @@ fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
         })
 }
 
-/// Largest process number that a text may contain.
+/// Largest process number that [`Quorums::from_str`] accepts, because a larger group needs too much
+/// memory.
 const MAX_PROCESS: u32 = 1 << 20;
 
 /// Parses quorums such as `1,2/2,3/1,3`. The greatest number in the text is the number of
@@ -196,10 +198,11 @@ impl Kind {
     /// there is none. Any two quorums that this method returns for one size intersect, whatever
     /// processes they avoid.
     ///
-    /// A majority continues round the ring from `process`. In a tree, the paths below *all*
-    /// children replace an avoided node (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). Otherwise the
-    /// path goes through `process` as far as possible. The other kinds use one of the fixed
-    /// quorums, preferably that of `process`.
+    /// A majority consists of the first processes on the ring, from `process` on, that are not
+    /// avoided. In a tree, the paths below *all* children replace an avoided node (Agrawal and El
+    /// Abbadi, ACM TOCS 9(1), 1991). Otherwise the path in the tree goes through `process` as far
+    /// as possible. The other kinds have fixed quorums, of which the quorum of `process` is
+    /// preferred.
     pub fn quorum(self, size: u32, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         let after = |step| ProcessId((process.0 + step) % size);
         match self {
@@ -240,7 +243,6 @@ fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<
     Some(path)
 }
 
-/// Returns true if `node` is `process` or one of its ancestors.
 fn is_ancestor_or_self(node: u32, process: u32) -> bool {
     core::iter::successors(Some(process), |i| (*i > 0).then(|| (i - 1) / 2)).any(|i| i == node)
 }
@@ -256,9 +258,8 @@ fn pairs(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     }
 }
 
-/// Returns the lines of a projective plane. The seven-point plane uses the numbering of the
-/// literature's example. The lines of other planes are `a·x + b·y + c·z = 0` over a prime field.
-/// Each process is assigned a line that contains it.
+/// Returns for each process a line of a projective plane that contains it. The plane of seven
+/// points has fixed lines. The lines of other planes are `a·x + b·y + c·z = 0` over a prime field.
 fn plane(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     if size == 7 {
         let lines: [[u32; 3]; 7] =
@@ -408,8 +409,8 @@ mod tests {
         }
     }
 
-    /// Returns the quorum of each process for each set of avoided processes: the process, the set,
-    /// and the quorum, if there is one.
+    /// Returns a row for each process and each set of avoided processes: the process, the set, and
+    /// the quorum, if there is one.
     fn coterie(kind: Kind, size: u32) -> Vec<(ProcessId, ProcessSet, Option<ProcessSet>)> {
         let subset = |bits: u32| set((0..size).filter(move |i| bits & (1 << i) != 0));
         let all = (0..1_u32 << size).flat_map(|bits| (0..size).map(move |i| (bits, ProcessId(i))));
@@ -452,7 +453,8 @@ mod tests {
         }
     }
 
-    /// Every quorum of a [`Kind`] is minimal, and any two intersect, if the size fills the shape.
+    /// The sizes in this test fill their shape, such as a complete tree. At other sizes, quorums
+    /// may not be minimal.
     #[test]
     fn produced_quorums_form_coterie() {
         let mut shapes = vec![(Kind::Pairs, 3), (Kind::Plane, 7), (Kind::Grid, 4), (Kind::Grid, 9)];
@@ -467,8 +469,8 @@ mod tests {
         assert!(!all_of(Kind::Tree, &family(Kind::Tree, 2)).is_minimal());
     }
 
-    /// Returns all quorums of the tree below `node` (Agrawal and El Abbadi): the node with a quorum
-    /// below one child, or the union of quorums below both children.
+    /// Returns all quorums of the tree below `node` (Agrawal and El Abbadi). Such a quorum is the
+    /// node and a quorum below one child, or the union of a quorum below each child.
     fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
         let (left, right) = (2 * node + 1, 2 * node + 2);
         if left >= size {
@@ -532,8 +534,6 @@ mod tests {
         }
     }
 
-    /// In a tree of seven processes, a quorum remains if at most two processes are avoided. None
-    /// remains if all processes on a path from the root to a leaf are avoided.
     #[test]
     fn seven_node_tree_avoids_any_two_but_no_path() {
         for (_, avoided, quorum) in coterie(Kind::Tree, 7) {

@@ -123,8 +123,8 @@ pub struct SharedMemoryCard {
     pub paper: &'static str,
     /// Names of the shared registers and the values that they hold, in words.
     pub registers: &'static str,
-    /// Number of register accesses of an entry and its exit while no other process has a request,
-    /// as a formula in the number N of processes.
+    /// Number of register accesses that one entry and its exit take without contention, as a
+    /// formula in the number N of processes.
     pub accesses: &'static str,
     /// Value of the formula `accesses` for the group size of the card.
     #[cfg_attr(feature = "serde", serde(rename = "uncontended"))]

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use crate::card::{Card, Crashes, Detection, Order, Timing};
 use crate::property::Property;
 
-/// Conditions that a group runs under: timing, channels and faults. For the assumptions of an
-/// algorithm without faults, see [`Card::system_model`].
+/// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
+/// the conditions that an algorithm assumes, without any fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemModel {
     /// Assumptions about time.
@@ -85,8 +85,8 @@ impl Card {
         }
     }
 
-    /// Returns the assumptions of this algorithm that `model` does not meet. Outside its
-    /// assumptions an algorithm promises nothing, so a violation there is no evidence against it.
+    /// Returns the assumptions of this algorithm that `model` does not meet. If there is one, the
+    /// algorithm promises nothing in `model`, so a violation is no evidence against the algorithm.
     pub fn unmet_assumptions(
         &self,
         model: &SystemModel,
@@ -127,11 +127,11 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises of the algorithm that hold in `model`, if the only assumption of the
-    /// algorithm that `model` may break is a perfect detector. If the algorithm needs one and
-    /// `model` permits false suspicions, two processes may enter at the same time. Mutual
-    /// exclusion, fencing and order are then left out, and the resource must compare fencing
-    /// tokens.
+    /// Returns the promises of the algorithm that hold in `model`. The model must meet all
+    /// assumptions of the algorithm, except that its failure detector may be wrong. If the
+    /// algorithm needs a perfect detector and `model` permits false suspicions, two processes may
+    /// enter at the same time. Mutual exclusion, fencing and order are then left out, and the
+    /// resource must compare fencing tokens.
     pub fn promises_under(&self, model: &SystemModel) -> Vec<Property> {
         let is_misled = model.false_suspicion && self.detection == Detection::Perfect;
         let rests_on_detector = |property: &Property| {

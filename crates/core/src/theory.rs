@@ -2,7 +2,7 @@
 
 use crate::process::ProcessId;
 
-/// Delays, bypass and order of an algorithm according to the literature.
+/// Delays, bypass and service order of an algorithm according to the literature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theory {
     /// Delay from request to entry without contention, in message hops. Empty for an election.
@@ -83,7 +83,7 @@ impl Hops {
 /// Kind of workload of a run. Formulas for the number of messages distinguish these kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadKind {
-    /// Processes enter one at a time. The process is drawn at random.
+    /// Processes enter one at a time. The process of each entry is drawn at random.
     OneAtATime,
     /// All processes enter equally often and may request at any time.
     AllEquallyOften,

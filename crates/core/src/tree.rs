@@ -13,7 +13,6 @@ use crate::process::ProcessId;
 pub struct Tree {
     /// Parent of each process. The root is stored as its own parent.
     parents: Vec<ProcessId>,
-    /// Depth of each process, in edges from the root.
     depths: Vec<u32>,
 }
 
@@ -92,7 +91,6 @@ impl Tree {
         }
     }
 
-    /// Creates the tree with these parents, and computes the depth of each process.
     fn rooted(parents: Vec<ProcessId>) -> Self {
         let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
         depths[0] = Some(0);

@@ -70,7 +70,7 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Returns true if the cause is the configuration, and not the environment.
+    /// Returns true if the configuration causes the error, and not the environment.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
@@ -236,7 +236,6 @@ fn boot(
     Ok((running, session, keyring))
 }
 
-/// Resources that a node opens at its start.
 struct NodeResources {
     transport: Settings,
     store: Store,
@@ -276,8 +275,8 @@ impl NodeResources {
     }
 }
 
-/// Returns the limits of the transport, with timeouts for the configured upper bound on message
-/// delays.
+/// Returns the limits of the transport. They follow from the configured upper bound on message
+/// delays, and from the configured time limit for connecting.
 fn limits(config: &Config) -> Limits {
     let plain = Limits::default();
     let connect = Duration::from_millis(config.connect_ms());

@@ -57,7 +57,7 @@ pub struct Cluster {
     /// Addresses of all nodes as `host:port`, in the order of their numbers.
     pub addresses: Vec<String>,
     /// Address at which this node listens, as `host:port`. `None`: its own entry in `addresses`. A
-    /// container or a router may need another one.
+    /// node in a container or behind a router may need a different address.
     pub listen: Option<String>,
     /// File with the private key of this node, as `tenure keys new` writes it. Only its owner may
     /// read it. Required with `public_keys` unless this node listens on loopback.
@@ -80,8 +80,8 @@ pub struct Service {
     pub election: String,
     /// Enabled variants of the mutual exclusion algorithm.
     pub variants: Vec<String>,
-    /// True if `variants` may contain deliberate mistakes, which exist for demonstrations. A node
-    /// with a mistake can break every promise of its algorithm.
+    /// True if `variants` may contain variants with deliberate mistakes, which exist for
+    /// demonstrations. Such a variant can break any property of the algorithm.
     pub allow_mistakes: bool,
     /// Quorums, for an algorithm that uses them: lists such as `1,2/2,3/1,3`, or a name in
     /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
@@ -89,7 +89,8 @@ pub struct Service {
     /// Tree, for a lock that needs one: edges such as `1-2,1-3`, or a name in
     /// [`TREES`](tenure_algorithms::catalogue::TREES).
     pub tree: String,
-    /// Network of an algorithm that sends along edges, such as `1-2,2-3,3-1`; `None` for a ring.
+    /// Edges of the network, such as `1-2,2-3,3-1`, for an algorithm whose processes send only to
+    /// neighbours; `None` for a ring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<String>,
     /// True if the nodes have many locks with names, and one leader grants all of them. This
@@ -374,12 +375,10 @@ impl Config {
         self.cluster.listen.as_ref().unwrap_or(own)
     }
 
-    /// Returns the time limit for connecting to a peer, in milliseconds.
     pub(crate) fn connect_ms(&self) -> u64 {
         self.channel.connect_ms.unwrap_or((4 * self.detector.message_ms).max(400))
     }
 
-    /// Validates the addresses, and the time for connecting to a peer.
     fn validate_network(&self) -> Result<(), String> {
         let pages = self.page.iter().flat_map(|page| &page.addresses);
         let listen = self.cluster.listen.iter().map(|it| ("cluster.listen", it));
@@ -421,7 +420,6 @@ impl Config {
         Ok(())
     }
 
-    /// Validates that no timeout exceeds [`MAX_TIMEOUT_MS`].
     fn validate_times(&self) -> Result<(), String> {
         let Detector { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
             self.detector;
@@ -439,7 +437,6 @@ impl Config {
         })
     }
 
-    /// Validates that the other options permit named locks, if named locks are configured.
     fn validate_names(&self) -> Result<(), String> {
         if !self.service.named {
             return Ok(());

@@ -62,10 +62,8 @@ fn run_boxed<'a>(
     Box::pin(run_until(config, factory, options, stop, report))
 }
 
-/// Future that resolves when the node shall stop.
 type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
 
-/// Callback that receives the reports of a node.
 pub(crate) type Reports<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
 
 async fn run_until(
@@ -118,8 +116,8 @@ async fn run_until(
     ended
 }
 
-/// Ends the workload, which drops the last handles of the node, and waits until the node stops. If
-/// the node leads, it hands over leadership before it stops.
+/// Ends the workload, and thereby drops the last handles of the node. Then waits until the node
+/// stops. If the node leads, it hands over leadership before it stops.
 async fn leave<W>(
     worker: JoinHandle<W>,
     task: JoinHandle<Result<(), tenure_runtime::Failure>>,
@@ -151,8 +149,8 @@ async fn reload_keys(config: &Config, keyring: Option<Keyring>) -> Infallible {
     std::future::pending().await
 }
 
-/// Opens the live page if the configuration has one. Returns the page, and the sender of the node's
-/// records to it.
+/// Opens the live page if the configuration has one. Returns the page, and the sender by which the
+/// page receives the records of the node.
 fn page(
     config: &Config,
     info: &Arc<NodeInfo>,
@@ -172,11 +170,12 @@ fn page(
     LivePage::open(page.listen, Some(token), page_info, source).map(|page| Some((page, sender)))
 }
 
-/// Starts an election once the peers are connected. A restarted node starts one by itself.
+/// Waits until all peers are connected, but at most for [`PEER_TIMEOUT`]. Then starts an election,
+/// unless this node knows a leader.
 ///
-/// The node first waits for the time `turn`, and starts no election if it learns of a leader
-/// meanwhile. The time is zero for the node with the highest number, and longer for each lower
-/// number. If all nodes started at once, each would cause an election.
+/// The node with the highest number starts at once. A node with a lower number first waits for the
+/// time `turn`, and starts no election if it learns of a leader meanwhile. If all nodes started at
+/// once, each would cause an election.
 async fn start_first_election(view: MeshView, mut leadership: Leadership, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {

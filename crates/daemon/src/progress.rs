@@ -16,7 +16,6 @@ use crate::node::Reports;
 use crate::report::Report;
 use crate::workload::{WorkError, WorkStats};
 
-/// Shortest time between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Reporter of changes at a node, with the sources from which it learns of them.

@@ -113,7 +113,8 @@ impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
         P::card(&self.config, size)
     }
 
-    /// Heartbeats do not use the reliable channel, because a late heartbeat has no value.
+    /// Starts the node. If the configuration requires it, the algorithm uses a reliable channel.
+    /// Heartbeats never do, because a late heartbeat has no value.
     fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
         let (detector, config) = (detector(parts.config), self.config.clone());
         if parts.config.channel.fifo {

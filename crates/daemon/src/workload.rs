@@ -15,7 +15,6 @@ use tokio::time::{Instant, sleep};
 use crate::config::Work;
 use crate::resource::Client;
 
-/// Counters of the workload so far.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkStats {
     counts: Arc<Counts>,
@@ -30,7 +29,6 @@ struct Counts {
 }
 
 impl WorkStats {
-    /// Creates counters that also send the fencing token of each entry to `grants`, if it is given.
     pub(crate) fn new(grants: Option<UnboundedSender<Fence>>) -> Self {
         WorkStats { counts: Arc::default(), grants }
     }
@@ -54,13 +52,10 @@ impl WorkStats {
     }
 }
 
-/// Failure of the workload.
 #[derive(Debug, Error)]
 pub(crate) enum WorkError {
-    /// The connection to the resource failed.
     #[error("cannot access the resource server: {0}")]
     Resource(#[from] io::Error),
-    /// The node stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }

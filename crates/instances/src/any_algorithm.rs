@@ -125,7 +125,6 @@ pub trait AnyAlgorithm: Send + Sync {
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
 }
 
-/// Returns the built-in algorithm with this name.
 pub(crate) fn builtin(
     name: &str,
     parameters: &Parameters,
@@ -134,8 +133,8 @@ pub(crate) fn builtin(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm with a type of its own. The states of this type are
-/// smaller than those of the type `P` of `Instance`, which also represents other algorithms.
+/// Function that simulates a built-in algorithm as its own type, whose states are small. The type
+/// `P` of `Instance` represents several algorithms, so its states are larger.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

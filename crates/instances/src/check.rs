@@ -17,7 +17,7 @@ use tenure_trace::{FollowError, Schedule, Trace};
 
 use crate::monitors::own_monitor;
 
-/// Largest bypass that a check counts. A larger one is reported as unbounded.
+/// Bypass at which a check stops counting. The report then states only a lower bound.
 const MAX_COUNTED_BYPASS: u32 = 16;
 
 /// Function that measures the costs of an algorithm over all possible schedules. `C` is the type of
@@ -30,7 +30,6 @@ pub(crate) type MeasureFn<C> =
 pub(crate) type CheckFn<C> =
     fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<Report, CheckError>;
 
-/// Checks properties of a mutual exclusion algorithm in all possible schedules.
 pub(crate) fn check_lock<P: Mutex + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -96,7 +95,6 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     Ok(check(&others, app_messages, &config.own)?.and(alone))
 }
 
-/// Measures the costs of a mutual exclusion algorithm over all possible schedules.
 pub(crate) fn measure_lock<P: Mutex + Algorithm>(
     config: &CheckConfig,
     measure: &MeasureConfig,
@@ -120,7 +118,6 @@ pub(crate) fn measure_any<P: Algorithm + Checkable>(
     Check::<P>::for_algorithm(protocol.clone(), config.clone()).measure(measure.clone())
 }
 
-/// Checks properties of an election algorithm in all possible schedules.
 pub(crate) fn check_election<P: Election + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -158,7 +155,6 @@ pub(crate) fn check_election<P: Election + Algorithm>(
     check.try_run()
 }
 
-/// Checks properties of an algorithm of any agreement service in all possible schedules.
 pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     config: &CheckConfig,
     properties: &[Property],
@@ -183,7 +179,6 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
     check.try_run()
 }
 
-/// Executes the steps of one schedule in the checker.
 pub(crate) fn replay<P: Algorithm + Checkable>(
     schedule: &Schedule,
     protocol: &P::Config,

@@ -28,9 +28,7 @@ pub(crate) struct Instance<P: Algorithm> {
     /// Function that simulates the protocol as a type whose state is smaller than that of `P`. If
     /// it is `None`, simulations use the type `P`.
     simulate_alone: Option<SimulateFn>,
-    /// Function that checks the properties of the protocol's service.
     check: CheckFn<P::Config>,
-    /// Function that measures the costs of the protocol over all possible schedules.
     measure: MeasureFn<P::Config>,
 }
 

@@ -199,7 +199,7 @@ fn project<'a, C, E, D, F>(
     })
 }
 
-/// A monitor behind dynamic dispatch.
+/// A monitor of a service as a trait object.
 pub struct BoxedMonitor<C, E>(Box<dyn DynMonitor<C, E>>);
 
 trait DynMonitor<C, E>: Send + Sync {

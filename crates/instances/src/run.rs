@@ -1,4 +1,4 @@
-//! Parameters of a simulated run. Their types do not depend on the type of the protocol.
+//! Parameters and execution of a simulated run.
 
 use std::io::{self, Write};
 
@@ -45,11 +45,12 @@ pub struct TraceOutput {
     pub writer: Box<dyn Write + Send>,
     /// True if the trace includes the states of the processes.
     pub has_states: bool,
-    /// Fields of the header whose values the simulation does not know.
+    /// Fields of the header that the caller supplies.
     pub header: TraceHeader,
 }
 
-/// Fields of a trace's header whose values the simulation does not know.
+/// Fields of a trace's header that the caller supplies, because the simulation does not know their
+/// values.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHeader {
     /// Command line that repeats the run.
@@ -59,7 +60,6 @@ pub struct TraceHeader {
 }
 
 impl RunParameters<'_> {
-    /// Runs the simulation with this configuration of the protocol.
     pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
         P: Algorithm + Recorded,
@@ -110,7 +110,6 @@ where
     Ok(own_monitors(service).fold(simulation, judge))
 }
 
-/// Sets the header fields of the trace.
 pub(crate) fn with_header<P>(
     simulation: Simulation<P>,
     header: TraceHeader,

@@ -30,7 +30,7 @@ fn clocks_converge_to_their_average() {
     assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
     assert_eq!(met.leaders.len(), 1);
     assert_eq!(["poll", "reading", "adjust"].map(|kind| met.messages[kind]), [2; 3]);
-    // Other initial values have another average.
+    // Negative control: other initial values have another average.
     let met =
         synchronise(&ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(3, 5)])).unwrap();
     assert_eq!(met.clocks, [Some(clock(3, 10)); 3]);
@@ -84,7 +84,7 @@ fn write_costs_one_update_and_reply_per_backup() {
         let per_write = u64::from(size - 1);
         assert_eq!(written.acknowledged.len(), 10);
         assert_eq!(written.messages["update"], 10 * per_write);
-        // One more for the state that a new primary stores before it serves.
+        // A new primary stores one state before it serves. It adds one message per backup.
         assert_eq!(written.messages["stored"], 11 * per_write);
         assert_eq!(written.refused, 10 * per_write, "only the primary accepts writes");
         assert_eq!(written.lists, vec![written.lists[0].clone(); size as usize]);
@@ -166,8 +166,8 @@ fn one_no_vote_aborts_the_transaction() {
     }
 }
 
-/// All votes arrive within two units. If the coordinator crashes before then, all participants stay
-/// uncertain until it recovers.
+/// All votes arrive after two units, but the coordinator crashes after one and a half. All
+/// participants then stay uncertain until it recovers.
 #[test]
 fn participants_block_until_coordinator_recovers() {
     let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::among(4) };
@@ -177,7 +177,8 @@ fn participants_block_until_coordinator_recovers() {
     let back =
         run_transaction(&CommitScenario { recovery: Some(50 * UNIT), ..crashed.clone() }).unwrap();
     assert_eq!((back.blocked.len(), back.decided), (0, vec![Some(false); 4]));
-    // One participant that has not voted yes is enough: no process can have committed.
+    // If one participant has not voted yes, the others can abort, because no process can have
+    // committed.
     let done =
         run_transaction(&CommitScenario { no_votes: vec![p(3)], ..crashed.clone() }).unwrap();
     assert_eq!(done.decided[1..], [Some(false); 3]);

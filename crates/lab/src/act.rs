@@ -49,8 +49,8 @@ struct SuspicionRequest {
 const MAX_DELAY: f64 = 1e6;
 
 impl ActRequest {
-    /// Converts the request to an action that is named by the messages and processes in `state`.
-    /// Returns a description of the problem if the request is not valid.
+    /// Converts the request to an action on the messages and processes in `state`. Returns a
+    /// description of the problem if the request is not valid.
     pub(crate) fn action(&self, state: &RunState) -> Result<Action, String> {
         let mut meant = Vec::new();
         let pick = |id: u64| message(state, id).map(|message| message.pick.clone());

@@ -7,15 +7,14 @@ use std::time::Duration;
 /// Function that returns the time since the start of a computation.
 type ElapsedTime = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Time limit of a computation, which also ends when its client disconnects. Clones share the
-/// cancellation.
+/// Limit of a computation. The computation should stop when its time limit has passed, or when its
+/// client has disconnected. Clones share the cancellation.
 #[derive(Clone, Default)]
 pub struct Deadline {
     cancelled: Arc<AtomicBool>,
     limit: Option<(ElapsedTime, Duration)>,
 }
 
-/// Guard that cancels the computation when it is dropped.
 #[cfg(feature = "server")]
 pub(crate) struct CancelOnDrop(Deadline);
 
@@ -27,8 +26,8 @@ impl Deadline {
         Deadline::measured_by(move || started.elapsed(), limit)
     }
 
-    /// Creates a deadline that passes once `elapsed` returns at least `limit`. It is for hosts that
-    /// have a clock of their own.
+    /// Creates a deadline that passes once `elapsed` returns at least `limit`, for hosts with a
+    /// clock of their own.
     pub fn measured_by(
         elapsed: impl Fn() -> Duration + Send + Sync + 'static,
         limit: Duration,
@@ -36,14 +35,13 @@ impl Deadline {
         Deadline { limit: Some((Arc::new(elapsed), limit)), ..Deadline::default() }
     }
 
-    /// Returns a guard that cancels the computation when it is dropped.
     #[cfg(feature = "server")]
     pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 
-    /// Returns true if the time limit has passed. The caller then stops with a partial result
-    /// instead of a late one.
+    /// Returns true if the time limit has passed. The caller should then stop and return a partial
+    /// result.
     pub fn is_past(&self) -> bool {
         self.limit.as_ref().is_some_and(|(elapsed, limit)| elapsed() >= *limit)
     }

@@ -19,7 +19,8 @@ pub enum Cause {
     Act(Action),
 }
 
-/// Continuation of a run after the replay of a path.
+/// Continuation of a run after the replay of its earlier transitions: steps of the simulator, or an
+/// action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
@@ -30,16 +31,16 @@ pub enum Advance {
     Act(Action),
 }
 
-/// A moment that the run has reached, with the transition that led to it.
+/// State that a run has reached, with the transition that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReachedMoment {
-    /// Transition that led to this moment.
+    /// Transition that led to this state.
     pub cause: Cause,
     /// Description of the transition.
     pub description: String,
-    /// Simulated time of the moment, in ticks.
+    /// Simulated time of this state, in ticks.
     pub time: u64,
-    /// Number of trace records up to this moment.
+    /// Number of trace records from the start of the run to this state.
     pub records: u64,
 }
 
@@ -63,11 +64,11 @@ pub trait RunSource: Send + Sync + 'static {
     fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
 }
 
-/// A run that can be repeated any number of times, and what the page shows about it.
+/// A repeatable run, and the data that the page shows about it.
 pub struct LabRun {
     /// Arguments of `tenure simulate`, or a description of the origin of the run.
     pub words: String,
-    /// Card of the algorithm: its assumptions, costs and promises.
+    /// [`Card`] of the algorithm: its assumptions, costs and promises.
     pub card: Card,
     /// Number of processes.
     pub size: u32,
@@ -75,24 +76,25 @@ pub struct LabRun {
     pub layout: NodeLayout,
     /// Command that reproduces the run. `None` if there is no such command.
     pub replay: Option<String>,
-    /// Actions of the user before the first view, in the order of their steps.
+    /// Actions that the lab performs before it first shows the run, in the order in which they
+    /// occur in the run.
     pub interventions: Vec<Intervention>,
-    /// Number of steps taken before the first view.
+    /// Number of steps that the lab takes before it first shows the run.
     pub steps: u64,
     /// Engine that executes the run.
     pub engine: Box<dyn Engine>,
 }
 
-/// Executes one run again and again, each time up to a moment that the caller chooses.
+/// Executes one run repeatedly, each time as far as the caller requests.
 pub trait Engine: Send + Sync {
     /// Replays `path` from the beginning of the run, and then continues as `advance` says. Appends
-    /// each new moment to `reached` immediately, so that the moment is known even if a handler
+    /// each new state to `reached` immediately, so that the caller knows it even if a handler
     /// panics later.
     ///
     /// # Errors
     ///
     /// Returns an error if the path or the action is not possible, or if the deadline passes during
-    /// the replay. If the deadline passes later, this method returns the view of the last moment
+    /// the replay. If the deadline passes later, this method returns the view of the last state
     /// that it reached.
     fn replay_and_advance(
         &self,
@@ -103,13 +105,11 @@ pub trait Engine: Send + Sync {
     ) -> Result<MomentView, String>;
 }
 
-/// A run at one moment: its state, its report and its trace.
+/// State, report and trace of a run after some number of transitions.
 pub struct MomentView {
-    /// Processes, messages in flight, and the next step.
     pub(crate) state: RunState,
-    /// Report of the simulator up to this moment.
     pub(crate) report: Report,
-    /// Trace of the run up to this moment, as bytes of the trace format.
+    /// Trace of the run so far, as bytes of the trace format.
     pub(crate) trace: Vec<u8>,
 }
 
@@ -125,7 +125,7 @@ impl<P: Protocol> Run<P> {
         Run { simulation, schedule: None }
     }
 
-    /// Creates an engine that begins with the steps of a schedule.
+    /// Creates an engine whose run begins with the steps of a schedule.
     pub fn from_schedule(simulation: Simulation<P>, schedule: Schedule) -> Self {
         Run { simulation, schedule: Some(schedule) }
     }
@@ -169,7 +169,7 @@ impl<P: Recorded> Engine for Run<P> {
             Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
             Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
         }
-        // Only the end of the run is left. This step completes the verdicts.
+        // No step is left. This call ends the run, which completes the verdicts.
         if session.next().is_none() {
             check_step(session.step())?;
         }

@@ -5,14 +5,13 @@ use tenure_core::{Graph, ProcessId};
 /// A position in the unit square; y grows downwards.
 pub(crate) type Point = [f64; 2];
 
-/// Maximum number of vertices of a graph that is laid out by distances. This layout takes time for
-/// each pair of vertices.
+/// Maximum number of vertices of a graph for [`by_distance`]. The running time of that function
+/// grows at least with the square of the number of vertices.
 const MAX_BY_DISTANCE: u32 = 150;
 
-/// Number of iterations of the layout by distances. Later iterations hardly change the drawing.
+/// Number of iterations of [`by_distance`]. Further iterations would hardly change the drawing.
 const ITERATIONS: u32 = 150;
 
-/// Arrangement of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Arrangement {
     /// All vertices in a circle.

@@ -17,7 +17,6 @@ use crate::session::{LabSession, MAX_STEPS};
 use crate::sessions::{SessionTable, lock};
 use crate::words;
 
-/// Content type of JSON.
 const JSON: &str = "application/json";
 
 /// Operation that a request asks for: reading data, or changing a session.
@@ -32,9 +31,9 @@ pub enum Method {
 /// Response to a request of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabResponse {
-    /// Content type of the body.
+    /// Media type of the body, such as `application/json`.
     pub content_type: &'static str,
-    /// JSON, or the content of a file.
+    /// Bytes of the response: JSON, or the content of a file.
     pub body: Vec<u8>,
 }
 
@@ -48,12 +47,12 @@ pub struct LabError {
 }
 
 impl LabError {
-    /// Creates an error for an invalid request.
+    /// Creates an error for an invalid request, with status 400.
     pub fn invalid(message: impl Into<String>) -> Self {
         LabError { status: 400, message: message.into() }
     }
 
-    /// Creates an error for a path or session that does not exist.
+    /// Creates an error for a path or session that does not exist, with status 404.
     pub fn unknown(message: impl Into<String>) -> Self {
         LabError { status: 404, message: message.into() }
     }
@@ -71,7 +70,7 @@ impl LabResponse {
     }
 }
 
-/// The lab's sessions, and the source of new runs.
+/// Sessions of the lab, and the [`RunSource`] that creates their runs.
 pub struct Lab {
     source: Box<dyn RunSource>,
     sessions: Mutex<SessionTable>,
@@ -83,8 +82,8 @@ impl Lab {
         Lab { source: Box::new(source), sessions: Mutex::default() }
     }
 
-    /// Creates a session for a run and returns its number. The first session that is created in
-    /// this way is the one that clients see if they name no session.
+    /// Creates a session for a run and returns its number. A client that names no session sees the
+    /// first session that this function has created.
     ///
     /// # Errors
     ///
@@ -186,7 +185,6 @@ fn unknown_path(path: &str) -> LabError {
     LabError::unknown(format!("unknown request: {path}"))
 }
 
-/// Performs the operation of a `POST` request on a session.
 fn change(
     session: &mut LabSession,
     operation: &str,
@@ -241,7 +239,6 @@ struct GoRequest {
     moment: usize,
 }
 
-/// Parses the body of a request to take steps.
 fn advance(body: &Value) -> Result<Advance, LabError> {
     match parse_body(body)? {
         Steps { steps: Some(steps), until: None } if (1..=MAX_STEPS).contains(&steps) => {

@@ -10,7 +10,7 @@ use tenure_core::{Card, Graph, ProcessId, Topology};
 
 use crate::graph_layout::{Arrangement, arrangement};
 
-/// Layout of a group according to its algorithm.
+/// Arrangement of the processes and their links in the picture of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeLayout {
     form: Form,
@@ -27,7 +27,6 @@ pub struct NodeLayout {
     weights: Vec<u64>,
 }
 
-/// Form of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Form {
@@ -58,9 +57,10 @@ impl NodeLayout {
         NodeLayout { form, links, quorums: Vec::new(), at: Vec::new(), weights: Vec::new() }
     }
 
-    /// Returns the layout of a group. If the [`Card`] names a topology, the layout is a ring, a
-    /// star around `centre`, or `tree`. If the algorithm uses quorums, it is the layout of
-    /// `quorums`. Otherwise it is that of [`NodeLayout::circle`].
+    /// Returns the layout for an algorithm. If the [`Card`] names a ring, a star or a tree as the
+    /// topology, the layout has this shape: `centre` is the centre of the star, and `tree` is the
+    /// tree. Otherwise, the layout shows `quorums`. Without quorums, it is that of
+    /// [`NodeLayout::circle`].
     pub fn of(
         card: &Card,
         size: u32,
@@ -86,8 +86,9 @@ impl NodeLayout {
         }
     }
 
-    /// Arranges the processes of a network, with its edges. A regular shape is drawn in its usual
-    /// form. Any other graph is drawn by the distances between its processes.
+    /// Arranges the vertices of `graph`, which are processes, and links them by its edges. A
+    /// regular shape is drawn in its usual form. Any other graph is drawn by the distances between
+    /// its vertices.
     pub fn of_graph(graph: &Graph) -> NodeLayout {
         let edges = || graph.edges().map(|(one, other, _)| (one, other));
         let laid = match arrangement(graph) {
@@ -133,7 +134,6 @@ impl NodeLayout {
     }
 }
 
-/// Converts pairs of processes to pairs of process numbers.
 fn links(pairs: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Vec<[u32; 2]> {
     pairs.into_iter().map(|(one, other)| [one.number(), other.number()]).collect()
 }

@@ -21,18 +21,18 @@ use crate::page;
 /// Maximum number of requests that the lab computes at the same time. Further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 2;
 
-/// Time limit of one request. When it passes, the response shows the last moment that the run has
+/// Time limit of one request. When it passes, the response shows the last state that the run has
 /// reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Content security policy of responses that are HTML pages, which the lab exports. The scripts of
-/// such a page may run, but cannot access this server.
+/// Content security policy of the HTML pages that the lab exports. The scripts of such a page may
+/// run, but cannot access this server.
 const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; \
                      style-src 'unsafe-inline'; \
                      img-src data:; sandbox allow-scripts allow-downloads";
 
-/// A lab that is served over HTTP, with a semaphore for the requests that it computes at the same
-/// time.
+/// A lab that is served over HTTP. A semaphore limits the number of requests that it computes at
+/// the same time.
 struct ServedLab {
     lab: Lab,
     places: Arc<Semaphore>,

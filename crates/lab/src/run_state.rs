@@ -5,7 +5,6 @@ use tenure_core::{Labelled, ProcessId};
 use tenure_sim::{NextStep, Session};
 use tenure_trace::{MessageSelector, Recorded, state};
 
-/// State of a run at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct RunState {
     pub(crate) time: u64,
@@ -15,7 +14,6 @@ pub(crate) struct RunState {
     pub(crate) messages: Vec<Message>,
 }
 
-/// State of one process of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub(crate) up: bool,
@@ -24,7 +22,6 @@ pub(crate) struct Process {
     pub(crate) timers: Vec<(String, u64)>,
 }
 
-/// Message in flight, as the page shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) id: u64,

@@ -1,4 +1,5 @@
-//! Session of the lab: one run, the tree of its moments, and the current moment.
+//! Session of the lab: one run, the tree of its moments, and the current moment. A moment is a
+//! state of the run.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +13,6 @@ use crate::deadline::Deadline;
 use crate::engine::{Advance, Cause, LabRun, MomentView, ReachedMoment};
 use crate::run_state::RunState;
 
-/// Maximum number of moments per session.
 const MAX_MOMENTS: usize = 50_000;
 
 /// Maximum number of steps that the lab takes for one request.
@@ -21,7 +21,7 @@ pub(crate) const MAX_STEPS: u64 = 10_000;
 /// Maximum group size, so that the picture stays readable.
 const MAX_PROCESSES: u32 = 64;
 
-/// One moment in the tree of a session: the state of the run after a path of transitions.
+/// State of the run after a path of transitions. The moments of a session form a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
@@ -29,15 +29,15 @@ pub(crate) struct Moment {
     pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
-    /// True if a property has been violated at this moment or before. Only properties that the
-    /// algorithm promises on its [`Card`](tenure_core::Card), or that the user wrote, count.
+    /// True if, at this moment or before, a property was violated that the algorithm promises on
+    /// its [`Card`](tenure_core::Card) or that the user wrote.
     pub(crate) violated: bool,
     /// Panic message of the handler that ended the run at this moment. `None` if no handler
     /// panicked.
     pub(crate) broken: Option<String>,
 }
 
-/// Interactive session with one run.
+/// Interactive run: a tree of [`Moment`]s, of which one is current.
 pub(crate) struct LabSession {
     pub(crate) run: LabRun,
     pub(crate) moments: Vec<Moment>,
@@ -45,7 +45,7 @@ pub(crate) struct LabSession {
     pub(crate) shown: CurrentMoment,
 }
 
-/// View of the current moment.
+/// State, report and trace of the run at the current [`Moment`].
 pub(crate) struct CurrentMoment {
     pub(crate) state: RunState,
     pub(crate) report: Report,
@@ -105,7 +105,6 @@ impl LabSession {
         if steps == 0 { Ok(()) } else { self.take(&Advance::Steps(steps), deadline) }
     }
 
-    /// Performs an action of the user at the current moment.
     pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
         self.take(&Advance::Act(act.action(&self.shown.state)?), deadline)
     }
@@ -123,9 +122,9 @@ impl LabSession {
         Ok(true)
     }
 
-    /// Takes steps of the simulator from the current moment, or performs an action there. Adds the
-    /// moments that are reached to the session, and makes the last one current. After a panic of a
-    /// handler, that is the moment of the panic.
+    /// Takes steps of the simulator from the current moment, or performs an action there. Adds each
+    /// moment that the run reaches to the session, and makes the last one current. If a handler
+    /// panics, the last moment is that of the panic.
     pub(crate) fn take(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
@@ -167,8 +166,8 @@ impl LabSession {
         Ok(())
     }
 
-    /// Returns the index of the moment to which the transition `moment.cause` leads from the
-    /// current moment. Adds this moment to the tree, unless it is there already.
+    /// Adds a moment to the tree, unless the tree has it already, and returns its index. The
+    /// transition `moment.cause` leads to it from the current moment.
     fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
         let here = Some(self.at);
         let mut later = self.moments.iter().skip(self.at + 1);
@@ -198,8 +197,8 @@ impl LabSession {
         line
     }
 
-    /// Returns the transitions from the beginning to a moment, except a last one in which a handler
-    /// panicked.
+    /// Returns the transitions from the beginning to a moment. Leaves out the last transition if a
+    /// handler panicked in it.
     fn path(&self, moment: usize) -> Vec<Cause> {
         let line = self.moments_to(moment).into_iter().skip(1).map(|place| &self.moments[place]);
         let whole = line.take_while(|moment| moment.broken.is_none());
@@ -264,7 +263,6 @@ impl LabSession {
     }
 }
 
-/// Reason why the run cannot reach a moment.
 enum ReplayError {
     /// An action or a step is not possible, or the deadline has passed.
     Refused(String),

@@ -8,7 +8,6 @@ use crate::session::LabSession;
 /// Maximum number of open sessions. If a further one is created, the lab drops the oldest.
 const MAX_SESSIONS: usize = 32;
 
-/// Sessions by their numbers.
 #[derive(Default)]
 pub(crate) struct SessionTable {
     last: u64,
@@ -29,13 +28,10 @@ impl SessionTable {
         self.last
     }
 
-    /// Returns the session with this number, unless it was dropped.
     pub(crate) fn find(&self, number: u64) -> Option<Arc<Mutex<LabSession>>> {
         self.all.get(&number).cloned()
     }
 
-    /// Returns the number of the session that clients see if they name none. Returns `None` if that
-    /// session was dropped.
     pub(crate) fn first(&self) -> Option<u64> {
         self.first.filter(|number| self.all.contains_key(number))
     }

@@ -18,17 +18,15 @@ use crate::session::{CurrentMoment, LabSession};
 /// Maximum number of trace records in the diagram next to the processes.
 const MAX_DRAWN_RECORDS: u64 = 200;
 
-/// Maximum number of entries that the drawing of a log shows.
 const MAX_LOG_ENTRIES: u64 = 24;
 
-/// Converts a simulated time from ticks to units.
 fn units(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_UNIT as f64
 }
 
 impl LabSession {
-    /// Returns the data that the page shows of the current moment, as JSON. `session` is the number
-    /// of this session.
+    /// Returns the JSON data of the current moment for the page. `session` is the number of this
+    /// session.
     pub(crate) fn view(&self, session: u64) -> Value {
         let CurrentMoment { state, records, .. } = &self.shown;
         let card = &self.run.card;
@@ -63,7 +61,7 @@ impl LabSession {
         })
     }
 
-    /// Returns the reason why there is no next step. Returns `None` if there is a next step.
+    /// Returns the reason why there is no next step; `None` if there is one.
     fn ended(&self) -> Option<String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Some(broken.clone());
@@ -158,8 +156,8 @@ impl LabSession {
         Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
-    /// Returns the trace of the run up to the current moment. If a command can reproduce the run,
-    /// the header contains that command, and the command writes the same trace.
+    /// Returns the trace of the run up to the current moment. Its header contains the command that
+    /// writes the same trace, if there is one.
     pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
         let CurrentMoment { header, text, .. } = &self.shown;
         let Some(replay) = self.replay() else { return Ok(text.clone()) };
@@ -217,8 +215,8 @@ fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     Some(users)
 }
 
-/// Returns the next command that a user may issue, in the syntax of scripts. `None` if it may issue
-/// none.
+/// Returns the next command of the user of process `at`, in the syntax of scripts. `None` if the
+/// user may issue none.
 fn next_agreement_command(users: &Users, at: ProcessId) -> Option<String> {
     let ScriptCommand { verb, words, .. } = users.next_command(at)?.to_script(at);
     Some([vec![verb], words].concat().join(" "))

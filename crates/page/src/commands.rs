@@ -25,7 +25,6 @@ struct Command {
     files: BTreeMap<String, String>,
 }
 
-/// Performs the command in the body of a request, and responds with the command's result.
 pub(crate) fn perform(body: &Value) -> Response {
     let result = Command::deserialize(body)
         .map_err(|error| format!("invalid request: {error}"))

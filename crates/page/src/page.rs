@@ -9,20 +9,18 @@ use tenure::lab::{Deadline, Lab, LabError, LabResponse, Method};
 
 use crate::commands;
 
-/// Time limit of a request to the lab. When it passes, the response shows the last moment that the
+/// Time limit of a request to the lab. When it passes, the response shows the last state that the
 /// run has reached.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Request of a page.
+/// Request of a web page, in JSON.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Operation that a request asks for.
     #[serde(default)]
     method: RequestMethod,
     /// Path as in the interface of `tenure lab`, without its prefix `/api/`.
     path: String,
-    /// Data of the request.
     #[serde(default)]
     body: Value,
 }
@@ -36,10 +34,10 @@ enum RequestMethod {
     Post,
 }
 
-/// Response to a request.
+/// Response to a [`Request`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Response {
-    /// Status as in HTTP.
+    /// HTTP status code.
     pub status: u16,
     /// Content type of `body` or `text`.
     #[serde(rename = "type")]
@@ -55,15 +53,15 @@ pub struct Response {
 /// Function that returns the time since any fixed moment.
 pub type Clock = fn() -> Duration;
 
-/// One interface to the simulator, the checker, the lab and the lessons.
+/// Interface of a web page to the simulator, the checker, the lab and the lessons.
 pub struct Page {
     lab: Lab,
     clock: Clock,
 }
 
 impl Page {
-    /// Creates a page without sessions. `clock` measures the time of requests to the lab, which is
-    /// limited.
+    /// Creates a page without sessions of the lab. Requests to the lab have a time limit, which
+    /// `clock` measures.
     ///
     /// From now on, commands read and write their files in memory, in the whole process.
     pub fn new(clock: Clock) -> Self {
@@ -105,12 +103,10 @@ impl Page {
 }
 
 impl Response {
-    /// Creates a response with data.
     pub(crate) fn data(body: Value) -> Self {
         Response { status: 200, content_type: "application/json", body: Some(body), text: None }
     }
 
-    /// Creates an error response.
     pub(crate) fn error(status: u16, message: String) -> Self {
         Response { status, ..Response::data(serde_json::json!({ "error": message })) }
     }

@@ -10,7 +10,6 @@ fn page() -> Page {
     Page::new(|| Duration::ZERO)
 }
 
-/// Sends a request and returns the status and the data of the response.
 fn call(page: &Page, request: &Value) -> (u64, Value) {
     let response: Value = serde_json::from_str(&page.call(&request.to_string())).expect("JSON");
     let status = response["status"].as_u64().expect("a status");
@@ -116,7 +115,6 @@ fn invalid_requests_are_rejected_with_the_reason() {
     assert_eq!(unreadable["status"], 400);
 }
 
-/// A request to the lab ends when its time limit has passed on the clock of the host.
 #[test]
 fn clock_of_the_host_limits_a_request() {
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Reason for which no proof was attempted.
+/// Error that prevented or ended a proof attempt.
 #[derive(Debug, Error)]
 pub enum ProveError {
     /// No solver is installed.

@@ -20,7 +20,6 @@ fn compared<P: Algorithm + Checkable>(
     compared_with_crashes::<P>(name, config, (size, 0), change)
 }
 
-/// Compares a group in which at most `crashes` processes crash.
 fn compared_with_crashes<P: Algorithm + Checkable>(
     name: &str,
     config: P::Config,
@@ -48,7 +47,6 @@ where
     (1..=largest).for_each(|size| assert_size_agrees::<P>(name, P::Config::default(), size));
 }
 
-/// Asserts that code and model agree in all states of a group of `size` processes.
 fn assert_size_agrees<P: Algorithm + Checkable>(name: &str, config: P::Config, size: u32) {
     let comparison = compared::<P>(name, config, size, |_| {});
     assert!(comparison.agrees() && comparison.is_complete, "{comparison:#?}");
@@ -109,8 +107,8 @@ fn majority_agrees_with_its_model() {
     });
 }
 
-/// Code and model agree in states with a crashed process. It is not inside the critical section,
-/// and its vote is lost.
+/// Compares states after a crash. The crashed process is outside the critical section, and its vote
+/// is lost.
 #[test]
 fn majority_agrees_with_its_model_after_a_crash() {
     let comparison =
@@ -128,7 +126,6 @@ fn larger_groups_agree_with_their_models() {
     assert_size_agrees::<majority::Majority>("majority", majority(3), 3);
 }
 
-/// A model without one of its actions does not explain the steps of the code.
 #[test]
 fn missing_action_is_noticed() {
     let comparison =
@@ -138,7 +135,6 @@ fn missing_action_is_noticed() {
     assert!(matches!(comparison.mismatch, Some(Mismatch::Step { .. })), "{comparison:#?}");
 }
 
-/// A conjunct that the code does not satisfy is noticed in a reachable state.
 #[test]
 fn wrong_conjunct_is_noticed() {
     let comparison =

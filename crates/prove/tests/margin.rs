@@ -1,5 +1,5 @@
-//! The margins of leases. The durations in the code satisfy the inequality of the proof, and a
-//! client's duration that is one unit longer is refuted.
+//! The margins of leases. The solver proves the models with the durations of the code. It refutes
+//! them if a client's duration is one unit longer.
 
 mod support;
 
@@ -50,7 +50,8 @@ fn one_nanosecond_more_than_validity_is_refuted() {
     assert_decided(&one_more(times).model(), false);
 }
 
-/// The derived margin is the largest whole duration that satisfies the inequality of the proof.
+/// Checks that the validity of a session is the longest whole duration that satisfies the
+/// inequality of the proof.
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {
@@ -69,8 +70,8 @@ fn sessions() -> impl Iterator<Item = (u64, u32)> {
     ttls.into_iter().flat_map(|ttl| [0, 100, 10_000, 50_000].map(|drift| (ttl, drift)))
 }
 
-/// A refuted margin is not only a counterexample to induction. A run of the model ends with two
-/// processes inside.
+/// Checks that a longer duration is unsafe: a run of the model ends with two processes inside. A
+/// counterexample to induction alone would not show this.
 #[test]
 fn one_nanosecond_more_than_validity_has_a_run_with_two_inside() {
     for (ttl, drift_ppm) in sessions() {
@@ -80,7 +81,6 @@ fn one_nanosecond_more_than_validity_has_a_run_with_two_inside() {
     }
 }
 
-/// A run of the model of a lease.
 struct Run {
     model: Model,
     state: Structure,
@@ -104,7 +104,7 @@ impl Run {
         run
     }
 
-    /// Creates a run that is in the initial state in which all clocks read 0.
+    /// Creates a run in the initial state in which all clocks read 0.
     fn initial(times: LeaseParameters) -> Self {
         let model = times.model();
         let mut state = Structure::new(2);

@@ -7,11 +7,10 @@ use tenure_prove::{
     sample_mutants,
 };
 
-/// Number of mutants of each model that this test examines. `tests/command/prove.rs` examines more
-/// of them, and compares the mutants that the invariant accepts with the code.
+/// Number of mutants of each model that this test examines. `tests/command/prove.rs` examines more.
+/// It also compares the code with the mutants that the invariant accepts.
 const SAMPLE_SIZE: usize = 1;
 
-/// Seed of the generator that draws the sample of mutants.
 const SEED: u64 = 1;
 
 #[test]
@@ -35,7 +34,6 @@ fn mutants_are_refused_or_proved_to_be_safe() {
     assert!(refused * 3 >= total, "{refused} of {total} are refused");
 }
 
-/// Returns the verdict on the mutant with this description.
 fn verdict_of(algorithm: &str, description: &str, solver: &Solver) -> MutantVerdict {
     let model = find_entry(algorithm).expect("it has a model").model();
     let found = mutants(&model).into_iter().find(|mutant| mutant.to_string() == description);
@@ -55,8 +53,8 @@ fn entry_without_replies_of_all_is_refused() {
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
-/// A process that is inside the critical section has no reply in flight. Therefore the receipt of a
-/// reply implies that the process waits, and the guard need not require it.
+/// Leaves out the guard that requires a process to wait when it receives a reply. The invariant
+/// implies this guard: no reply is in flight to a process inside the critical section.
 #[test]
 fn implied_guard_is_equivalent() {
     let Some(solver) = support::z3() else { return };
@@ -65,7 +63,6 @@ fn implied_guard_is_equivalent() {
     assert!(matches!(verdict, MutantVerdict::Equivalent), "{verdict:?}");
 }
 
-/// The obligation of the initial states refuses a model that lacks an initial condition.
 #[test]
 fn missing_initial_condition_is_refused() {
     let Some(solver) = support::z3() else { return };

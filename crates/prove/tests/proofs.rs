@@ -71,7 +71,6 @@ fn unsound_variants_are_refuted_and_sound_ones_proved() {
     }
 }
 
-/// An invariant is not inductive if it consists of the property alone.
 #[test]
 fn property_alone_is_not_inductive() {
     let Some(solver) = z3() else { return };
@@ -85,8 +84,8 @@ fn property_alone_is_not_inductive() {
     }
 }
 
-/// A model is refuted if one of its actions is never possible. Otherwise the obligation that this
-/// action preserves the invariant would hold vacuously.
+/// Makes one action of each model impossible, and expects a refutation. Otherwise the obligation
+/// that this action preserves the invariant would hold vacuously.
 #[test]
 fn impossible_actions_are_refuted() {
     let Some(solver) = z3() else { return };

@@ -53,8 +53,8 @@ fn redundant(model: &Model, solver: &Solver) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Largest number of conjuncts of a model that every run of the tests examines. Larger models are
-/// examined only in some runs.
+/// Number of conjuncts up to which every test run examines a model. Only some runs examine larger
+/// models.
 const FEW_CONJUNCTS: usize = 9;
 
 #[test]

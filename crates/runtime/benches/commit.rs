@@ -21,14 +21,11 @@ use tenure_runtime::{Parts, Passthrough, Store, start};
 use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
-/// Duration of each measurement.
 const MEASUREMENT_TIME: Duration = Duration::from_millis(600);
-/// Size of a record in a plain file, in bytes.
 const PLAIN_RECORD_BYTES: usize = 64;
-/// Number of entries in the log before its measurement starts.
 const INITIAL_ENTRIES: u64 = 10_000;
 
-/// Function that measures a rate per second, of steps or of flushes, in a directory.
+/// Measures steps or flushes per second in the given directory.
 type Measure<'a> = &'a dyn Fn(&Path) -> f64;
 
 /// Runs the benchmark. It is visible in the crate because `benches/peers/raft` calls it.
@@ -89,7 +86,7 @@ impl Protocol for Counting {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Protocol with a log that appends an entry for each command.
+/// Protocol that appends an entry to its log for each command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Log {
     entries: Vec<u64>,
@@ -198,7 +195,6 @@ fn whole_state_rate(path: &Path) -> f64 {
     })
 }
 
-/// Creates a file. It is filled with zeros if `is_filled` is true, and empty otherwise.
 fn file(path: &Path, is_filled: bool) -> File {
     let mut file = File::create(path).expect("a file");
     if is_filled {
@@ -214,22 +210,21 @@ fn write(mut file: &File) {
     file.sync_data().expect("a disk");
 }
 
-/// Returns the number of records per second that are written and flushed one at a time to a plain
-/// file.
+/// Returns the records per second if each is written to a plain file and flushed on its own.
 fn bare(path: &Path, is_filled: bool) -> f64 {
     let file = file(path, is_filled);
     rate(|| write(&file))
 }
 
-/// Returns the number of records per second if each is written to a first file and then to a
-/// second. A leader that saves before it sends to a follower has this rate.
+/// Returns the records per second if each is written to one file and then to another. A leader
+/// that saves before it sends to a follower has this rate.
 fn sequential_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| files.iter().for_each(write))
 }
 
-/// Returns the number of records per second if each is written to two files at the same time. A
-/// leader that sends to a follower before it saves has this rate.
+/// Returns the records per second if each is written to two files at the same time. A leader that
+/// sends to a follower before it saves has this rate.
 fn concurrent_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| {

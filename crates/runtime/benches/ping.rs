@@ -17,7 +17,6 @@ const PAYLOAD: usize = 32;
 const ROUNDS: usize = 10_000;
 const REPETITIONS: usize = 7;
 
-/// Kind of tokio runtime that each node has for itself.
 #[derive(Clone, Copy, Debug)]
 enum Threads {
     One,

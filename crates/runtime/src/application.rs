@@ -16,17 +16,17 @@ pub trait Application<P: Protocol>: Send + 'static {
     /// Request of a user.
     type Request: Send + Debug + 'static;
 
-    /// Handles a user request and returns a command for the protocol, if one is needed.
+    /// Handles a user request. Returns a command for the protocol if the request requires one.
     fn on_request(&mut self, request: Self::Request) -> Option<P::Command>;
 
-    /// Handles an event of the protocol and returns a further command, if one is needed.
+    /// Handles an event of the protocol. Returns a further command if the event requires one.
     fn on_event(&mut self, event: P::Event) -> Option<P::Command>;
 
-    /// Handles events before the step that emitted them is saved. After the save, the driver passes
-    /// the same events to [`on_event`](Application::on_event).
+    /// Handles events before the step that emitted them is saved. After the save, the driver
+    /// passes the same events to [`on_event`](Application::on_event).
     ///
-    /// An application that loses a right by such an event should give the right up now: a lease
-    /// expires even if the disk is slow.
+    /// If an event takes a right away, the application should give up the right here, because a
+    /// lease expires even if the disk is slow.
     fn on_event_early(&mut self, events: &[P::Event]) {
         let _ = events;
     }
@@ -59,15 +59,15 @@ pub trait Application<P: Protocol>: Send + 'static {
         None
     }
 
-    /// Returns true if the process keeps leading after [`on_shutdown`](Application::on_shutdown)
-    /// until another process has taken over. Returns false if it gives up leadership immediately.
+    /// Returns true if the process still leads after [`on_shutdown`](Application::on_shutdown)
+    /// until another process takes over. Returns false if it gives up leadership immediately.
     fn is_leading_until_replaced(&self) -> bool {
         false
     }
 }
 
-/// Application that forwards commands and events unchanged. Its user must follow the rules of the
-/// protocol.
+/// Application that forwards commands and events unchanged. It does not check that its user
+/// follows the rules of the protocol.
 #[derive(Debug)]
 pub struct Passthrough<P: Protocol> {
     events: mpsc::UnboundedSender<P::Event>,

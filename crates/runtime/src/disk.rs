@@ -9,31 +9,23 @@ use tokio::sync::mpsc::{
 
 use crate::store::{SaveError, Store};
 
-/// Write operation on the store of a node.
 pub(crate) enum Job {
-    /// Replaces the whole state.
     Whole(Vec<u8>),
-    /// Appends a change to the saved state.
     Change(Vec<u8>),
     /// Rewrites the whole state in the background, while further changes are appended.
     Rewrite(Box<dyn FnOnce() -> Vec<u8> + Send>),
 }
 
-/// Result of a finished disk operation.
 #[derive(Debug)]
 pub(crate) enum Completion {
-    /// Result of a [`Job::Whole`] or a [`Job::Change`].
     Saved(Result<(), SaveError>),
-    /// Result of a [`Job::Rewrite`].
     Rewritten(Result<(), SaveError>),
 }
 
-/// A store, and the thread that operates on it. The thread starts with the first operation.
+/// Thread for disk operations, which starts with the first operation.
 #[derive(Debug)]
 pub(crate) struct Disk {
     location: Option<StoreLocation>,
-    /// True if the changes have become longer than the state, so the whole state should be
-    /// rewritten.
     is_rewrite_due: bool,
 }
 
@@ -51,14 +43,14 @@ impl Disk {
         Disk { location: Some(StoreLocation::Inline(Box::new(store))), is_rewrite_due: false }
     }
 
-    /// Returns true if the changes have become longer than the state, so the whole state should be
-    /// rewritten.
+    /// Returns true if the changes have become longer than the state, so that a rewrite is
+    /// worthwhile.
     pub(crate) fn is_rewrite_due(&self) -> bool {
         self.is_rewrite_due
     }
 
-    /// Submits an operation. Before the caller submits another operation of the same kind,
-    /// [`Disk::next_completion`] must have returned the result of this one.
+    /// Starts an operation. Of each kind, at most one may be in progress: before the next one,
+    /// [`Disk::next_completion`] must have returned the result.
     pub(crate) fn submit(&mut self, job: Job) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {
@@ -84,8 +76,7 @@ impl Disk {
         }
     }
 
-    /// Returns the result of a finished operation without waiting. `None` if no operation has
-    /// finished.
+    /// Returns `None` if no operation has finished.
     pub(crate) fn try_next_completion(&mut self) -> Option<Completion> {
         let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
         match done.try_recv() {

@@ -57,11 +57,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time limit for the handover of leadership in a shutdown. Unit tests use a longer limit.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
 
-/// Upper bound on the round-trip time that a leader assumes when it hands over leadership and waits
-/// for its successor.
+/// Upper bound on the round-trip time that a leader assumes during a handover.
 const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
 
-/// A running node.
+/// Node that was started by [`start`].
 #[derive(Debug)]
 pub struct RunningNode {
     /// Address of the node's listener. If port 0 was requested, it has the port that the system
@@ -157,11 +156,9 @@ pub(crate) struct Driver<P: Protocol, L> {
     me: ProcessId,
     pub(crate) node: Node<P, SystemEnvironment>,
     pub(crate) executor: EffectExecutor<P, L>,
-    /// Save in progress; `None` if no save is in progress.
     saving: Option<PendingSave<P::Stable>>,
     /// Number of times that the task has yielded to other tasks since the first unsaved step.
     yields: u32,
-    /// Timer that wakes the loop at the next deadline.
     wake_timer: WakeTimer,
     /// For each process, by index: its current session; 0 before its first connection.
     pub(crate) sessions: Vec<u64>,
@@ -172,7 +169,6 @@ pub(crate) struct Driver<P: Protocol, L> {
     warned_peers: ProcessSet,
 }
 
-/// Reason for a wake-up of the loop.
 enum Wake<R> {
     Incoming(Option<Incoming>),
     Request(Option<R>),
@@ -201,7 +197,6 @@ where
         self.executor.close(SHUTDOWN_TIMEOUT).await
     }
 
-    /// Runs the loop until the node shuts down or fails.
     async fn serve(
         &mut self,
         inbox: &mut Inbox,
@@ -284,7 +279,6 @@ where
         Ok(())
     }
 
-    /// Returns true if this process leads, as far as it knows.
     fn is_leader(&self) -> bool {
         self.executor.application.leader().is_some_and(|term| term.leader == self.me)
     }
@@ -357,7 +351,7 @@ where
         request.map(|request| Wake::Request(Some(request)))
     }
 
-    /// Returns true if the loop accepts inputs. Returns false if too many steps wait for the disk.
+    /// Returns false while too many steps wait for the disk.
     fn has_capacity(&self) -> bool {
         self.executor.pending_steps.len() < MAX_PENDING_STEPS
     }
@@ -410,7 +404,6 @@ where
         Ok(())
     }
 
-    /// Handles one item from the inbox.
     fn on_incoming(&mut self, incoming: Incoming) -> Result<(), Failure> {
         match incoming {
             Incoming::Message { from, session, payload } => {
@@ -455,7 +448,6 @@ where
         self.step(Input::Message { from, message }, step_record)
     }
 
-    /// Drops an invalid message, and closes the connection to its sender.
     fn reject_message(&mut self, from: ProcessId, session: u64, why: &ValidationError) {
         if self.warned_peers.insert(from) {
             // Later invalid messages of this peer are only counted.
@@ -478,8 +470,8 @@ where
         self.on_suspicion(peer, Verdict::Trust)
     }
 
-    /// Handles the goodbye of a peer, which proves that the session of the peer has ended. A crash
-    /// would have the same effect.
+    /// Handles the goodbye of a peer, which proves that its session has ended. The protocol then
+    /// suspects the peer, as after a crash.
     fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
@@ -487,7 +479,6 @@ where
         self.on_suspicion(peer, Verdict::Suspect)
     }
 
-    /// Records the boot in the trace and releases the effects of the boot.
     pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
         let cause = if recovered { Kind::Recover } else { Kind::Boot };
         self.executor.execute(self.node.pending(), StepRecord::with_cause(cause))
@@ -508,7 +499,7 @@ where
         self.step(Input::Suspicion { peer, verdict }, StepRecord::with_cause(cause))
     }
 
-    /// Passes a timer that has fired to the node. The timer must not be armed any more.
+    /// Passes a fired timer to the node. The caller has already disarmed the timer.
     pub(crate) fn on_timer(&mut self, timer: P::Timer) -> Result<(), Failure> {
         let timer_name = self.executor.trace.if_enabled(|| format!("{timer:?}"));
         self.step(Input::Timer(timer), StepRecord { timer_name, ..StepRecord::default() })
@@ -533,7 +524,6 @@ where
         self.release_effects()
     }
 
-    /// Handles the result of a save or a rewrite.
     fn on_disk_done(&mut self, done: Completion) -> Result<(), Failure> {
         match done {
             // The save releases the effects that it covers.

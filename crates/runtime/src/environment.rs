@@ -11,9 +11,7 @@ use tenure_trace::Choice;
 #[derive(Debug)]
 pub struct SystemEnvironment {
     started: Instant,
-    /// Values that the next random choices must return, in order.
     forced: VecDeque<u32>,
-    /// Random choices that the trace has not recorded yet.
     choices: Vec<Choice>,
 }
 

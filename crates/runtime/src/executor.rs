@@ -37,19 +37,15 @@ const LARGE_CHANGE_BYTES: usize = 32 << 10;
 pub(crate) const STUCK_DISK_TIMEOUT: Duration =
     Duration::from_secs(if cfg!(test) { 3 } else { 10 });
 
-/// A message that a node of a scripted run has sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentMessage {
     pub(crate) to: ProcessId,
-    /// Kind of the message.
     pub(crate) kind: &'static str,
     /// Sequence number of the message in the session of its sender.
     pub(crate) number: u64,
-    /// Encoded envelope of the message.
     pub(crate) payload: Vec<u8>,
 }
 
-/// Executor of the effects of each step.
 pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) mesh: Mesh,
     pub(crate) disk: Disk,
@@ -61,11 +57,8 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     /// Steps whose effects wait for the disk, in order. Each has the time at which it began to
     /// wait, and its trace records.
     pub(crate) pending_steps: VecDeque<(Instant, StepRecord)>,
-    /// Commands of the application that the driver has not passed to the protocol yet.
     pub(crate) commands: VecDeque<P::Command>,
-    /// Log throttles for warnings about lost messages, by receiver.
     loss_logs: BTreeMap<ProcessId, LogThrottle>,
-    /// Number of messages that this process has sent in its present session.
     sent_count: u64,
     /// Messages that were sent since the last action of a scripted run. `None` in other runs.
     pub(crate) sent_messages: Option<Vec<SentMessage>>,
@@ -113,13 +106,11 @@ where
         }
     }
 
-    /// Passes a request to the application.
     pub(crate) fn on_request(&mut self, request: L::Request) {
         let command = self.application.on_request(request);
         self.commands.extend(command);
     }
 
-    /// Returns an error if the application was unable to handle an event.
     pub(crate) fn check_application(&self) -> Result<(), Failure> {
         let error = self.application.fatal_error();
         error.map_or(Ok(()), |error| Err(Failure::Application(error.into())))
@@ -155,7 +146,6 @@ where
         Ok(())
     }
 
-    /// Returns true if a step has waited for its save longer than [`STUCK_DISK_TIMEOUT`].
     fn is_disk_stuck(&self) -> bool {
         self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_DISK_TIMEOUT)
     }
@@ -163,8 +153,8 @@ where
     /// Starts the save of the change in `saving`.
     ///
     /// If the change is large and the encoding of `whole` is less than twice as long as the change,
-    /// the function saves `whole` instead. A snapshot is then written directly to the state file,
-    /// and need not be written a second time later.
+    /// the function saves `whole` instead. Such a change usually contains a snapshot. It is then
+    /// written to the state file at once, and not a second time by a later rewrite.
     pub(crate) fn write_change(
         &mut self,
         saving: &PendingSave<P::Stable>,
@@ -184,7 +174,6 @@ where
         Ok(())
     }
 
-    /// Starts to rewrite the whole state in the background, while further changes are appended.
     pub(crate) fn rewrite(&mut self, whole: P::Stable) -> Result<(), Failure> {
         self.validator.check_state(&whole)?;
         self.disk.submit(Job::Rewrite(Box::new(move || encode(&whole))));
@@ -224,7 +213,7 @@ where
         }
         for change in released.timers {
             let takes_effect = match P::timer_role(timer_of(&change)) {
-                // The change took effect at the end of its step.
+                // A timer that paces heartbeats was already changed at the end of its step.
                 TimerRole::PacesHeartbeats => !was_held,
                 _ => !was_held || self.timers.release_change(timer_of(&change)),
             };
@@ -239,9 +228,8 @@ where
         state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
     }
 
-    /// Records that the transport reports that `peer` must be suspected or trusted. The failure
-    /// detector of the process itself is assumed to adopt this verdict, so that the change is
-    /// recorded once.
+    /// Records that the transport suspects or trusts `peer`. The process's own failure detector is
+    /// assumed to adopt this verdict, so the change is recorded once.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspicions.insert(peer),
@@ -281,7 +269,6 @@ where
         }
     }
 
-    /// Returns the sequence number of the next message, and counts the message as sent.
     pub(crate) fn next_message_number(&mut self) -> u64 {
         self.sent_count += 1;
         self.sent_count
@@ -323,8 +310,8 @@ where
         Ok(())
     }
 
-    /// Delivers events to the application, after the trace has recorded and flushed them. A
-    /// recovering process emits its whole log in one step, with one flush.
+    /// Delivers events to the application, after the trace has recorded and flushed them. All
+    /// events share one flush, because a recovering process emits its whole log in one step.
     fn deliver_events(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), Failure> {
         if events.as_slice().is_empty() {
             return Ok(());
@@ -346,8 +333,8 @@ fn encode(stable: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(stable).expect("a stable state is serializable")
 }
 
-/// Encodes a state, unless the encoding has `bytes` bytes or more; then returns `None`. `bytes`
-/// must be at least 1.
+/// Encodes a state. Returns `None` if the encoding would have `bytes` bytes or more. `bytes` must
+/// be at least 1.
 fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
     let mut buffer = vec![0; bytes - 1];
     let length = postcard::to_slice(stable, &mut buffer).ok()?.len();
@@ -355,7 +342,6 @@ fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
     Some(buffer)
 }
 
-/// Returns the timer that a change sets or cancels.
 fn timer_of<T>(change: &TimerChange<T>) -> &T {
     match change {
         TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => timer,

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use crate::histogram::{Histogram, HistogramCounts};
 
-/// Metrics of one response to Prometheus, in the order in which they are written.
+/// Metrics in the order in which they are written.
 #[derive(Debug, Default)]
 pub struct Exposition(String);
 
@@ -38,7 +38,7 @@ impl Exposition {
         Family { name, out: &mut self.0 }
     }
 
-    /// Writes a histogram of durations without labels. By convention its name ends in `_seconds`.
+    /// Writes a histogram of durations without labels. `name` should end in `_seconds`.
     pub fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
         let HistogramCounts { buckets, count, sum } = histogram.read();
         let out = self.family("histogram", name, help).out;
@@ -56,7 +56,7 @@ impl Exposition {
 }
 
 impl Family<'_> {
-    /// Adds a value with these labels.
+    /// Adds a value for one combination of labels.
     pub fn set(&mut self, labels: &[(&str, &str)], value: impl Display) {
         let escape =
             |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");

@@ -20,7 +20,7 @@ pub enum StartError {
         /// Directory of the store.
         directory: String,
     },
-    /// The store holds a state that no process can reach, for instance with a number that is too
+    /// The store holds a state that no process can reach. For instance, a number in it is too
     /// large.
     #[error(
         "the saved state in {directory} is impossible: {why}; it is unchanged, see \"Impossible \

@@ -13,7 +13,7 @@ use tenure_core::{
 use crate::envelope::Envelope;
 use crate::validator::Validator;
 
-/// Maximum number of steps, and of boots, in one run.
+/// Maximum number of steps in one run. The same limit applies to boots.
 const MAX_STEPS: usize = 4096;
 
 /// Switch for the validation of the messages that a process receives and of the states that it
@@ -26,7 +26,7 @@ pub enum ValidationMode {
     Off,
 }
 
-/// Decodes bytes as each kind of file that a store contains.
+/// Decodes the bytes once as each kind of file that a store contains.
 pub fn files(bytes: &[u8]) {
     crate::store::fuzz_files(bytes);
 }
@@ -106,15 +106,13 @@ pub fn process<P: Protocol>(
     }
 }
 
-/// Function that returns the next command of the user. It is called with `None` after each boot,
-/// and with each event that the process emits.
+/// Function that [`process`] receives as `command`.
 type Commands<'a, P> =
     dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
 
-/// A process under test: its input, its armed timers, its pending commands and its saved state.
 struct Runner<'a, P: Protocol> {
     group: Group,
-    /// Validator of messages and states; `None` accepts everything.
+    /// `None` accepts everything.
     validator: Option<Validator>,
     bytes: ByteSource<'a>,
     armed: BTreeSet<P::Timer>,
@@ -202,7 +200,6 @@ impl<P: Protocol> Runner<'_, P> {
     }
 }
 
-/// Next action in the life of the process.
 enum NextAction<P: Protocol> {
     Input(Input<P>),
     Crash,
@@ -216,7 +213,6 @@ fn round_trip<S: tenure_core::Wire + Eq + std::fmt::Debug>(stable: &S) -> S {
     decoded
 }
 
-/// Source of bytes, consumed from the front.
 struct ByteSource<'a>(&'a [u8]);
 
 impl<'a> ByteSource<'a> {

@@ -6,17 +6,18 @@ use std::time::Duration;
 /// Histogram of durations with fixed buckets. Several threads may record at the same time.
 #[derive(Debug)]
 pub struct Histogram {
-    /// Upper bounds of the buckets, in seconds, ascending. The last bucket has no bound.
+    /// Upper bounds of all buckets except the last, in seconds, ascending. The last bucket is
+    /// unbounded.
     bounds: &'static [f64],
     /// Number of durations in each bucket. It has one element more than `bounds`.
     counts: Box<[AtomicU64]>,
     nanoseconds: AtomicU64,
 }
 
-/// Content of a histogram at one moment.
+/// Content of a [`Histogram`] at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramCounts {
-    /// Upper bound of each bucket in seconds, with the number of durations up to that bound.
+    /// Upper bound of each bucket in seconds, with the number of all durations up to that bound.
     pub buckets: Vec<(f64, u64)>,
     /// Number of recorded durations.
     pub count: u64,
@@ -25,13 +26,13 @@ pub struct HistogramCounts {
 }
 
 impl Histogram {
-    /// Bounds for durations of disks and networks: 0.1 ms to 10 s.
+    /// Bounds for operations of disks and networks: 0.1 ms to 10 s.
     pub const FAST_BOUNDS: &[f64] = &[
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
         5.0, 10.0,
     ];
 
-    /// Bounds for durations that clients determine: 1 ms to 6 h.
+    /// Bounds for durations that depend on clients, such as waiting times: 1 ms to 6 h.
     pub const SLOW_BOUNDS: &[f64] =
         &[0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 21600.0];
 
@@ -51,7 +52,7 @@ impl Histogram {
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the current content.
+    /// Returns the durations recorded so far.
     pub fn read(&self) -> HistogramCounts {
         let mut count = 0;
         let mut cumulated = self.counts.iter().map(|each| {

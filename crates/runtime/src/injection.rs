@@ -1,10 +1,9 @@
 //! Fault injection between a node and its transport.
 
-/// Source of random faults for tests. It decides for each message of a node whether the message is
-/// dropped or duplicated before it reaches the transport.
+/// Source of random faults for tests. For each message of a node, it decides whether the message
+/// is dropped or duplicated before the transport sends it.
 ///
-/// A seed makes these decisions repeatable. The order of events in a run still depends on the
-/// network.
+/// A seed makes the decisions repeatable. The order of events still depends on the network.
 #[derive(Debug)]
 pub struct FaultInjection {
     lose: f64,
@@ -12,7 +11,6 @@ pub struct FaultInjection {
     random: fastrand::Rng,
 }
 
-/// Decision of the fault injection about one message of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendAction {
     Send,

@@ -1,4 +1,4 @@
-//! Handles of a node for its users: locks, guards and leadership.
+//! Lock handles, guards and leadership handles, through which users access a node.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::transport::Evicted;
 /// Default time limit of [`Lock::try_enter`].
 const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// A lock that many tasks of this process share. At most one task in the whole group holds it; see
-/// [`Guard::fence`] for the exception.
+/// A lock that many tasks of this process share. At most one task in the whole group holds it.
+/// [`Guard::fence`] describes the exception.
 ///
 /// Cheap to clone. Waiters of this node are served in the order of their requests. The algorithm
 /// determines the order between nodes.
@@ -31,10 +31,9 @@ pub struct Lock {
 pub struct Guard {
     pub(crate) fence: Fence,
     pub(crate) name: Option<LockName>,
-    /// Number of the entry that this guard belongs to, among the entries of this node to the lock;
-    /// 1 is the first.
+    /// Number of this acquisition of the lock by this node, from 1.
     pub(crate) entry: u64,
-    /// Receiver of the reason for which the lock is lost. The channel is closed without a reason if
+    /// Receives the reason for which the lock is lost. The channel is closed without a reason if
     /// the node stops.
     pub(crate) loss: watch::Receiver<Option<Lost>>,
     pub(crate) requests: mpsc::UnboundedSender<LockRequest>,
@@ -85,7 +84,7 @@ pub(crate) enum LockRequestKind {
         /// lock.
         is_try: bool,
     },
-    /// Releases the lock that was acquired by this entry, unless the entry has already ended.
+    /// Releases the lock if this entry still holds it.
     Exit {
         name: Option<LockName>,
         entry: u64,
@@ -94,7 +93,7 @@ pub(crate) enum LockRequestKind {
     Shutdown,
 }
 
-/// Sender of the guard to a waiting user. It sends `None` if the user does not want to wait, and
+/// Sender of the guard to a waiting user. It sends `None` to a user who does not want to wait, if
 /// another local user holds or awaits the lock.
 pub(crate) type Waiter = oneshot::Sender<Option<Guard>>;
 
@@ -201,7 +200,7 @@ impl Guard {
         reason.ok().and_then(|reason| *reason).unwrap_or(Lost::NodeStopped)
     }
 
-    /// Returns true if the lock is lost, so that [`Guard::lost`] would return immediately.
+    /// Returns true if the lock is lost. [`Guard::lost`] then returns immediately.
     pub fn is_lost(&self) -> bool {
         self.loss.borrow().is_some() || self.loss.has_changed().is_err()
     }
@@ -218,14 +217,15 @@ impl Drop for Guard {
 }
 
 impl Leadership {
-    /// Returns the current term, according to the events so far. `None` if there is no leader or
-    /// the node has stopped.
+    /// Returns the current term as far as this process knows. `None` if there is no leader or the
+    /// node has stopped.
     pub fn current(&self) -> Option<Term> {
         *self.leader.borrow()
     }
 
-    /// Waits until the leader changes and returns the new term. `None` if there is no leader then.
-    /// If the leader changes several times quickly, the method may return only the last term.
+    /// Waits until the leader changes and returns the new term, or `None` if there is no leader
+    /// any more. If the leader changes several times quickly, the method may return only the last
+    /// term.
     ///
     /// # Errors
     ///

@@ -11,8 +11,8 @@ use crate::application::Application;
 use crate::failure::Failure;
 use crate::lock::{Guard, Leadership, Lock, LockRequest, LockRequestKind, Lost, Waiter};
 
-/// A command of a protocol that serves one lock or many named locks. It may also belong to an
-/// election.
+/// Command type of a lock protocol. The protocol has one lock or many named locks, and may also
+/// have an election.
 pub trait LockCommand: Sized {
     /// Wraps a command for the lock `name`, or for the single lock if `name` is `None`. Returns
     /// `None` if the protocol has no such lock.
@@ -22,15 +22,15 @@ pub trait LockCommand: Sized {
     fn for_election(command: election::Command) -> Option<Self>;
 }
 
-/// An event of a protocol that serves one lock or many named locks. It may also belong to an
-/// election.
+/// Event type of a lock protocol. The protocol has one lock or many named locks, and may also have
+/// an election.
 pub trait LockEvent: EventViews {
-    /// Returns the event and the name of the lock that it concerns. The name is `None` if the
-    /// protocol has a single lock. Returns `None` if the event concerns no lock.
+    /// Returns the lock event and the name of its lock. The name is `None` if the protocol has a
+    /// single lock. Returns `None` if this event concerns no lock.
     fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
 }
 
-/// Receiver of the requests that the handles send to the node.
+/// Receiver of the requests that [`Lock`] and [`Leadership`] handles send to the node.
 pub type LockRequestReceiver = mpsc::UnboundedReceiver<LockRequest>;
 
 /// Application for one lock or many named locks, and for an election if the protocol has one.
@@ -39,11 +39,9 @@ pub struct LockApplication {
     /// Wait queues by the name of the lock. The name is `None` if the node has a single lock.
     queues: BTreeMap<Option<LockName>, WaitQueue>,
     leader: watch::Sender<Option<Term>>,
-    /// True if the node should shut down.
     is_shutdown_requested: bool,
 }
 
-/// Local users that wait for a lock, and the phase of that lock.
 #[derive(Debug, Default)]
 struct WaitQueue {
     waiters: VecDeque<Waiter>,
@@ -60,9 +58,7 @@ enum Phase {
     Held {
         /// Term at the time of the entry. `None` if there was no leader.
         granted_under: Option<Term>,
-        /// Sender that tells the guard that the lock is lost.
         loss: watch::Sender<Option<Lost>>,
-        /// True if the user has requested the exit.
         is_releasing: bool,
     },
 }
@@ -85,7 +81,6 @@ impl LockApplication {
         (application, Lock::new(requests.clone()), Leadership { requests, leader }, receiver)
     }
 
-    /// Updates the wait queue of a lock, and returns the command that results from the update.
     fn update_queue<C: LockCommand>(
         &mut self,
         name: Option<LockName>,

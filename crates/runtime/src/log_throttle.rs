@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Maximum number of log lines of one kind within [`WINDOW`].
 const MAX_LINES_PER_WINDOW: u32 = 5;
 
-/// Duration of the window in which lines are counted.
 const WINDOW: Duration = Duration::from_secs(30);
 
 /// Throttle for one kind of log line, so that no remote process can fill the disk with such lines.

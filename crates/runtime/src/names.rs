@@ -22,7 +22,7 @@ impl ProcessNames {
     }
 }
 
-/// Name of a process, which implements [`Display`](fmt::Display).
+/// Name of one process for the log, or `P` with its number if it has no name.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessName<'a> {
     name: Option<&'a str>,

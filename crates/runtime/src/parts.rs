@@ -9,12 +9,12 @@ use crate::recorder::Recorder;
 use crate::store::Store;
 use crate::transport::Settings;
 
-/// All components of a node.
+/// All components from which [`start`](crate::start) builds a node.
 #[derive(Debug)]
 pub struct Parts<P: Protocol, L: Application<P>> {
     /// Configuration of the protocol.
     pub config: P::Config,
-    /// Identity of the process and addresses of its peers.
+    /// Identity of the process, and addresses of its peers.
     pub transport: Settings,
     /// Saved state. Its session must equal the session of the transport.
     pub store: Store,

@@ -7,7 +7,6 @@ use tokio::sync::watch;
 /// peers that were never connected, have said goodbye, or are suspected.
 pub type LivePeers = Vec<Option<u64>>;
 
-/// Sessions and suspicions of the peers, from which the [`LivePeers`] are computed and published.
 #[derive(Debug)]
 pub(crate) struct PeerLiveness {
     /// For each process, by index: the session of its newest connection; 0 before the first
@@ -28,18 +27,15 @@ impl PeerLiveness {
         self.live_peers.subscribe()
     }
 
-    /// Returns true if at least one peer is alive.
     pub(crate) fn has_live_peers(&self) -> bool {
         self.live_peers.borrow().iter().any(Option::is_some)
     }
 
-    /// Records that a session of a peer has connected.
     pub(crate) fn peer_up(&mut self, peer: ProcessId, session: u64) {
         self.newest_sessions[peer.index()] = session;
         self.publish(peer);
     }
 
-    /// Records that a peer is suspected, or is trusted again.
     pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),

@@ -7,7 +7,6 @@ use std::sync::Mutex;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-/// Number of attempts to get a port that was not reserved before.
 const ATTEMPTS: usize = 16;
 
 /// Loopback ports, each reserved by a socket that is bound but does not listen.
@@ -61,7 +60,6 @@ pub fn reserved() -> SocketAddr {
     address
 }
 
-/// Reserves a port that is not in `taken`.
 fn reserve_except(taken: &HashSet<u16>) -> io::Result<(SocketAddr, Socket)> {
     for _ in 0..ATTEMPTS {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;

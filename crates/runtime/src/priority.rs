@@ -5,11 +5,11 @@
 #[cfg(target_os = "linux")]
 const NICE_INCREMENT: i32 = 10;
 
-/// Lowers the priority of the calling thread permanently. It suits long computations in the
-/// background.
+/// Lowers the priority of the calling thread permanently. Call it in threads that compute for a
+/// long time in the background.
 ///
-/// Does nothing if the system refuses the change, or if its threads have no priorities of their own
-/// (all systems except Linux).
+/// Does nothing if the system refuses the change, or if its threads have no priorities of their
+/// own (all systems except Linux).
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE_INCREMENT);

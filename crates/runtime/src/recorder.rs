@@ -19,7 +19,6 @@ pub struct Recorder {
     clocks: bool,
     /// Last recorded state of the process. `None` if the trace does not include states.
     states: Option<States>,
-    /// Channel that receives a copy of each record.
     watcher: Option<Sender<Record>>,
 }
 
@@ -67,7 +66,7 @@ impl Recorder {
     }
 }
 
-/// Writer of the trace of one process, which maintains the vector clock of the process.
+/// Trace of one process, with the current vector clock of the process.
 #[derive(Debug)]
 pub(crate) struct TraceWriter {
     recorder: Recorder,
@@ -82,18 +81,16 @@ impl TraceWriter {
         TraceWriter { recorder, me, session, clock }
     }
 
-    /// Returns true if records are written to a file or sent to a watcher.
     pub(crate) fn is_enabled(&self) -> bool {
         self.recorder.is_enabled()
     }
 
-    /// Returns the result of `describe` if recording is enabled. Otherwise, returns `None` without
-    /// a call of `describe`, because a description can be long.
+    /// Returns the result of `describe`, or `None` if recording is disabled. `describe` can be
+    /// expensive and is then not called.
     pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
         self.is_enabled().then(describe)
     }
 
-    /// Records an event of this kind with the current time.
     pub(crate) fn record(&mut self, kind: Kind) -> Result<(), WriteError> {
         if let Some(clock) = &mut self.clock {
             clock.tick(self.me);
@@ -111,7 +108,7 @@ impl TraceWriter {
         writer.map_or(Ok(()), |writer| writer.write(entry).map(|_| ()))
     }
 
-    /// Records a message that was sent or received, unless it belongs to the failure detector.
+    /// Does not record messages of the failure detector.
     pub(crate) fn record_message(
         &mut self,
         message: &impl Labelled,
@@ -124,7 +121,6 @@ impl TraceWriter {
         kind.map_or(Ok(()), |kind| self.record(kind))
     }
 
-    /// Returns the record of a message that was sent or received.
     pub(crate) fn message_kind(
         &self,
         message: &impl Labelled,
@@ -137,21 +133,19 @@ impl TraceWriter {
         is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
     }
 
-    /// Returns a record of the current state. `None` if states are not recorded or the state has
-    /// not changed.
+    /// Returns `None` if states are not recorded or the state has not changed.
     pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.recorder.states.as_mut(), self.me);
         states.and_then(|states| states.changed(me, state))
     }
 
-    /// Merges the vector clock of a received message into the clock of this process.
     pub(crate) fn merge_clock(&mut self, theirs: Option<&VectorClock>) {
         if let (Some(mine), Some(theirs)) = (&mut self.clock, theirs) {
             mine.merge(theirs);
         }
     }
 
-    /// Flushes the trace, and begins its next file if the present one is full.
+    /// Begins the next file of the trace if the present one is full.
     pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
         let Recorder { writer: Some(writer), segments, .. } = &mut self.recorder else {
             return Ok(());

@@ -7,7 +7,6 @@ use tenure_trace::{Choice, Kind};
 /// recorded.
 #[derive(Debug, Default)]
 pub(crate) struct StepRecord {
-    /// Vector clock of the message that caused the step.
     pub(crate) sender_clock: Option<VectorClock>,
     /// Record of the cause of the step. `None` if the cause was a timer.
     pub(crate) cause: Option<Kind>,
@@ -15,7 +14,6 @@ pub(crate) struct StepRecord {
     pub(crate) timer_name: Option<String>,
     /// Suspicions that the process's own failure detector changed in this step.
     pub(crate) suspicions: Vec<(ProcessId, Verdict)>,
-    /// Random choices of the step.
     pub(crate) choices: Vec<Choice>,
     /// Record of the state after the step. `None` if states are not recorded or the state has not
     /// changed.
@@ -23,7 +21,6 @@ pub(crate) struct StepRecord {
 }
 
 impl StepRecord {
-    /// Creates the record of a step with this cause.
     pub(crate) fn with_cause(cause: Kind) -> Self {
         StepRecord { cause: Some(cause), ..StepRecord::default() }
     }

@@ -28,17 +28,15 @@ struct Armed<T> {
     deferred: Duration,
 }
 
-/// Divisor that determines the first deferral of a timer, which is at least its length divided by
-/// this number. In this time, links can read data that has arrived. At the default election timeout
-/// of 250 ms, the deferral is 8 ms.
+/// The first deferral of a timer lasts at least the length of the timer divided by this number.
+/// During the deferral, links can read the data that has arrived. It lasts 8 ms for the default
+/// election timeout of 250 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// Divisor that determines when a timer is deferred again: if it is late by at least its length
-/// divided by this number.
+/// A timer is deferred again if it is late by at least its length divided by this number.
 const LATENESS_DIVISOR: u32 = 16;
 
-/// Divisor that limits the deferrals of a timer. Their sum is at most its length divided by this
-/// number.
+/// The deferrals of a timer add up to at most its length divided by this number.
 const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> Timers<T> {
@@ -46,8 +44,7 @@ impl<T: Clone + Ord> Timers<T> {
         Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// Records that an unsaved step sets or cancels `timer`. Cancels the present deadline of the
-    /// timer.
+    /// Records that an unsaved step sets or cancels `timer`, and cancels the current deadline.
     pub(crate) fn hold_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
@@ -56,8 +53,8 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Records that a step that sets or cancels `timer` is saved. Returns true if this change takes
-    /// effect. Returns false if a later unsaved step overrides it.
+    /// Records that the step which sets or cancels `timer` is saved. Returns false if a later
+    /// unsaved step overrides the change.
     pub(crate) fn release_change(&mut self, timer: &T) -> bool {
         let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;
@@ -116,27 +113,22 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Returns the earliest deadline. `None` if no timer is armed.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.armed.iter().map(|armed| armed.deadline).min()
     }
 
-    /// Returns true if a timer is due.
     pub(crate) fn has_due(&self) -> bool {
         self.next_deadline().is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// Returns the armed timers in no particular order.
     pub(crate) fn armed(&self) -> impl Iterator<Item = &T> + Clone {
         self.armed.iter().map(|armed| &armed.timer)
     }
 
-    /// Removes and returns the earliest timer that is due.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<T> {
         self.take_due_if(now, |_| true)
     }
 
-    /// Removes and returns the earliest due timer for which `matches` returns true.
     pub(crate) fn take_due_if(&mut self, now: Instant, matches: impl Fn(&T) -> bool) -> Option<T> {
         let due = self.armed.iter().enumerate();
         let due = due.filter(|(_, armed)| armed.deadline <= now && matches(&armed.timer));

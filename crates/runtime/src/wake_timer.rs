@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// Timer of tokio that is reset for each wait instead of recreated. A new timer with a deadline
-/// before all others would wake the network thread, only to shorten the wait of that thread.
+/// Timer of tokio that is reset for each wait instead of recreated. If a new timer has the earliest
+/// deadline of the runtime, tokio wakes the thread that waits for the network, so that this thread
+/// waits for a shorter time.
 #[derive(Debug)]
 pub(crate) struct WakeTimer(Pin<Box<Sleep>>);
 
@@ -51,7 +52,6 @@ mod tests {
         assert!(is_pending(&mut timer, None).await);
     }
 
-    /// Returns true if the timer does not fire immediately.
     async fn is_pending(timer: &mut WakeTimer, due: Option<Instant>) -> bool {
         tokio::select! {
             biased;

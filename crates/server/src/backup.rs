@@ -27,7 +27,6 @@ use crate::member::{SCHEMA, store_owner};
 /// Length of a page of the file, in bytes. Clients of etcd expect this length.
 const PAGE_BYTES: usize = 512;
 
-/// Length of the hash that follows the pages, in bytes.
 const HASH_BYTES: usize = 32;
 
 /// Highest revision at which a restored store may begin. Clients read revisions as signed 64-bit
@@ -130,7 +129,6 @@ impl BackupError {
     }
 }
 
-/// Encodes a store as the contents of a backup file.
 pub(crate) fn encode(store: &tenure_store::Snapshot) -> Vec<u8> {
     let mut bytes = store.encode();
     let length = bytes.len() as u64;

@@ -21,7 +21,6 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct ConcurrencyLimit(Semaphore);
 
 impl ConcurrencyLimit {
-    /// Creates a limit: at most `limit` computations run at the same time.
     pub(crate) fn new(limit: usize) -> Self {
         ConcurrencyLimit(Semaphore::new(limit))
     }
@@ -56,7 +55,6 @@ pub(crate) async fn run_scan<T: Send + 'static>(
     if keys <= MAX_INLINE_KEYS { Ok(scan()) } else { blocking(scan).await }
 }
 
-/// Runs a long computation in a blocking thread.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RpcError> {

@@ -196,7 +196,7 @@ pub enum ConfigError {
         /// Options that protect the listener.
         remedy: &'static str,
     },
-    /// An option is missing that a given option requires.
+    /// A given option requires another one, which is missing.
     #[error("{0}")]
     Incomplete(&'static str),
     /// A certificate or key cannot be used.
@@ -240,13 +240,13 @@ pub enum ConfigError {
     },
 }
 
-/// Validated configuration. `cluster_id` and, except for the dialed addresses, `members` are equal
-/// on all members of the cluster. All other fields concern this member.
+/// Validated configuration. `cluster_id` and `members`, apart from the dialed addresses, are equal
+/// on all members of the cluster. All other fields concern this member only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// All possible members, ordered by name. The index of a member is the number of its process.
     pub members: Vec<Member>,
-    /// Index of this member.
+    /// Index of this member in `members`.
     pub me: usize,
     /// ID of the cluster: a hash of its token, and of the names and peer URLs of its members.
     pub cluster_id: u64,
@@ -298,7 +298,7 @@ pub struct Member {
     pub name: String,
     /// Peer URL of the member; empty for a single member for which none is configured.
     pub peer_url: String,
-    /// Address at which the owner of the plan dials this member, as `host:port`.
+    /// Address at which the member with this plan dials this one, as `host:port`.
     pub address: String,
 }
 

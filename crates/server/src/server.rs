@@ -201,7 +201,6 @@ fn serve_all(listeners: Vec<(BoundListener, Scope)>, member: &Arc<Member>) -> Jo
     serving
 }
 
-/// Returns the addresses of the listeners as URLs.
 fn urls(listeners: &[BoundListener]) -> Vec<String> {
     let url = |(listener, tls): &BoundListener| {
         let scheme = if tls.is_some() { "https" } else { "http" };

@@ -22,7 +22,6 @@ use crate::config::Config;
 use crate::member::{LogTask, Member};
 use crate::rpc::router;
 
-/// Longest time for which a test waits for a response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Single member of a cluster. Its log ends when the runtime of the test does.
@@ -42,7 +41,6 @@ impl TestMember {
         TestMember { member, _log: log, _folder: folder }
     }
 
-    /// Executes a command.
     pub(crate) async fn execute(&self, command: Command) -> Outcome {
         let caller = Caller::new(self.member.clone(), Principal::Anonymous);
         let outcome = caller.propose(command).await.expect("an outcome");
@@ -50,7 +48,6 @@ impl TestMember {
         outcome
     }
 
-    /// Begins a gRPC call.
     pub(crate) async fn call<R: Message + Default>(&self, path: &str) -> Call<R> {
         let (requests, frames) = mpsc::channel(16);
         let mut request = Request::new(Body::new(StreamBody::new(ReceiverStream::new(frames))));
@@ -63,7 +60,6 @@ impl TestMember {
     }
 }
 
-/// gRPC call in progress, with any number of requests and responses.
 pub(crate) struct Call<R> {
     requests: Option<mpsc::Sender<Result<Frame<Bytes>, Status>>>,
     response: Option<tokio::task::JoinHandle<http::Response<Body>>>,
@@ -71,7 +67,6 @@ pub(crate) struct Call<R> {
 }
 
 impl<R: Message + Default> Call<R> {
-    /// Sends a request.
     pub(crate) async fn send(&self, request: &impl Message) {
         let message = encode(request);
         let length = u32::try_from(message.len()).expect("a short message");
@@ -80,12 +75,10 @@ impl<R: Message + Default> Call<R> {
         requests.send(Ok(Frame::data(frame.into()))).await.expect("an open call");
     }
 
-    /// Ends the stream of requests.
     pub(crate) fn end(&mut self) {
         self.requests = None;
     }
 
-    /// Returns the next response; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Result<Option<R>, Status> {
         if let Some(response) = self.response.take() {
             let response = timeout(RESPONSE_TIMEOUT, response).await.expect("a response in time");

@@ -8,7 +8,6 @@ use std::time::Instant;
 use allocation_counter::measure;
 use tenure_session::{LeaseParts, LeaseProposal, Lessor, Renewal, Timers};
 
-/// Number of leases.
 const LEASES: u64 = 100_000;
 
 /// TTL of each lease, in seconds.

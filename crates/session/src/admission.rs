@@ -13,7 +13,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Access to a lock that a claim requests.
+/// Kind of access to a lock that a claim requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
     /// No other claim may hold the lock: a mutex, a writer or a leader.
@@ -33,8 +33,9 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns the keys of earlier claims for which a claim waits. The result is empty if the claim
-    /// holds the lock. Otherwise the claim cannot hold the lock before one of the keys is deleted.
+    /// Returns the keys of the earlier claims that block a claim. The result is empty if the claim
+    /// holds the lock. Otherwise, the claim cannot hold the lock before one of these keys is
+    /// deleted.
     ///
     /// `earlier` contains all earlier claims of the queue, from the last one to the first one. It
     /// is read only as far as the result depends on it.
@@ -50,8 +51,8 @@ impl Access {
         if holders.can_admit(self) { Vec::new() } else { keys }
     }
 
-    /// Returns true if a claim with this access and a claim with the access `other` may hold a lock
-    /// together, provided that there are enough permits.
+    /// Returns true if two claims with these accesses may hold a lock together. Assumes that there
+    /// are enough permits.
     const fn can_share_with(self, other: Access) -> bool {
         matches!(
             (self, other),
@@ -59,17 +60,17 @@ impl Access {
         )
     }
 
-    /// Returns true if a claim with this access holds the lock as soon as the only claim for which
-    /// it waits has released the lock. That other claim has the access `holder`. If the result is
-    /// false, the waiting client must read the queue again after the release: a writer may wait for
-    /// more readers, and claims in between may take permits.
+    /// Returns true if a claim with this access holds the lock as soon as its only blocker has
+    /// released it. The blocker has the access `holder`. If the result is false, the waiting client
+    /// must read the queue again after the release: a writer may wait for more readers, and claims
+    /// in between may take permits.
     pub const fn takes_over_from(self, holder: Access) -> bool {
         matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
     }
 }
 
-/// Summary of the holders of a lock, which are the first claims of its queue. It suffices to decide
-/// whether the next claim of the queue holds the lock as well.
+/// Summary of the holders of a lock, which are the first claims of its queue. It shows whether the
+/// next claim of the queue holds the lock as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Holders {
     count: u64,
@@ -115,9 +116,9 @@ impl Holders {
         }
     }
 
-    /// Removes one holder. The holders must have no permits: then all of them have the same access,
-    /// so it does not matter which one leaves. If a holder with permits leaves, the caller must
-    /// instead build the holders again from the remaining queue.
+    /// Removes one holder of a lock whose holders have no permits. They all have the same access,
+    /// so it does not matter which one leaves. If holders have permits, the caller must instead
+    /// build the summary again from the remaining queue.
     pub const fn remove_one(&mut self) {
         match self.count {
             0 | 1 => *self = Holders::NONE,
@@ -140,8 +141,7 @@ impl FromIterator<Access> for Holders {
     }
 }
 
-/// Returns the number of permits that a claim takes: `weight`, but at least 1 and at most
-/// `capacity`.
+/// Returns `weight`, raised to at least 1 and lowered to at most `capacity`.
 fn permits(weight: u32, capacity: u32) -> u64 {
     u64::from(weight.clamp(1, capacity.max(1)))
 }
@@ -243,8 +243,8 @@ mod tests {
         });
     }
 
-    /// A claim that watches its blockers misses no change that lets it hold the lock, and a holder
-    /// stays a holder while earlier claims end.
+    /// Checks that a claim misses no change that lets it hold the lock if it watches its blockers.
+    /// Also checks that a holder stays a holder while earlier claims end.
     #[test]
     fn claim_waits_while_all_blockers_exist() {
         each_queue(|queue| {

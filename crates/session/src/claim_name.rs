@@ -22,8 +22,8 @@ impl fmt::Display for Access {
 }
 
 impl Access {
-    /// Returns the suffix that the name of a claim with this access has: an empty string, `.shared`
-    /// or `.slots-3`. The suffix states no weight, because a named claim always takes one permit.
+    /// Returns the suffix of the name of a claim with this access: an empty string, `.shared` or
+    /// `.slots-3`. The suffix states no weight, because a named claim always takes one permit.
     pub fn suffix(self) -> String {
         match self {
             Access::Exclusive => String::new(),

@@ -19,11 +19,12 @@
 
 use alloc::collections::BTreeMap;
 
-/// Division of leases into parts. Lengths are in the unit of the TTL.
+/// Lengths of the parts into which the leader divides a lease, in the unit of the TTL. When a part
+/// has passed, the leader records the remaining time of the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseParts {
-    /// Divisor of the TTL: a part is as long as the TTL divided by this number, rounded down. All
-    /// parts but the last have the same length.
+    /// Divisor of the TTL. Each part except the last is as long as the TTL divided by `count`,
+    /// rounded down.
     pub count: u64,
     /// Lower bound on the length of a part. Only the last part may be shorter, if less of the lease
     /// is left.
@@ -45,13 +46,14 @@ impl LeaseParts {
 pub enum Renewal {
     /// The renewal can be confirmed. The timer of the lease restarts.
     Accepted {
-        /// Length of the first part of the lease: the time until its timer fires.
+        /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
+        /// the first [part](LeaseParts) of the lease.
         part: u64,
     },
     /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
     /// propose this entry.
     NeedsCheckpoint {
-        /// TTL that the entry records as the remaining time.
+        /// TTL of the lease, which the entry records as the remaining time.
         ttl: u64,
     },
     /// An entry that ends the lease is pending. The renewal waits until the log has decided on it.
@@ -65,9 +67,9 @@ pub enum Renewal {
 pub enum LeaseProposal {
     /// Record the remaining time of the lease. The timer of the next part starts now.
     Checkpoint {
-        /// Remaining time of the lease.
+        /// Remaining time of the lease, in the unit of the TTL.
         left: u64,
-        /// Length of the next part.
+        /// Length of the next part, in the unit of the TTL.
         part: u64,
     },
     /// End the lease, or propose its end again. The lease cannot be renewed until the log has
@@ -79,18 +81,18 @@ pub enum LeaseProposal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LeaseState {
-    /// Remaining time of the lease when the running part began.
+    /// Remaining time of the lease when its timer was last armed.
     left: u64,
-    /// Remaining time from which a new leader would count.
+    /// Remaining time from which a new leader may count. It is the value in the last log entry that
+    /// records a remaining time, even if that entry is only proposed.
     checkpointed: u64,
-    /// The full TTL.
     ttl: u64,
-    /// Argument `seen` of the last call of [`Lessor::on_timer`] that proposed the end of the lease;
-    /// `None` if no end is pending.
+    /// Argument `seen` with which [`Lessor::on_timer`] last proposed the end of the lease; `None`
+    /// if no end is pending.
     pending_expiry: Option<u64>,
 }
 
-/// The leases whose remaining time a leader tracks, by their names.
+/// Tracks the remaining time of leases for a leader. `L` is the type of their names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lessor<L> {
     parts: LeaseParts,
@@ -104,8 +106,8 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Sets the remaining time of a lease to `left`. The caller does this when the lease begins,
-    /// when this leader takes over, and when an entry has recorded a new time. Returns the length
-    /// of the part whose timer starts now.
+    /// when this leader takes over, and when an entry has recorded a new time. Returns the time
+    /// until the timer of the lease must fire, which is the length of the next [part](LeaseParts).
     ///
     /// Returns `None` if `left` is less than `ttl` and not less than the time recorded before.
     /// Nothing changes then, and the running timer continues.
@@ -127,7 +129,8 @@ impl<L: Ord + Copy> Lessor<L> {
         if state.pending_expiry.is_some() || left >= state.checkpointed {
             return None;
         }
-        // From now on a new leader may count from there.
+        // The caller proposes an entry with this time. A new leader may count from it even before
+        // this leader learns that the entry is committed.
         state.checkpointed = left;
         Some(left)
     }
@@ -137,9 +140,9 @@ impl<L: Ord + Copy> Lessor<L> {
         self.leases.remove(&lease);
     }
 
-    /// Handles the rejection of the end of a lease. The entry that should end the lease had no
-    /// effect, because the lease had been renewed, and the full TTL is left. Returns the length of
-    /// the first part, whose timer starts now.
+    /// Handles a log entry that should have ended a lease but had no effect, because the lease had
+    /// been renewed. The full TTL is left. Returns the length of the first part, whose timer starts
+    /// now.
     ///
     /// `seen` is the argument of the call of [`Lessor::on_timer`] that proposed this entry. Returns
     /// `None`, and changes nothing, in two cases. A later entry to end the lease was proposed,
@@ -181,13 +184,14 @@ impl<L: Ord + Copy> Lessor<L> {
             state.pending_expiry = Some(seen);
             return LeaseProposal::Expire;
         }
-        // From now on a new leader may count from there.
+        // The caller proposes an entry with this time. A new leader may count from it even before
+        // this leader learns that the entry is committed.
         state.checkpointed = state.left;
         LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
     }
 
-    /// Returns the time that the lease will have left when its running part ends. Returns `None` if
-    /// the lease does not exist.
+    /// Returns the time that the lease will have left when its timer fires, which is at the end of
+    /// the running part. Returns `None` if the lease does not exist.
     pub fn remaining_after_part(&self, lease: L) -> Option<u64> {
         let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
         Some(left - self.parts.next(left, ttl))
@@ -220,7 +224,6 @@ mod tests {
         );
     }
 
-    /// No renewal is confirmed while an entry that ends the lease may still be committed.
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
         let mut lessor = Lessor::new(LeaseParts::TENTHS);

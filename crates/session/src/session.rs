@@ -24,8 +24,8 @@ pub enum Side {
 /// The timers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Deadline of a renewal: the session ends if this renewal was its last confirmed one. The
-    /// caller must handle this timer before all other events that have arrived.
+    /// Deadline of a renewal. When this timer fires, the session ends unless a later renewal was
+    /// confirmed. The caller must handle this timer before all other events that have arrived.
     Deadline(Side),
     /// The next renewal is due.
     Renewal,
@@ -90,7 +90,8 @@ impl Session {
         self.confirmed.is_some()
     }
 
-    /// Returns the side whose deadline timer ends the session; `None` if the session is not alive.
+    /// Returns the name of the deadline timer that ends the session when it fires; `None` if the
+    /// session is not alive.
     pub const fn deadline_side(&self) -> Option<Side> {
         self.confirmed
     }

@@ -73,7 +73,7 @@ pub enum WaiterAction<K> {
     Removed,
 }
 
-/// A client that waits for a lock or holds it.
+/// State machine of a client that waits for a lock or holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Waiter<K> {
     position: Position<K>,

@@ -126,8 +126,9 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Guard of a thread that uses the queue. When it is dropped, it wakes all threads. It closes the
-/// queue if its thread panics, or if the flag is true, which the collecting thread sets.
+/// Guard of a thread that uses the queue. When it is dropped, it wakes all threads. The flag is
+/// true for the collecting thread. If the flag is true or the thread panics, the guard also closes
+/// the queue.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

@@ -27,8 +27,8 @@ const SEEDS: u64 = 32;
 /// smaller seed.
 ///
 /// `fails` runs the given settings and returns the report if the run fails *in the relevant way*.
-/// It must reject settings that it cannot run. The search makes at most `max_runs` runs. Returns
-/// `None` if the given settings do not fail.
+/// `fails` must reject settings that it cannot run. The search makes at most `max_runs` runs.
+/// Returns `None` if the given settings do not fail.
 ///
 /// A smaller group draws other random numbers, so each setting is tried with several seeds. The
 /// result is a run of the same kind, not a part of the same run.
@@ -150,7 +150,8 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     }
     change(&|small| small.network.loss = Chance::NEVER);
     change(&|small| small.network.duplication = Chance::NEVER);
-    // A single fault with probability ½ still occurs if a small run sends only a few messages.
+    // Tries a single fault with probability ½, which occurs even if a small run sends only a few
+    // messages.
     if settings.network.loss.can_occur() {
         change(&|small| small.network.loss = Chance::at_most(0.5, 1));
     }

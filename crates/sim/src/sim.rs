@@ -23,8 +23,8 @@ use crate::steer::recorder::Recorder;
 
 /// A protocol, its configuration, and everything else that determines a run.
 ///
-/// A run does not consume or change the simulation. Every run of it yields the same report and
-/// trace.
+/// A run does not consume or change the simulation. Every run of the simulation yields the same
+/// report and trace.
 #[derive(Clone)]
 pub struct Simulation<P: Protocol> {
     name: String,
@@ -53,7 +53,7 @@ pub enum RunError {
 }
 
 impl<P: Recorded> Simulation<P> {
-    /// Creates a simulation of any protocol, which needs no [`Card`]. Neither the assumptions of
+    /// Creates a simulation of a protocol, with or without a [`Card`]. Neither the assumptions of
     /// the protocol nor its cost are checked.
     pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
         let offered = |command: office::Command| P::Command::from_office(command).is_some();
@@ -88,8 +88,8 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Sets the service that the protocol offers. This is necessary if its command type is that of
-    /// all agreement services, which does not tell which of them the protocol offers.
+    /// Sets the service that the protocol offers. This is necessary for an agreement service,
+    /// because all agreement services have the same command type.
     #[must_use]
     pub fn with_service(self, service: Service) -> Self {
         Simulation { service, ..self }
@@ -117,9 +117,9 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Schedules a command that the user of `process` issues at the time `at`, in ticks. It is not
-    /// checked that the user may issue the command then. The command is dropped if the process is
-    /// down at that time.
+    /// Schedules a command that the user of `process` issues at the time `at`, in ticks. The
+    /// simulation does not check whether the user may issue the command then. The command is
+    /// dropped if the process is down at that time.
     #[must_use]
     pub fn with_command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
         self.script.push((at, process, command));
@@ -194,8 +194,6 @@ impl<P: Recorded> Simulation<P> {
         Ok(report)
     }
 
-    /// Creates the [`World`] of a run before its first event. The trace of the run is written to
-    /// `to`.
     pub(crate) fn recorded_world(
         &self,
         to: impl Write + Send + 'static,
@@ -206,7 +204,6 @@ impl<P: Recorded> Simulation<P> {
         Ok(World::new(core, &self.configs, &self.script, monitors, self.clock_hooks))
     }
 
-    /// Creates a recorder that writes the trace of a run to `to`.
     pub(crate) fn recorder(&self, to: impl Write + Send + 'static) -> Result<Recorder, WriteError> {
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
         Ok(recorder.judging(&self.settings, self.service))
@@ -215,7 +212,8 @@ impl<P: Recorded> Simulation<P> {
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         self.settings.check()?;
         let size = self.settings.size;
-        // This is the largest allocation at the start, and a failed allocation aborts the program.
+        // Checks that the processes, the largest allocation at the start, fit into memory. Later, a
+        // failed allocation would abort the program.
         let room = Vec::<P>::new().try_reserve_exact(size as usize);
         room.map_err(|_| SettingsError::TooLarge { size })?;
         self.configs.check(size)
@@ -244,7 +242,7 @@ impl<P: Recorded> Simulation<P> {
     /// Does nothing if the cost has no bounds, if metrics are off, or if the simulation has
     /// scheduled commands.
     pub(crate) fn judge_cost(&self, report: &mut Report) {
-        // Scripted commands have costs of their own.
+        // The bounds apply to requests of the workload. Scripted commands have costs of their own.
         let counted = self.script.is_empty() && self.settings.instrumentation.metrics;
         let cost_bound = self.cost_bound.as_ref().filter(|_| counted);
         report.findings.extend(cost_bound.map(|cost_bound| report.cost(cost_bound)));

@@ -35,7 +35,6 @@ impl Alarms {
         if change.is_active { self.0.insert(alarm) } else { self.0.remove(&alarm) }
     }
 
-    /// Returns the active alarms, in the order of their members.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u64, Alarm)> {
         self.0.iter().copied()
     }

@@ -80,15 +80,14 @@ pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     Bytes::from([name, segment.as_bytes()].concat())
 }
 
-/// Parts of the name of a key that represents a claim.
 pub(crate) struct ClaimKey<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) lease: LeaseId,
     pub(crate) mode: LockMode,
 }
 
-/// Parses the key of a claim. Returns `None` if the key has another form. The key is a claim only
-/// if it is attached to the lease in its name. Each claim has exactly one spelling.
+/// Parses the key of a claim. Returns `None` if the key has another form. If the key is not
+/// attached to the lease in its name, it is not a claim: the caller must check this.
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);

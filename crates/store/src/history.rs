@@ -46,7 +46,6 @@ pub(crate) struct History {
     /// Oldest revision that can be read or watched. `events` contains all events of this and later
     /// revisions.
     first: u64,
-    /// Size of the events, in bytes.
     #[cfg_attr(feature = "serde", serde(skip))]
     bytes: usize,
 }
@@ -62,22 +61,18 @@ fn event_size(event: &Event) -> usize {
 }
 
 impl History {
-    /// Creates an empty history, for a store whose first revision is `first`.
     pub(crate) fn starting_at(first: u64) -> Self {
         History { events: VecDeque::new(), first, bytes: 0 }
     }
 
-    /// Returns the oldest revision that can be read or watched.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Returns the number of events.
     pub(crate) fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Returns the size of the events, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -106,7 +101,6 @@ impl History {
         }
     }
 
-    /// Discards the events before a revision.
     pub(crate) fn discard_before(&mut self, first: u64) {
         if first <= self.first {
             return;
@@ -130,7 +124,6 @@ impl History {
         }
     }
 
-    /// Returns the events of a revision and of all later ones, in order.
     pub(crate) fn since(&self, revision: u64) -> impl DoubleEndedIterator<Item = &Event> {
         let begin = self.events.partition_point(|event| event.revision() < revision);
         self.events.range(begin..)

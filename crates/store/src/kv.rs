@@ -29,7 +29,6 @@ impl KeyValue {
         self.key.len() + self.value.len()
     }
 
-    /// Returns a copy without the value.
     pub(crate) fn without_value(&self) -> Self {
         KeyValue { value: Bytes::default(), ..self.clone() }
     }

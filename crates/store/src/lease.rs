@@ -28,7 +28,6 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Returns a copy without the keys.
     #[cfg(feature = "serde")]
     pub(crate) fn without_keys(&self) -> Self {
         let Lease { ttl, left, renewal_index, .. } = *self;
@@ -36,7 +35,6 @@ impl Lease {
     }
 }
 
-/// All leases, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Leases(pub(crate) BTreeMap<LeaseId, Lease>);
 

@@ -82,8 +82,8 @@ pub enum CommandResult {
         /// Number of leases that this command has ended.
         leases: u64,
     },
-    /// The remaining times were recorded. Not recorded are times of an earlier term, outdated
-    /// times, and times of leases that do not exist.
+    /// The remaining times were recorded. Times of an earlier term, outdated times, and times of
+    /// leases that do not exist were ignored.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {

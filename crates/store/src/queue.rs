@@ -20,11 +20,10 @@ use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
 use crate::kv::{Event, EventKind, KeyValue};
 use crate::span::Span;
 
-/// All queues, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
 
-/// The queue of a name.
+/// Holders and waiters of one lock or election, in the order in which their keys were created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queue {
     /// Entries, ordered by the creation revisions of their keys, and then by the keys.
@@ -34,8 +33,7 @@ pub struct Queue {
     claims: usize,
     /// Summary of the entries that hold the lock.
     holders: Holders,
-    /// Creation revision and key of the last entry that holds the lock. `None` if there is no
-    /// holder.
+    /// Creation revision and key of the last holder in the queue. `None` if there is no holder.
     last_holder: Option<(u64, Bytes)>,
 }
 
@@ -52,7 +50,6 @@ struct QueueEntry {
 pub(crate) struct QueueUpdate {
     pub(crate) granted: Vec<Claim>,
     pub(crate) ended: Vec<Claim>,
-    /// Names of the queues that the command has changed.
     changed_names: Vec<Bytes>,
 }
 
@@ -61,7 +58,6 @@ impl Queues {
         self.0.get(name)
     }
 
-    /// Returns the number of queues.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -149,7 +145,6 @@ impl Queue {
         self.entries.range((Unbounded, end)).map(|((_, key), _)| key)
     }
 
-    /// Returns true if a key holds the lock.
     pub(crate) fn is_holder(&self, kv: &KeyValue) -> bool {
         self.is_holder_at(&(kv.create_revision, kv.key.clone()))
     }
@@ -181,7 +176,6 @@ impl Queue {
         }
     }
 
-    /// Handles the deletion of a key.
     fn delete(&mut self, name: &Bytes, previous: &KeyValue, changes: &mut QueueUpdate) {
         let place = (previous.create_revision, previous.key.clone());
         let Some(entry) = self.entries.remove(&place) else { return };
@@ -198,8 +192,9 @@ impl Queue {
         }
     }
 
-    /// Updates the holders after one of them has left, whose mode was `mode`. If the holders have
-    /// permits, the capacity depends on all remaining holders, so the holders are collected again.
+    /// Updates the summary of the holders after a holder with the mode `mode` has left. If the
+    /// holder had a slot, the summary is computed again, because the maximum number of holders
+    /// depends on the modes of all remaining ones.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);
@@ -232,7 +227,6 @@ impl Queue {
     }
 }
 
-/// Returns the claim that an entry of the queue represents.
 fn claim(name: &Bytes, place: &(u64, Bytes), entry: QueueEntry) -> Claim {
     let (fence, key) = place.clone();
     Claim { name: name.clone(), key, lease: entry.lease, mode: entry.mode, fence }

@@ -96,7 +96,6 @@ impl Range {
         self.order != SortOrder::None || bounds.iter().any(|bound| *bound > 0)
     }
 
-    /// Returns true if a key meets the bounds on revisions.
     fn is_in_revision_bounds(&self, kv: &KeyValue) -> bool {
         let within = |number, min, max| number >= min && (max == 0 || number <= max);
         within(kv.mod_revision, self.min_mod_revision, self.max_mod_revision)

@@ -19,7 +19,6 @@ use crate::validation::check_has_key;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PendingRead {
     range: Range,
-    /// Current revision of the store.
     revision: u64,
     kvs: Vec<Arc<KeyValue>>,
     /// Number of keys in the span of the read.
@@ -80,7 +79,6 @@ impl Store {
         self.keys.get(key)
     }
 
-    /// Returns the keys of a span and their values, in order.
     pub(crate) fn span<'a>(
         keys: &'a BTreeMap<Bytes, Arc<KeyValue>>,
         span: &Span,

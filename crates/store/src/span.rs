@@ -11,7 +11,7 @@ use crate::bytes::Bytes;
 pub struct Span {
     /// First key of the span, or its only key.
     pub key: Bytes,
-    /// End of the span; the `range_end` of etcd.
+    /// Exclusive end, empty, or one zero byte: see [`Span`]. etcd calls it `range_end`.
     pub end: Bytes,
 }
 
@@ -63,7 +63,6 @@ impl Span {
     }
 }
 
-/// Lower and upper bound of a lookup in an ordered map.
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// Returns the first key after all keys with a prefix. Returns one zero byte if there is no such

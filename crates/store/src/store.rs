@@ -37,7 +37,6 @@ pub struct LogPosition {
 )]
 pub struct Store {
     pub(crate) limits: Limits,
-    /// Position of the last applied entry.
     pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,

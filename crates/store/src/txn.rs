@@ -36,8 +36,8 @@ impl<'a> RevisionBuilder<'a> {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
-    /// Finishes the revision and returns its changes. Without events, the store keeps its
-    /// revision.
+    /// Finishes the revision and returns its changes. If there were no events, the store keeps its
+    /// old revision.
     pub(crate) fn finish(mut self, result: Result<CommandResult, Error>) -> Outcome {
         self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {

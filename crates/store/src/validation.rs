@@ -116,7 +116,6 @@ fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     Ok((written, deleted))
 }
 
-/// Returns true if the span contains at least one of the keys.
 fn contains_any(span: &Span, keys: &BTreeSet<&[u8]>) -> bool {
     span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
 }

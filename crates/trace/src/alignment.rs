@@ -3,17 +3,16 @@
 /// Place of an item in an alignment of two sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The item occurs in both sequences, at these indices of the first and the second.
+    /// The item occurs in both sequences. The numbers are its indices in the first and in the
+    /// second one.
     Both(usize, usize),
-    /// The item occurs in the first sequence only, at this index.
     First(usize),
-    /// The item occurs in the second sequence only, at this index.
     Second(usize),
 }
 
-/// Maximum number of entries of the table in which the parts between the common prefix and the
-/// common suffix are compared. Sequences with a larger difference are not aligned, because the
-/// table would need too much memory.
+/// Maximum number of entries of the table for an alignment. The table compares the parts between
+/// the common prefix and the common suffix. Sequences that need a larger table are not aligned, to
+/// save memory.
 const MAX_COMPARISONS: usize = 25_000_000;
 
 /// Aligns two sequences, and returns their items in one order. Between two common items, the items

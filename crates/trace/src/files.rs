@@ -14,7 +14,6 @@ static IN_MEMORY: AtomicBool = AtomicBool::new(false);
 
 static FILES: Mutex<BTreeMap<PathBuf, Content>> = Mutex::new(BTreeMap::new());
 
-/// Content of a file in memory, shared by its writers and readers.
 type Content = Arc<Mutex<Vec<u8>>>;
 
 /// Makes this module keep all files in memory from now on, for the whole program.

@@ -41,8 +41,8 @@ impl RecordFormatter {
         RecordFormatter { start, ..RecordFormatter::default() }
     }
 
-    /// Formats a record as its time and a description. The time is in units or, for real time, in
-    /// milliseconds. Returns `None` if a filter excludes the record.
+    /// Formats a record as its time and a description. The time is in units of virtual time or in
+    /// milliseconds of real time. Returns `None` if a filter excludes the record.
     pub fn line(&mut self, record: &Record) -> Option<String> {
         let start = *self.start.get_or_insert(record.time);
         if !self.wants(record) {

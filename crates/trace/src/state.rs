@@ -8,8 +8,8 @@ use tenure_core::ProcessId;
 
 use crate::format::Kind;
 
-/// Key of the name of a struct or enum variant in its tree. It is a Rust keyword, so no field can
-/// have this name.
+/// Key under which a tree stores the name of a struct or enum variant. It is a Rust keyword, so no
+/// field can have this name.
 pub const TYPE: &str = "type";
 
 /// Wrapper types that a tree replaces by their contents.
@@ -22,8 +22,8 @@ const MAX_DEPTH: usize = 64;
 /// Parses the tree of any value from its `{:?}` output.
 ///
 /// - A struct, or a variant with named fields, is an object of its fields with its name under
-///   [`TYPE`]. A tuple struct or variant is an object from its name to its value or list of values.
-///   A unit variant is a string.
+///   [`TYPE`]. A tuple struct or variant is an object with its name as the only key. The value of
+///   this key is the only field, or the list of the fields. A unit variant is a string.
 /// - Lists, sets and tuples are lists, maps are objects, and `None` is null. `Some`, clocks and
 ///   fences are replaced by their contents.
 /// - Values with a format of their own are strings: processes (`P1`), timestamps (`(1, P1)`),
@@ -96,7 +96,6 @@ fn tree_of_text(text: &str) -> Value {
     }
 }
 
-/// Parser position in a text.
 struct Parser<'t> {
     text: &'t str,
     place: usize,
@@ -113,7 +112,6 @@ impl<'t> Parser<'t> {
         there
     }
 
-    /// Parses one value. Returns `None` if it is malformed.
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > MAX_DEPTH {
             return None;
@@ -128,7 +126,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses values between two brackets, separated by commas.
     fn list(&mut self, open: &str, close: &str, depth: usize) -> Option<Vec<Value>> {
         let mut values = Vec::new();
         self.skip(open);
@@ -237,7 +234,6 @@ impl<'t> Parser<'t> {
         (!text.is_empty()).then(|| leaf(text))
     }
 
-    /// Parses a quoted string.
     fn quoted(&mut self) -> Option<String> {
         let mut letters = self.unread().char_indices().skip(1);
         let mut text = String::new();

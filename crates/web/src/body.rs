@@ -13,7 +13,6 @@ use tokio::time::timeout;
 
 use crate::http_error::HttpError;
 
-/// Maximum size of a request body, in bytes.
 const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// Default time within which a body must arrive. It includes the wait for one of [`BODY_SLOTS`].

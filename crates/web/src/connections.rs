@@ -30,20 +30,18 @@ const MAX_CONNECTIONS: usize = 32;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time within which the peer must acknowledge sent data, or the connection is closed. The limit
-/// applies only on systems that support it.
+/// applies only on Linux.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum size of the buffer of a connection, in bytes.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Delay before the next attempt to accept a connection, after the system lacked resources for one.
+/// Delay before the next attempt to accept a connection if the system lacked resources for one.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Time within which pending responses must complete after the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// An open connection.
 struct Connection {
     task: AbortHandle,
     /// True once a complete request head has arrived on this connection.
@@ -100,7 +98,6 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Futu
     let _ = timeout(SHUTDOWN_TIMEOUT, finished).await;
 }
 
-/// Serves one connection until the connection ends or the server stops.
 async fn serve_connection(
     stream: TcpStream,
     router: Router,

@@ -9,29 +9,27 @@ use axum::response::{IntoResponse, Response};
 /// An error response: a status and the body `{"error": "…"}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
-    /// Status of the response.
+    /// HTTP status of the response.
     pub status: StatusCode,
     /// Description of the problem. The body of the response contains it.
     pub message: String,
 }
 
 impl HttpError {
-    /// Creates an error for an invalid request, which had no effect.
+    /// Creates an error with status 400, for an invalid request that had no effect.
     pub fn bad_request(message: impl fmt::Display) -> Self {
         HttpError { status: StatusCode::BAD_REQUEST, message: message.to_string() }
     }
 
-    /// Creates an error for a path or resource that does not exist.
+    /// Creates an error with status 404, for a path or resource that does not exist.
     pub fn not_found(message: impl fmt::Display) -> Self {
         HttpError { status: StatusCode::NOT_FOUND, message: message.to_string() }
     }
 
-    /// Creates an error for a request that is not allowed.
     pub(crate) fn forbidden(message: impl fmt::Display) -> Self {
         HttpError { status: StatusCode::FORBIDDEN, message: message.to_string() }
     }
 
-    /// Creates an error for a request without the token.
     pub(crate) fn unauthorized() -> Self {
         let message = "this server requires the token of its URL";
         HttpError { status: StatusCode::UNAUTHORIZED, message: message.to_owned() }

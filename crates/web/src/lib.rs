@@ -6,8 +6,8 @@
 //!   must contain a random token, which is part of the printed URL.
 //! - The `Host` of a request must be an IP address of the server or `localhost`. With other names
 //!   any web page could read the data by DNS rebinding.
-//! - Pages of other sites may link to the server and do nothing else. If the browser reports the
-//!   site of a request (`Sec-Fetch-Site`, `Origin`), it must be that of the server.
+//! - A page of another site may link to the server. Its other requests are rejected if the browser
+//!   reports from which site they come (`Sec-Fetch-Site`, `Origin`).
 //! - Connections cannot block each other. A server has at most 32 at a time. If there are more, it
 //!   closes one that has sent no request. The head of a request must arrive within 5 seconds and
 //!   its body within 20. A body has at most 16 MiB.

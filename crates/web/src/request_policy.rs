@@ -11,10 +11,8 @@ use axum::response::{IntoResponse, Response};
 use crate::http_error::HttpError;
 use crate::token::Token;
 
-/// Rules by which the server decides whether it serves a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPolicy {
-    /// Address that the server is bound to.
     pub(crate) bound: IpAddr,
     /// Token that requests must contain. `None` if the server listens on loopback only.
     pub(crate) token: Option<Token>,

@@ -24,7 +24,7 @@ pub enum WebError {
     Bind {
         /// The requested address.
         address: SocketAddr,
-        /// Error of the system.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The operating system provided no random bits for the token.
@@ -111,8 +111,8 @@ impl Server {
     }
 
     /// Serves requests until `stop` resolves. `assets` can be read without a token. Requests for
-    /// `routes` must obey the rules of this crate. After `stop`, pending responses have half a
-    /// second to complete.
+    /// `routes` must obey the [rules of this crate](crate). After `stop`, pending responses have
+    /// half a second to complete.
     ///
     /// # Panics
     ///

@@ -45,7 +45,6 @@ async fn start_on(address: &str) -> Running {
     start(Server::bind(address.parse().unwrap(), 0).await.expect("a local address")).await
 }
 
-/// Returns true if this machine has an IPv6 loopback address.
 fn has_ipv6_loopback() -> bool {
     std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
@@ -165,7 +164,6 @@ async fn fetch_metadata_of_browsers_is_checked() {
     }
 }
 
-/// Opens a connection and sends an incomplete request.
 fn half_open(to: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(to).expect("the server listens");
     (&stream).write_all(b"GET / HT").expect("the request is sent");

@@ -18,7 +18,6 @@ fn run(folder: &Path, line: &str) -> (String, Option<i32>) {
     (String::from_utf8(output).expect("UTF-8 output"), program.status.code())
 }
 
-/// Creates a temporary folder.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }

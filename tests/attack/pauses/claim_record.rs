@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClaimRecord {
     pub(super) group: String,
-    /// Key of the claim in the store of the service.
     pub(super) key: String,
-    /// Fencing token of the claim.
     pub(super) fence: u64,
     pub(super) weight: u64,
     pub(super) capacity: u64,

@@ -10,7 +10,7 @@ use tenure_client::{
 /// Kinds of locks. A holder process requests locks of all kinds at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Exclusive lock. Requests for it wait, do not wait, or wait for a limited time.
+    /// Exclusive lock. A request waits without a limit, waits for a limited time, or does not wait.
     Plain,
     /// Lock that is requested for exclusive or for shared access.
     Shared,
@@ -55,19 +55,17 @@ pub(super) const QUEUES: [&str; 9] = [
 pub(super) const RESOURCES: [&str; 6] =
     ["plain", "shared", "read-write", "several-a", "several-b", "election"];
 
-/// Capacity of a lock that has readers or shared holders: the greatest number of them.
+/// Weight of an exclusive claim on a lock that also has readers. A reader has weight 1. The
+/// capacity of such a lock is equal to this weight.
 const READERS: u64 = 1_000;
 
-/// Number of permits of the tested semaphore.
 const PERMITS: u32 = 3;
 
 /// Greatest number of holders of the lock of [`Kind::Slots`].
 const SLOTS: u32 = 2;
 
-/// Time limit of a request that waits for a limited time.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// A lock that a holder process has acquired.
 #[derive(Debug)]
 pub(super) struct Held {
     /// Claims that belong to the lock: two for [`Kind::Several`], and one for other kinds.
@@ -75,7 +73,6 @@ pub(super) struct Held {
     owner: Owner,
 }
 
-/// A claim that belongs to a lock.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) group: &'static str,

@@ -27,11 +27,10 @@ const CONFIG_VARIABLE: &str = "TENURE_TEST_HOLDER";
 /// Interval at which a holder reads the deadline of its lock.
 const CHECK_INTERVAL: Duration = Duration::from_millis(3);
 
-/// Time for which a holder that ignores its deadlines claims a lock after its deadline, in percent
-/// of the time to live. In all, it claims the lock for 1.2 times the time to live.
+/// A holder that ignores its deadlines claims the lock for this time after its deadline, in percent
+/// of the time to live. The deadline is at 98 % of the time to live, so the claim lasts for 120 %.
 const EXCESS_PERCENT: u64 = 22;
 
-/// Configuration of a holder process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct HolderConfig {
     pub(super) endpoints: Vec<String>,
@@ -84,7 +83,6 @@ impl Holder {
         Holder { child, config }
     }
 
-    /// Returns the claims that the holder has recorded.
     pub(super) fn claims(&self) -> Vec<ClaimRecord> {
         let text = std::fs::read_to_string(self.config.records()).unwrap_or_default();
         // The last line may be incomplete while the process runs.
@@ -263,7 +261,6 @@ impl Writer {
         Writer { ends, thread: Some(thread) }
     }
 
-    /// Ends the thread, and waits for it.
     fn stop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -11,7 +11,6 @@ use super::claim_record::ClaimRecord;
 /// change before this time.
 pub(super) type Observed = (u64, QueueChange);
 
-/// Evidence of a run, by which its claims are judged.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) claims: Vec<ClaimRecord>,
@@ -38,8 +37,8 @@ pub(super) fn late_writes(tokens: &[u64]) -> usize {
     late.count()
 }
 
-/// Returns a violation of this rule, if there is one: no process claims a lock after the service
-/// has removed its claim. From then on, another client may hold the lock.
+/// Checks that no process claims a lock after the service has removed its claim, because another
+/// client may then hold the lock. Returns a violation, if there is one.
 fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     let mut fences: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut left: BTreeMap<(&[u8], u64), u64> = BTreeMap::new();
@@ -66,8 +65,8 @@ fn claims_after_the_log(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// Returns a violation of this rule, if there is one: the claims of a group never exceed its
-/// capacity.
+/// Checks that the claims of a group never exceed its capacity. Returns a violation, if there is
+/// one.
 fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
     claims.iter().find_map(|claim| {
         let holds = |other: &&ClaimRecord| {
@@ -86,8 +85,8 @@ fn overlapping_claims(claims: &[ClaimRecord]) -> Option<String> {
     })
 }
 
-/// Returns a violation of this rule, if there is one: the exclusive claims of a group are granted
-/// in the order of their fencing tokens.
+/// Checks that the exclusive claims of a group are granted in the order of their fencing tokens.
+/// Returns a violation, if there is one.
 fn claims_against_the_order(claims: &[ClaimRecord]) -> Option<String> {
     let mut last: BTreeMap<&str, &ClaimRecord> = BTreeMap::new();
     let mut in_time: Vec<&ClaimRecord> = claims

@@ -35,7 +35,6 @@ const PAUSES: usize = 30;
 /// others.
 const HOLDERS: u64 = 7;
 
-/// Number of members of the service.
 const MEMBERS: usize = 3;
 
 /// Greatest rate of one clock relative to another, if both are correct to 1 %.
@@ -45,7 +44,6 @@ const MAX_RATE: f64 = 1.01 / 0.99;
 /// held once.
 const END_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Conditions under which the processes of a run work.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {
     pauses: usize,
@@ -55,12 +53,12 @@ struct Conditions {
     rates: (f64, f64),
     /// False if the holders ignore their deadlines.
     obeys: bool,
-    /// True if members are suspended in addition to holders.
     pauses_members: bool,
 }
 
 /// Conditions under which no violation may occur. Only the ratio of the rates of two clocks
-/// matters, so the rates of members cover all pairs of clocks.
+/// matters. The clocks of holders therefore have rate 1, and those of members cover all allowed
+/// ratios.
 const ALLOWED: Conditions = Conditions {
     pauses: PAUSES,
     ttl: 1,
@@ -69,7 +67,6 @@ const ALLOWED: Conditions = Conditions {
     pauses_members: true,
 };
 
-/// Evidence of a run, and the figures that the test prints.
 #[derive(Debug, Default)]
 struct Outcome {
     evidence: Evidence,
@@ -79,8 +76,6 @@ struct Outcome {
     late: usize,
 }
 
-/// Runs members and holders under these conditions, suspends them at random times, and returns the
-/// evidence.
 fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
     let mut rng = Rng::with_seed(seed);
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -191,7 +186,6 @@ fn ended(child: &mut Child) -> Result<ExitStatus, String> {
     Err("a holder does not end".to_owned())
 }
 
-/// Returns the fencing tokens in a file to which holders append them.
 fn tokens(path: &Path) -> Vec<u64> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines().map(|line| line.parse().expect("a token")).collect()

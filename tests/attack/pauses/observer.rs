@@ -79,7 +79,6 @@ impl Observer {
     }
 }
 
-/// Returns the number of these claims whose end is not in the log.
 fn missing(log: &[Observed], fences: &[u64]) -> usize {
     let mut queued = std::collections::BTreeMap::new();
     let mut ended = std::collections::BTreeSet::new();

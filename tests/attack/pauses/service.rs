@@ -25,7 +25,6 @@ pub(super) struct Service {
     _ports: Ports,
 }
 
-/// Returns the path of `libfaketime`, if it is installed.
 pub(super) fn clock_library() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(LIBRARY_VARIABLE) {
         return Some(path.into());
@@ -35,8 +34,9 @@ pub(super) fn clock_library() -> Option<PathBuf> {
 }
 
 impl Service {
-    /// Starts one member per rate, whose clock has this rate. A clock with rate 1.01 is 1 % faster
-    /// than the clock of this machine. If `library` is `None`, all clocks have rate 1.
+    /// Starts a member for each rate in `rates`, with a clock of this rate. A clock with rate 1.01
+    /// is 1 % faster than the clock of this machine. If `library` is `None`, all clocks have rate
+    /// 1.
     pub(super) fn start(folder: &Path, library: Option<&Path>, rates: &[f64]) -> Service {
         let count = u32::try_from(rates.len()).expect("few members");
         let ports = Ports::reserve(2 * count).expect("ports");

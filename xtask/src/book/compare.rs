@@ -22,18 +22,14 @@ enum Alignment {
 /// A line of the expected output that was not printed, or a printed line that was not expected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Difference<'a> {
-    /// The expected line at this index was not printed.
     Missing(usize, &'a str),
-    /// This line was printed but not expected.
     Extra(&'a str),
 }
 
-/// Returns true if the actual text matches the expected text.
 pub(super) fn is_match(written: &[String], found: &[String]) -> bool {
     lines(written, found).iter().all(|step| matches!(step, Alignment::Kept(_)))
 }
 
-/// Returns the lines that differ.
 pub(super) fn differences<'a>(written: &'a [String], found: &'a [String]) -> Vec<Difference<'a>> {
     let missing = |at: usize| Difference::Missing(at, &written[at]);
     let extra = |at: usize| Difference::Extra(&found[at]);
@@ -107,7 +103,6 @@ fn lines(written: &[String], found: &[String]) -> Vec<Alignment> {
     )
 }
 
-/// Returns true if the text matches the pattern, in which each `…` matches any text.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split(ELISION);
     let first = parts.next().unwrap_or_default();

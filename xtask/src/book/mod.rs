@@ -26,10 +26,8 @@ use crate::tidy::{File, Tree};
 use page::{Command, Page};
 use shell::Shell;
 
-/// Directory of the pages of the book.
 const BOOK: &str = "docs/book/src/";
 
-/// Options of the command line.
 #[derive(Debug, Default)]
 struct Options {
     is_check: bool,

@@ -10,17 +10,14 @@ pub(super) struct Page {
     /// Path relative to the root of the repository.
     pub(super) path: String,
     lines: Vec<String>,
-    /// Commands in the order of the page.
     pub(super) commands: Vec<Command>,
 }
 
-/// A command that a reader can type.
 #[derive(Debug)]
 pub(super) struct Command {
     /// Line number of the command, from 1.
     pub(super) line: usize,
     pub(super) text: String,
-    /// Expected exit status.
     pub(super) status: i32,
     /// Indices of the lines with the expected output of the command.
     pub(super) output: Range<usize>,
@@ -58,7 +55,6 @@ impl Page {
         Ok(Page { path: path.to_owned(), lines, commands })
     }
 
-    /// Returns the expected output of a command.
     pub(super) fn output(&self, command: &Command) -> &[String] {
         &self.lines[command.output.clone()]
     }
@@ -74,7 +70,6 @@ impl Page {
         }
     }
 
-    /// Returns the text of the page.
     pub(super) fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }

@@ -19,7 +19,6 @@ pub(super) struct Shell<'a> {
     folder: TempDir,
 }
 
-/// Output and exit status of a command.
 pub(super) struct CommandOutput {
     pub(super) lines: Vec<String>,
     /// Exit status; -1 if a signal ended the command.
@@ -42,7 +41,6 @@ impl<'a> Shell<'a> {
         Ok(Shell { root, built, tools, folder })
     }
 
-    /// Runs a command, and waits until it ends.
     pub(super) fn run(&self, command: &str) -> io::Result<CommandOutput> {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let tools = self.tools.path().to_path_buf();

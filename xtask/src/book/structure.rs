@@ -8,7 +8,6 @@ use crate::tidy::{File, Finding, Tree, links, resolve};
 
 /// File that lists the pages of the book in order.
 const SUMMARY: &str = "docs/book/src/SUMMARY.md";
-/// Directory of the pictures.
 const PICTURES: &str = "docs/book/src/pictures/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -43,7 +43,6 @@ const MEASURED: [&str; 6] = [
     "compare agreement --faults",
 ];
 
-/// Generates the text of the page.
 pub(super) fn page(command: &Command) -> Result<String, String> {
     let cards = command.json("list")?;
     let mut page = HEAD.to_owned();

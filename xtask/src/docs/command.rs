@@ -13,7 +13,6 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Builds the command from the repository at `root`.
     pub(super) fn new(root: &Path) -> Result<Self, String> {
         Ok(Command { program: program::build(root)? })
     }

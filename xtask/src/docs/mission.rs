@@ -10,7 +10,6 @@ use super::algorithms::table;
 use super::command::Command;
 use crate::parallel::map_parallel;
 
-/// Path of the file with the goals.
 const ITEMS: &str = "docs/mission.toml";
 
 const HEAD: &str = "\
@@ -47,7 +46,7 @@ struct Item {
     shows: String,
 }
 
-/// Generates the text of the page. If commands fail, returns an error that lists all of them.
+/// If commands fail, returns an error that lists all of them.
 pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     let text = fs::read_to_string(root.join(ITEMS)).map_err(|error| format!("{ITEMS}: {error}"))?;
     let mission: Mission = toml::from_str(&text).map_err(|error| format!("{ITEMS}: {error}"))?;

@@ -18,13 +18,12 @@ const PAGES: [(&str, PageGenerator); 2] =
 
 type PageGenerator = fn(&Path, &Command) -> Result<String, String>;
 
-/// Options of the command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     is_check: bool,
     /// Path of the program to use as `tenure`. If `None`, it is built.
     tenure: Option<PathBuf>,
-    /// Text that the path of a page must contain, so that the page is generated. `None` for all
+    /// Text that the path of a page must contain. Other pages are not generated. `None` for all
     /// pages.
     part: Option<String>,
 }
@@ -60,7 +59,7 @@ pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let made = command.and_then(|command| {
         let is_selected = |page: &str| options.part.as_ref().is_none_or(|part| page.contains(part));
         let pages = PAGES.into_iter().filter(|(page, _)| is_selected(page));
-        // The remaining pages are checked after a stale one, too.
+        // The check continues with the remaining pages after a stale one.
         let made = pages
             .map(|(page, make)| write_or_compare(root, page, &make(root, &command)?, &options));
         made.fold(Ok(()), Result::and)

@@ -29,7 +29,6 @@ const LOCKS: [&str; 3] = ["peterson-lock", "bakery", "test-and-set"];
 const PROPERTIES: [&str; 5] =
     ["mutual-exclusion", "deadlock-freedom", "starvation-freedom", "order", "bounded-bypass"];
 
-/// Generates the section.
 pub(super) fn section(command: &Command) -> Result<String, String> {
     let (locks, generals) = (locks(command)?, generals(command)?);
     let mistakes = mistakes(command)?;

@@ -19,7 +19,6 @@ const SIZES: [u32; 4] = [3, 4, 5, 6];
 
 const NAMES: [&str; 3] = ["dijkstra-ring", "dijkstra-four-state", "dijkstra-three-state"];
 
-/// Generates the section.
 pub(super) fn section(command: &Command) -> Result<String, String> {
     let systems: Vec<(&str, u32)> =
         NAMES.into_iter().flat_map(|name| SIZES.map(|size| (name, size))).collect();

@@ -11,7 +11,6 @@ use super::html::escape;
 use super::markdown::{Document, Target};
 use crate::tidy::links;
 
-/// Folder of the book's sources.
 pub(crate) const BOOK: &str = "docs/book/src";
 
 /// Returns the names of the book's files, without `.md`, in the order in which the summary of the

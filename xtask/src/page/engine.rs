@@ -8,7 +8,6 @@ use crate::program;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the module and returns its path.
 pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
     let Some(library) = standard_library() else {
         let advice = format!("needs the target {TARGET}: rustup target add {TARGET}");
@@ -21,7 +20,6 @@ pub(super) fn build(root: &Path) -> Result<PathBuf, PageError> {
     module.ok_or_else(|| PageError::Failed("cargo did not build the module".to_owned()))
 }
 
-/// Way in which the compiler gets the standard library for the WebAssembly target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StandardLibrary {
     /// The library is installed in binary form, as by rustup.
@@ -32,7 +30,6 @@ enum StandardLibrary {
 }
 
 impl StandardLibrary {
-    /// Returns the options of cargo that select this library.
     fn options(self) -> &'static [&'static str] {
         match self {
             StandardLibrary::Installed => &[],

@@ -1,7 +1,7 @@
-//! The HTML of the page: the HTML of the lab, with all files that it would load.
+//! HTML of the page: the HTML of the lab, together with all files that the lab would load.
 
-/// Content security policy: it permits the scripts of the page and the engine in a worker, and no
-/// request.
+/// Content security policy. It permits the scripts of the page, and the engine in a worker. It
+/// permits no request.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; \
                       worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; \
                       connect-src 'none'; form-action 'none'; base-uri 'none'";
@@ -70,7 +70,6 @@ pub(super) fn compose(lab: &str, parts: &Parts) -> Result<String, String> {
     Ok(page)
 }
 
-/// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -4,7 +4,6 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd,
 
 use super::html::escape;
 
-/// Target of a link.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// Address of the target, without escapes for HTML.
@@ -13,13 +12,11 @@ pub(crate) struct Target {
     pub(crate) attributes: String,
 }
 
-/// A document in Markdown.
 pub(crate) struct Document<'a> {
     events: Vec<Event<'a>>,
 }
 
 impl<'a> Document<'a> {
-    /// Parses a document.
     pub(crate) fn new(text: &str) -> Document<'static> {
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
         let events = Parser::new_ext(text, options).map(Event::into_static).collect();

@@ -29,12 +29,10 @@ pub(crate) use markdown::Target;
 /// Maximum size of the HTML file after compression, in bytes.
 const MAX_COMPRESSED: usize = 2_450_000;
 
-/// Reason why no page was written.
 #[derive(Debug)]
 pub(crate) enum PageError {
     /// A tool is missing. The text tells how to install it.
     Missing(String),
-    /// The page could not be built.
     Failed(String),
 }
 
@@ -100,7 +98,6 @@ pub(crate) fn write(root: &Path, wasm: Option<&Path>, out: &Path) -> Result<Stri
     Ok(format!("{}: {} bytes, {compressed} compressed", out.display(), page.len()))
 }
 
-/// Returns the page that contains this WebAssembly module.
 fn compose(root: &Path, module: &[u8]) -> Result<String, String> {
     let folder = root.join("crates/lab/src/page");
     let shared = root.join("crates/trace/src/diagram/html/viewer");

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::{fragment::encoded, template};
 use crate::page::escape;
 
-/// Number of processes in the live pictures.
 const SIZE: u32 = 5;
 
 /// The pages, each as its path and its content, and the names of their algorithms.

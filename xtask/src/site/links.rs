@@ -38,7 +38,8 @@ pub(super) fn dead_links(out: &Path, files: &[(String, String)]) -> Vec<String> 
             let target = if file.is_empty() { Some(name.clone()) } else { resolve(name, file) };
             let is_there = target.is_some_and(|target| {
                 let is_known = files.iter().any(|(known, _)| *known == target);
-                // The fragments of the page state what to open. They are no identifiers.
+                // Only files of the site have known identifiers. The fragment of a link to the page
+                // states what to open, and is no identifier.
                 let has_heading = heading.is_empty()
                     || !is_known
                     || identifiers.contains(&(target.as_str(), heading));

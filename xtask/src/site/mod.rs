@@ -16,7 +16,6 @@ use std::process::ExitCode;
 use crate::page::{self, PageError};
 use crate::program;
 
-/// Options of the command line.
 #[derive(Debug, Default)]
 struct Options {
     out: Option<PathBuf>,

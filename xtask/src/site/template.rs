@@ -56,7 +56,6 @@ pub(super) fn styles(root: &Path) -> Result<String, String> {
     Ok([read(&palette)?, read(&lab)?, OWN.to_owned()].concat())
 }
 
-/// Styles that only the pages of the site use.
 const OWN: &str = "\
 body>nav{display:flex;flex-wrap:wrap;gap:4px 18px;margin-bottom:14px}
 body>nav a:first-child{font-weight:bold}

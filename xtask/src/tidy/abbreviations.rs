@@ -3,7 +3,6 @@
 use super::source::words;
 use super::{Finding, Tree};
 
-/// Abbreviations, each with the word that replaces it.
 const ABBREVIATIONS: &[(&str, &str)] = &[
     ("Req", "Request"),
     ("Resp", "Reply"),

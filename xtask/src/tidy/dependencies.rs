@@ -4,7 +4,6 @@ use toml::{Table, Value};
 
 use super::{File, Finding, Tree};
 
-/// Dependencies that each crate may have on other crates of the workspace.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tenure-core", &[]),
     ("tenure-algorithms", &["tenure-core", "tenure-session", "tenure-store"]),

@@ -29,7 +29,6 @@ pub(crate) use links::{links, resolve};
 pub(crate) use prose::lower as lower_prose_limits;
 pub(crate) use tree::{File, Tree};
 
-/// Function that checks the repository.
 type Check = fn(&Tree) -> Vec<Finding>;
 
 /// All checks, each with the name that its findings show.

@@ -3,7 +3,6 @@
 use super::source::{Source, Word, line_of, words};
 use super::{Finding, Tree};
 
-/// Directories that contain only pure code.
 const PURE: &[&str] =
     &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/", "crates/session/src/"];
 /// Directories of algorithms that may use timers but no clock.

@@ -13,7 +13,6 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Parses a file.
     pub(crate) fn new(text: &str) -> Self {
         let code = blank_literals(text);
         let production = remove_tests(&code);
@@ -24,7 +23,6 @@ impl Source {
 /// An identifier, keyword or number in the text of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
-    /// Text of the word.
     pub(crate) word: &'a str,
     /// Line number, from 1.
     pub(crate) line: usize,
@@ -32,7 +30,6 @@ pub(crate) struct Word<'a> {
     pub(crate) at: usize,
 }
 
-/// Returns the words of `code` in order.
 pub(crate) fn words(code: &str) -> impl Iterator<Item = Word<'_>> {
     let mut rest = 0;
     let mut line = 1;
@@ -86,7 +83,6 @@ pub(crate) fn body(code: &str, at: usize) -> Result<usize, usize> {
     Err(code.len())
 }
 
-/// Replaces comments and literals by spaces.
 fn blank_literals(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());

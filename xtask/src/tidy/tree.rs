@@ -13,7 +13,6 @@ pub(crate) struct Tree {
     files: Vec<File>,
 }
 
-/// A file of the repository.
 #[derive(Debug)]
 pub(crate) struct File {
     /// Path relative to the root, with `/`.
@@ -37,7 +36,6 @@ impl File {
 }
 
 impl Tree {
-    /// Reads the repository at `root`.
     pub(crate) fn read(root: &Path) -> io::Result<Tree> {
         let paths = match known_to_git(root) {
             Some(paths) => paths,
@@ -57,7 +55,6 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// Creates a tree of sample files, for tests.
     #[cfg(test)]
     pub(crate) fn sample(files: &[(&str, &str)]) -> Tree {
         let file = |(path, text): &(&str, &str)| File::new((*path).into(), (*text).into());
@@ -69,7 +66,6 @@ impl Tree {
         &self.files
     }
 
-    /// Returns the file at a path.
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
@@ -81,7 +77,6 @@ impl Tree {
             || self.files.iter().any(|file| file.path == path || file.path.starts_with(&below))
     }
 
-    /// Returns all Rust files.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, &Source)> {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
     }

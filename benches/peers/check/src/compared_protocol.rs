@@ -13,13 +13,12 @@ use crate::protocols::maekawa::Maekawa;
 use crate::protocols::raft_election::RaftElection;
 use crate::protocols::ricart_agrawala::{Mistake, Textbook};
 
-/// Group that a tool explores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scope {
     pub(crate) size: u32,
     /// Number of entries of each user of a lock.
     pub(crate) times: u32,
-    /// True for the control, whose processes follow a mistaken rule.
+    /// True for the control experiment, in which processes follow a mistaken rule.
     pub(crate) is_mistaken: bool,
 }
 
@@ -28,7 +27,8 @@ pub(crate) trait User: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Command: Clone;
     type Event;
 
-    /// Creates the user of a lock that enters `times` times, or of an election that it starts once.
+    /// Creates a user. The user of a lock enters `times` times. The user of an election starts it
+    /// once.
     fn new(times: u32) -> Self;
     fn enabled(&self) -> Option<Self::Command>;
     fn on_command(&mut self);
@@ -41,19 +41,16 @@ pub(crate) trait ComparedProtocol:
 {
     type User: User<Command = Self::Command, Event = Self::Event>;
 
-    /// Returns the configuration of the processes, with a mistake if the scope has one.
+    /// Returns the configuration of the processes. It contains a mistake in a control experiment.
     fn config(_: Scope) -> Self::Config {
         Self::Config::default()
     }
 
-    /// Returns true if the property holds in a global state.
     fn is_safe(processes: &[Self], users: &[Self::User]) -> bool;
 
-    /// Explores the protocol with Tenure's checker.
     fn check(scope: Scope, with_progress: bool) -> Report;
 }
 
-/// User of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockUser {
     position: Position,

@@ -1,4 +1,4 @@
-//! Tenure's checker, stateright, Spin and TraceForge on the same protocols, in one sitting:
+//! Compares Tenure's checker, stateright, Spin and TraceForge on the same protocols, in one run:
 //! `cargo run --release` in this folder. See its `README.md`.
 
 mod compared_protocol;
@@ -21,12 +21,11 @@ use protocols::ricart_agrawala::Textbook;
 use race::Model;
 use traceforge_program::Recorded;
 
-/// Time limit of a cell of the table, unless `--timeout` is given.
+/// Time limit for one tool on one model, unless `--timeout` is given.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 const USAGE: &str = "usage: tenure-peers-check [--quick] [--timeout SECONDS] [--readme FILE]";
 
-/// Options of the comparison.
 struct Options {
     /// True for the small scopes, which take seconds.
     is_quick: bool,

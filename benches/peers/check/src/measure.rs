@@ -5,20 +5,16 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Interval at which a running tool is observed.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Output of a tool, with its time and memory.
 pub(crate) struct Finished {
     pub(crate) output: String,
     pub(crate) cpu_seconds: f64,
     pub(crate) wall_seconds: f64,
 }
 
-/// End of a tool that gave no result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
-    /// The tool is not installed.
     Missing,
     TimedOut,
     /// The tool timed out in a smaller group of the same model.
@@ -27,7 +23,6 @@ pub(crate) enum Failure {
     Failed(String),
 }
 
-/// Runs a command until it ends or the time limit has passed.
 pub(crate) fn run(command: &mut Command, timeout: Duration) -> Result<Finished, Failure> {
     let started = Instant::now();
     let spawned =
@@ -71,9 +66,9 @@ fn collected(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<
     })
 }
 
-/// Returns the state of a child and its CPU time in seconds, in steps of 10 ms. The time includes
-/// that of its own children, as a compiler has them, after they ended. Returns `None` if it does
-/// not exist.
+/// Returns the state of a child and its CPU time in seconds, in steps of 10 ms. Returns `None` if
+/// the child does not exist. The time includes that of processes which the child has started, for
+/// example compilers, once they have ended.
 fn state(child: &Child) -> Option<(char, f64)> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -98,7 +93,6 @@ pub(crate) fn report_explored(first: u64, second: u64, holds: bool, memory_befor
     println!("\nexplored {first} {second} {} {memory}", u8::from(holds));
 }
 
-/// Counts that a process of this program has printed.
 pub(crate) struct Explored {
     pub(crate) first: u64,
     pub(crate) second: u64,
@@ -106,7 +100,6 @@ pub(crate) struct Explored {
     pub(crate) memory: f64,
 }
 
-/// Reads the line of [`report_explored`].
 pub(crate) fn explored(output: &str) -> Option<Explored> {
     let line = output.lines().find_map(|line| line.strip_prefix("explored "))?;
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -119,7 +112,6 @@ pub(crate) fn explored(output: &str) -> Option<Explored> {
     })
 }
 
-/// Returns the path of this program.
 pub(crate) fn this_program() -> PathBuf {
     std::env::current_exe().expect("the path of this program")
 }

@@ -8,7 +8,6 @@ use crate::measure::{self, Failure, this_program};
 use crate::spin::{self, Search};
 use crate::traceforge_program::VIOLATION;
 
-/// A protocol with its users and its property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     RicartAgrawala,
@@ -43,7 +42,7 @@ impl Model {
         Model::ALL.into_iter().find(|model| model.name() == name)
     }
 
-    /// Returns the groups that are explored. Those of the control follow a mistaken rule.
+    /// Returns the groups to explore. In a control, the processes follow a mistaken rule.
     fn scopes(self, is_quick: bool) -> Vec<Scope> {
         let scopes = self.sizes(is_quick).iter();
         let mut scopes: Vec<Scope> =
@@ -68,13 +67,11 @@ impl Model {
         }
     }
 
-    /// Returns true if the users are those of a lock, which enter several times.
     pub(crate) const fn is_lock(self) -> bool {
         matches!(self, Model::RicartAgrawala | Model::Maekawa)
     }
 }
 
-/// A tool with its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Tenure,
@@ -117,12 +114,11 @@ impl Tool {
     }
 }
 
-/// Measurements of one tool on one model.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// States, or executions of TraceForge.
+    /// Executions for TraceForge; states for the other tools.
     pub(crate) count: u64,
-    /// Blocked executions of TraceForge, and transitions otherwise.
+    /// Blocked executions for TraceForge; transitions for the other tools.
     pub(crate) second: u64,
     pub(crate) holds: bool,
     pub(crate) cpu_seconds: f64,
@@ -133,7 +129,7 @@ pub(crate) struct Figures {
     pub(crate) memory: Option<f64>,
 }
 
-/// Result of TraceForge, whose process ends at a violation.
+/// Figures of TraceForge at a violation: its process ends before it prints any counts.
 const VIOLATED: Figures = Figures {
     count: 0,
     second: 0,
@@ -144,7 +140,6 @@ const VIOLATED: Figures = Figures {
     memory: None,
 };
 
-/// A cell of the table.
 pub(crate) struct Cell {
     pub(crate) model: Model,
     pub(crate) scope: Scope,
@@ -186,7 +181,6 @@ pub(crate) fn run(is_quick: bool, timeout: Duration) -> Vec<Cell> {
     cells
 }
 
-/// Asserts that the tools agree.
 fn compare(cells: &[Cell]) {
     let results = || cells.iter().filter_map(|cell| Some((cell.tool, cell.result.as_ref().ok()?)));
     let Some((_, first)) = results().next() else { return };

@@ -10,7 +10,6 @@ use crate::measure::{self, Failure, Finished};
 /// Search mode of Spin. All modes are compiled with `-DSAFETY -O2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// Explores all states.
     Full,
     /// Partial-order reduction, the default of Spin.
     Reduced,
@@ -19,7 +18,6 @@ pub(crate) enum Search {
     Bitstate,
 }
 
-/// Result of a verifier.
 pub(crate) struct Verified {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
@@ -65,7 +63,6 @@ pub(crate) fn verify(
     result
 }
 
-/// Creates a folder for the generated files.
 fn work_folder() -> std::io::Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("tenure-peers-check-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -119,7 +116,6 @@ fn verify_in(
     })
 }
 
-/// Returns the number at the beginning of the line with this label.
 fn figure(output: &str, label: &str) -> Option<f64> {
     output.lines().find(|line| line.contains(label)).and_then(first_number)
 }

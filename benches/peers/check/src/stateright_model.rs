@@ -9,7 +9,6 @@ use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
 
 use crate::compared_protocol::{ComparedProtocol, Scope, User};
 
-/// A group of processes and their users.
 pub(crate) struct GroupModel<P> {
     scope: Scope,
     protocol: PhantomData<fn() -> P>,

@@ -7,13 +7,10 @@ use crate::compared_protocol::Scope;
 use crate::measure::Failure;
 use crate::race::{Cell, Figures, Tool};
 
-/// Line before the table in a file.
 const BEGIN: &str = "<!-- table of the comparison, written by `--readme` -->";
 
-/// Line after the table in a file.
 const END: &str = "<!-- end of the table -->";
 
-/// Returns a table with a line for each cell.
 pub(crate) fn markdown(cells: &[Cell], timeout: Duration) -> String {
     let mut text = "| model | tool | states | verdict | states per CPU second | bytes per state | \
                     time to verdict |\n|---|---|---:|---|---:|---:|---:|\n"
@@ -36,7 +33,6 @@ pub(crate) fn markdown(cells: &[Cell], timeout: Duration) -> String {
     text
 }
 
-/// Returns the first line of the errors of a tool, for a cell.
 fn first_line(reason: &str) -> String {
     reason.lines().next().unwrap_or_default().replace('|', "/")
 }
@@ -53,7 +49,6 @@ fn scope_name(cell: &Cell) -> String {
     }
 }
 
-/// Returns the columns after the name of the tool.
 fn line(tool: Tool, figures: &Figures) -> String {
     let Figures { count, second, holds, cpu_seconds, wall_seconds, build_seconds, memory } =
         figures;
@@ -75,7 +70,6 @@ fn line(tool: Tool, figures: &Figures) -> String {
     format!("| {states} | {verdict} | {rate} | {bytes} | {time} |")
 }
 
-/// Returns a number with commas between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -16,30 +16,22 @@ use traceforge::{Config, ConsType, Stats};
 
 use crate::compared_protocol::{ComparedProtocol, Scope, User};
 
-/// Beginning of the message of a panic about the property.
+/// Prefix of the panic message when the property is violated.
 pub(crate) const VIOLATION: &str = "the property is violated";
 
 /// Tag of the message that contains the threads of all processes.
 const START: u32 = 1;
 
-/// A message of the program.
 #[derive(Clone, Debug, PartialEq)]
 enum Envelope<M> {
-    /// The threads of all processes.
     Start(Vec<ThreadId>),
-    Message {
-        from: u32,
-        clock: Vec<u64>,
-        message: M,
-    },
+    Message { from: u32, clock: Vec<u64>, message: M },
 }
 
-/// Critical sections and leaderships of one execution.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     /// Sections in the order in which this execution runs them.
     sections: Vec<Section>,
-    /// Leader of each term.
     leaders: BTreeMap<u64, u32>,
 }
 

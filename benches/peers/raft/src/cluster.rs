@@ -11,19 +11,14 @@ use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{FaultInjection, Parts, Passthrough, Recorder, Store, start};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Number of processes.
 pub const SIZE: u32 = 3;
 
-/// Number of bytes of an entry.
 pub const PAYLOAD_BYTES: usize = 64;
 
-/// Duration of a measurement.
 const MEASUREMENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// Time limit for an election.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The user of one node.
 struct Node {
     requests: UnboundedSender<Command>,
     events: UnboundedReceiver<Event>,

@@ -1,10 +1,11 @@
 //! `raft-log` compared with `raft` 0.7, the library of TiKV.
 //!
 //! `cargo run --release` in this directory prints the entries per second that three nodes commit.
-//! Both run under Tenure's driver, on one disk, in turns. An argument names the folder to use
-//! instead of that of temporary files, which may be in memory. The costs without a disk are
-//! measured in `/dev/shm`. *Ahead* is `raft-log` as `tenure serve` runs it: a leader sends entries
-//! while it stores them. The details behind the rates are of that one.
+//! Both run under Tenure's driver, on one disk, in turns. They write to the folder for temporary
+//! files, or to the folder in an argument. Choose a folder on a disk, because that for temporary
+//! files may be in memory. The costs without a disk are measured in `/dev/shm`. *Ahead* is
+//! `raft-log` as `tenure serve` runs it: a leader sends entries while it stores them. The last two
+//! columns compare *ahead* with `raft` and with bare flushes.
 //!
 //! `cargo run --release -- steps` prints the steps per second of both in a bare loop, and those of
 //! `raft-log` in the simulator with all monitors.
@@ -34,7 +35,6 @@ use tenure_core::Delay;
 
 use peer::Peer;
 
-/// Repetitions of each measurement.
 const REPETITIONS: usize = 5;
 
 /// Numbers of pending proposals, one for each row of the table.

@@ -1,9 +1,9 @@
-//! `raft` 0.7 as a protocol of Tenure, with the same commands, events and saving as `raft-log`, so
-//! that the same driver, disk and users serve both.
+//! `raft` 0.7 as a protocol of Tenure. It has the same commands, events and saving as `raft-log`,
+//! so that both can run with the same driver, disk and users.
 //!
-//! The state to save is in the storage of `raft` when a step ends, and its effects are released
-//! after the driver has saved it. So its leader does not send before it has saved, although it
-//! could.
+//! The driver releases the effects of a step after it has saved the state in the storage of `raft`.
+//! A leader of `raft` therefore sends entries only after it has saved them, although the library
+//! would allow it to send them earlier.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,30 +18,25 @@ use tenure_core::{Delay, Effects, Group, ProcessId, Protocol};
 use crate::message::Message;
 use crate::saved::{self, Saved};
 
-/// Configuration of a process.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Interval between ticks; `None` if timeouts are forced.
     pub tick: Option<Delay>,
-    /// True if a candidate asks for pre-votes.
     pub pre_vote: bool,
 }
 
 /// Number of ticks between heartbeats, and number of ticks before an election.
 const TICKS: (usize, usize) = (1, 6);
 
-/// Timers of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// A tick of the clock.
     Tick,
-    /// The election timeout, immediately.
+    /// Forces an election timeout.
     Election,
-    /// The heartbeat, immediately.
+    /// Forces a heartbeat.
     Heartbeat,
 }
 
-/// A process of the group.
 pub struct Peer {
     pub(crate) node: RawNode<MemStorage>,
     group: Group,
@@ -147,7 +142,6 @@ impl Protocol for Peer {
 }
 
 impl Peer {
-    /// Returns true if the process believes that it is the leader.
     pub(crate) fn leads(&self) -> bool {
         self.node.raft.state == StateRole::Leader
     }
@@ -158,8 +152,8 @@ impl Peer {
         }
     }
 
-    /// Takes the effects that are ready, as if they were saved. The driver releases none before
-    /// that.
+    /// Emits all effects that `raft` has ready, as if they were saved. The driver releases them
+    /// only after it has saved the state.
     fn take_effects(&mut self, fx: &mut impl Effects<Self>) {
         while self.node.has_ready() {
             let mut ready = self.node.ready();
@@ -222,7 +216,7 @@ fn send(messages: Vec<eraftpb::Message>, fx: &mut impl Effects<Peer>) {
     }
 }
 
-/// `raft` numbers processes from 1.
+/// Returns the number of a process in `raft`, which counts from 1.
 fn number(process: ProcessId) -> u64 {
     u64::from(process.0) + 1
 }
@@ -235,7 +229,7 @@ fn entry_of(entry: eraftpb::Entry) -> Entry {
     Entry { term: entry.term, content }
 }
 
-/// Processes cannot be copied.
+/// Panics: a `raft` node cannot be copied, and the driver copies none.
 impl Clone for Peer {
     fn clone(&self) -> Self {
         unreachable!("a driver copies no process")

@@ -16,7 +16,6 @@ pub struct Saved {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// An entry with its term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
     pub(crate) term: u64,
@@ -25,7 +24,7 @@ pub struct Entry {
 }
 
 impl Saved {
-    /// Returns the state of a storage after the first `keeps` entries.
+    /// Returns the state of a storage, without the first `keeps` entries of its log.
     pub(crate) fn behind(keeps: u64, storage: &MemStorage) -> Self {
         let state = storage.initial_state().expect("the storage is in memory").hard_state;
         let entries = entries(storage, keeps);
@@ -50,14 +49,12 @@ impl Saved {
         (!is_saved).then(|| Saved::behind(keeps, storage))
     }
 
-    /// Applies a change.
     pub(crate) fn apply_change(&mut self, change: Saved) {
         (self.term, self.vote) = (change.term, change.vote);
         self.entries.truncate(usize::try_from(change.keeps).unwrap_or(usize::MAX));
         self.entries.extend(change.entries);
     }
 
-    /// Restores the state into a storage of `raft`.
     pub(crate) fn restore(self, storage: &MemStorage) {
         let entries: Vec<eraftpb::Entry> = (1..)
             .zip(self.entries)

@@ -22,10 +22,10 @@ use crate::Options;
 use crate::load::LOADS;
 use crate::side::Side;
 
-/// Option by which this program runs as that server.
+/// Option that makes this program run as the baseline server.
 pub const SERVE_OPTION: &str = "--answers";
 
-/// Prints the number of cycles per second of clients without contention, at this server.
+/// Prints the number of cycles per second of clients without contention, at the baseline server.
 pub async fn report(options: &Options) {
     let myself = std::env::current_exe().expect("the path of this program");
     let mut command = Command::new(myself);
@@ -75,7 +75,6 @@ fn granted() -> rpc::TxnResponse {
     rpc::TxnResponse { header: Some(header), succeeded: true, ..Default::default() }
 }
 
-/// Service that returns one response.
 struct FixedResponse(Bytes);
 
 impl UnaryService<Bytes> for FixedResponse {

@@ -22,10 +22,8 @@ const WRITERS: usize = 64;
 /// Time for which puts are measured before the member returns, and after it has caught up.
 const CALM_PERIOD: Duration = Duration::from_secs(5);
 
-/// Upper bound on the time that a member may take.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Runs the measurement and prints the results.
 pub async fn report(options: &Options) {
     let folder = tempfile::tempdir_in(&options.place).expect("a folder");
     let mut cluster = Cluster::start(ServiceKind::Tenure, &options.programs, folder.path()).await;
@@ -101,7 +99,6 @@ async fn restart_members(cluster: &mut Cluster, who: &[usize]) -> Duration {
     started.elapsed()
 }
 
-/// Prints the rate and the latency of puts during a period.
 async fn print_pace(load: &mut PutLoad, when: &str, period: Duration) {
     sleep(period).await;
     let Pace { rate, slowest } = load.pace();
@@ -110,7 +107,6 @@ async fn print_pace(load: &mut PutLoad, when: &str, period: Duration) {
     );
 }
 
-/// Returns the applied index of a member, if it responds.
 async fn applied(member: SocketAddr) -> Option<u64> {
     Some(status(member).await?.raft_applied_index)
 }

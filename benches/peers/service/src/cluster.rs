@@ -12,13 +12,10 @@ use tokio::time::sleep;
 
 use crate::side::{Programs, ServiceKind};
 
-/// Number of members of each service.
 pub const MEMBERS: usize = 3;
 
-/// Time for a service to start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A service of three members.
 pub struct Cluster {
     kind: ServiceKind,
     programs: Programs,
@@ -31,7 +28,6 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts all members and waits for a leader.
     pub async fn start(kind: ServiceKind, programs: &Programs, folder: &Path) -> Cluster {
         let mut ports = free_ports(3 * MEMBERS);
         let votes = ports.split_off(2 * MEMBERS);
@@ -52,12 +48,10 @@ impl Cluster {
         cluster
     }
 
-    /// Returns the client addresses.
     pub fn clients(&self) -> &[SocketAddr] {
         &self.clients
     }
 
-    /// Starts a member that is not running.
     pub fn restart(&mut self, index: usize) {
         let folder = self.folder.join(format!("m{index}"));
         create_dir_all(&folder).expect("a folder for a member");
@@ -154,7 +148,6 @@ impl Cluster {
         }
     }
 
-    /// Returns the leader that a member knows.
     async fn leader_of(&self, index: usize) -> Option<usize> {
         if self.kind == ServiceKind::ZooKeeper {
             return self.leader_in_zookeeper().await;
@@ -175,19 +168,16 @@ impl Cluster {
         leader
     }
 
-    /// Returns the process id of a member.
     pub fn id(&self, index: usize) -> u32 {
         self.members[index].as_ref().expect("a running member").id()
     }
 
-    /// Sends a signal to a member.
     pub fn signal(&self, index: usize, signal: Signal) {
         let child = self.members[index].as_ref().expect("a running member");
         let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         kill_process(id.expect("a process id"), signal).expect("a signal is sent");
     }
 
-    /// Waits until a member has ended.
     pub fn wait_ended(&mut self, index: usize) {
         if let Some(mut child) = self.members[index].take() {
             child.wait().expect("a member ends");

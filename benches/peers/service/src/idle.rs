@@ -15,16 +15,12 @@ use crate::cluster::{Cluster, MEMBERS, memory};
 use crate::recipe::{channel_to, put, watch};
 use crate::side::ServiceKind;
 
-/// Number of writers.
 const WRITERS: usize = 16;
 
-/// Number of puts of each writer.
 const PUTS_PER_WRITER: usize = 3_000;
 
-/// Number of bytes of a value.
 const VALUE_BYTES: usize = 1024;
 
-/// Number of keys of each writer.
 const KEYS: usize = 1_000;
 
 /// A watch, which ends when it is dropped.

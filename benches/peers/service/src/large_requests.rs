@@ -18,17 +18,14 @@ use crate::side::ServiceKind;
 const DELETE: &str = "/etcdserverpb.KV/DeleteRange";
 const HASH: &str = "/etcdserverpb.Maintenance/HashKV";
 
-/// Number of keys put in one transaction.
 const KEYS_PER_TXN: usize = 100;
 
-/// Number of repetitions of a request.
 const MAX_REPETITIONS: usize = 10;
 const MAX_DURATION: Duration = Duration::from_secs(3);
 
 /// Pause of writers, which leaves CPU time to the service.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// Request to the leader.
 enum HeavyRequest {
     Nothing,
     Range(rpc::RangeRequest),
@@ -37,7 +34,6 @@ enum HeavyRequest {
     Delete(rpc::DeleteRangeRequest),
 }
 
-/// Prints a table for each service.
 pub async fn report(options: &Options) {
     let kinds = [ServiceKind::Etcd, ServiceKind::Tenure].into_iter();
     for kind in kinds.filter(|kind| *kind != ServiceKind::Etcd || !options.without_etcd) {
@@ -112,7 +108,7 @@ fn questions(revision: i64) -> Vec<(&'static str, HeavyRequest)> {
     ]
 }
 
-/// Returns the time of the slowest response.
+/// Sends a request repeatedly, and returns the time of the slowest response.
 async fn measure_request(leader: &Channel, question: &HeavyRequest) -> Duration {
     let (started, mut slowest) = (Instant::now(), Duration::ZERO);
     let mut times = 0;

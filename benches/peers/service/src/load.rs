@@ -12,19 +12,15 @@ use crate::side::{Access, Claimant, Side};
 /// A row of the table: a number of clients and of locks.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Name of the row.
     pub name: &'static str,
-    /// Number of clients.
     pub clients: usize,
     /// True if each client has its own lock.
     pub is_apart: bool,
-    /// Kind of the lock.
     pub access: Access,
     /// Promised throughput as a multiple of the throughput of etcd; `None` without a promise.
     pub bar: Option<f64>,
 }
 
-/// The rows of the table.
 pub const LOADS: [Load; 7] = [
     row("one lock, 2 clients", 2, false, Some(20.0)),
     row("one lock, 8 clients", 8, false, Some(10.0)),
@@ -41,7 +37,6 @@ pub const LOADS: [Load; 7] = [
     },
 ];
 
-/// Returns a row for an exclusive lock.
 const fn row(name: &'static str, clients: usize, is_apart: bool, bar: Option<f64>) -> Load {
     Load { name, clients, is_apart, access: Access::Exclusive, bar }
 }

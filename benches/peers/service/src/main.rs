@@ -22,10 +22,8 @@ use cluster::Cluster;
 use load::LOADS;
 use side::{Programs, ServiceKind, Side};
 
-/// Repetitions of each measurement.
 const ROUNDS: usize = 5;
 
-/// Options of the command line.
 struct Options {
     programs: Programs,
     place: PathBuf,
@@ -44,7 +42,6 @@ struct Options {
 }
 
 impl Options {
-    /// Returns true if the options exclude this row.
     fn leaves_out(&self, row: &str) -> bool {
         self.only.as_ref().is_some_and(|only| !row.contains(only))
     }
@@ -125,7 +122,6 @@ async fn table(sides: &[Side], options: &Options) {
     }
 }
 
-/// Returns the median; `None` without values.
 fn median(mut of: Vec<f64>) -> Option<f64> {
     of.sort_unstable_by(f64::total_cmp);
     of.get(of.len() / 2).copied()
@@ -178,7 +174,6 @@ fn options() -> Options {
     options
 }
 
-/// Parses the number of an option.
 fn number<N: FromStr>(word: &str, value: &str) -> N {
     let number = value.parse();
     number.unwrap_or_else(|_| {
@@ -186,7 +181,6 @@ fn number<N: FromStr>(word: &str, value: &str) -> N {
     })
 }
 
-/// Reports an invalid command line and exits.
 fn exit_with_usage_error(why: &str) -> ! {
     eprintln!("error: {why}");
     std::process::exit(2)

@@ -16,10 +16,9 @@ use crate::side::{Claimant, Side};
 /// Number of clients with locks of their own, and number of clients that share a lock.
 const CLIENTS: usize = 3;
 
-/// Upper bound on the time without service.
 const OUTAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time for which waiting clients are observed afterwards.
+/// Time for which waiting clients are observed after the outage.
 const OBSERVATION_PERIOD: Duration = Duration::from_secs(1);
 
 /// Time for which clients run without faults before the leader fails.
@@ -32,7 +31,6 @@ const FAULTS: [(&str, Option<Signal>); 3] = [
     ("is sent TERM", Some(Signal::TERM)),
 ];
 
-/// Prints the results of each side.
 pub async fn table(sides: &[Side], options: &Options) {
     println!(
         "| the leader | side | times | median | p99 | longest |\n|---|---|---:|---:|---:|---:|"
@@ -60,7 +58,7 @@ pub async fn table(sides: &[Side], options: &Options) {
     println!();
 }
 
-/// Receiver of each cycle: its client, its start and its end.
+/// Receives each cycle as its client, its start and its end.
 type Entries = mpsc::UnboundedReceiver<(usize, Instant, Instant)>;
 
 /// Returns the longest time between cycles of each client; clients that share a lock count as one.
@@ -93,7 +91,6 @@ async fn measure_outage(
     waits.into()
 }
 
-/// Clients that acquire and release locks continuously.
 struct LockLoad {
     is_stopped: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<()>>,

@@ -10,16 +10,12 @@ use tonic::transport::Channel;
 
 use crate::recipe::{channel_to, put};
 
-/// Number of concurrent writers.
 pub const CONTINUOUS_WRITERS: usize = 4;
 
-/// Number of keys.
 const KEYS: usize = 100_000;
 
-/// Number of bytes of each value.
 pub const VALUE_BYTES: usize = 24;
 
-/// Clients that put values continuously.
 pub struct PutLoad {
     is_over: Arc<AtomicBool>,
     puts: Arc<AtomicU64>,
@@ -29,11 +25,8 @@ pub struct PutLoad {
     tasks: JoinSet<()>,
 }
 
-/// Rate and latency of a load.
 pub struct Pace {
-    /// Puts per second.
     pub rate: f64,
-    /// Longest latency of a put.
     pub slowest: Duration,
 }
 

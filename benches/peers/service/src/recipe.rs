@@ -28,7 +28,7 @@ use tonic_prost::ProstCodec;
 
 use crate::sessions::RenewalCounters;
 
-/// TTL of a session, as in `etcdctl lock`.
+/// TTL of a session in seconds, as in `etcdctl lock`.
 const TTL: i64 = 10;
 
 mod read_write;
@@ -47,7 +47,6 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Connects to the members and starts a session.
     pub async fn start(members: &[SocketAddr], first: usize, name: &str) -> Recipe {
         let at = first % members.len();
         let channel = channel_to(members[at]);
@@ -59,7 +58,6 @@ impl Recipe {
         Recipe { members: members.to_vec(), at, channel, lease, name: name.to_owned(), keeper }
     }
 
-    /// Moves to the next member.
     pub fn use_next_member(&mut self) {
         self.at = (self.at + 1) % self.members.len();
         self.channel = channel_to(self.members[self.at]);
@@ -67,7 +65,6 @@ impl Recipe {
         self.keeper = tokio::spawn(keep(self.channel.clone(), self.lease));
     }
 
-    /// Acquires the lock and releases it.
     pub async fn cycle(&mut self) -> Result<(), Status> {
         let key = format!("{}/{:x}", self.name, self.lease).into_bytes();
         let answer: rpc::TxnResponse = ask(&self.channel, TXN, self.acquire(&key)).await?;
@@ -178,7 +175,6 @@ pub fn channel_to(to: SocketAddr) -> Channel {
     endpoint.tcp_nodelay(true).initial_connection_window_size(1 << 30).connect_lazy()
 }
 
-/// Returns the leader that a member knows.
 pub async fn leader(members: &[SocketAddr], index: usize) -> Option<usize> {
     let status = status(members[index]).await?;
     for (index, member) in members.iter().enumerate() {
@@ -190,7 +186,6 @@ pub async fn leader(members: &[SocketAddr], index: usize) -> Option<usize> {
     None
 }
 
-/// Returns the status of a member, if it responds.
 pub async fn status(of: SocketAddr) -> Option<rpc::StatusResponse> {
     let request = rpc::StatusRequest::default();
     let path = "/etcdserverpb.Maintenance/Status";
@@ -198,7 +193,6 @@ pub async fn status(of: SocketAddr) -> Option<rpc::StatusResponse> {
     answer.ok()?.ok()
 }
 
-/// Puts a value.
 pub async fn put(channel: &Channel, key: Vec<u8>, value: Vec<u8>) -> Result<(), Status> {
     let request = rpc::PutRequest { key, value, ..Default::default() };
     let _: rpc::PutResponse = ask(channel, "/etcdserverpb.KV/Put", request).await?;
@@ -293,7 +287,6 @@ async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
     Ok(grpc)
 }
 
-/// Sends a request whose response may be large.
 pub async fn ask<Q, A>(channel: &Channel, path: &'static str, request: Q) -> Result<A, Status>
 where
     Q: Message + 'static,

@@ -6,14 +6,13 @@ use std::path::Path;
 use crate::load::LOADS;
 use crate::side::Side;
 
-/// Lines of a document between which the table is.
+/// Line of a document before the table. [`END`] is the line after it.
 const BEGIN: &str = "<!-- table of cycles, written by `--readme` -->";
 const END: &str = "<!-- end of the table -->";
 
 /// Cycles per second of one row, by column; `None` if a side has no such lock.
 pub type Rates = Vec<Option<f64>>;
 
-/// Results of all rows, by column.
 pub struct Table {
     head: [String; 2],
     /// Names of the measured rows, with their lines.
@@ -157,7 +156,8 @@ mod tests {
         assert_eq!(table.replace("no place"), None);
     }
 
-    /// The document of this program has the place, and its table has the form of the output.
+    /// Checks that the document of this program has a place for the table, and that the table there
+    /// has the form of the output.
     #[test]
     fn readme_has_a_table_of_this_form() {
         let readme = include_str!("../README.md");

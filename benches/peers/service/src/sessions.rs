@@ -13,16 +13,12 @@ use crate::cluster::{Cluster, MEMBERS, memory};
 use crate::recipe::{Leases, channel_to};
 use crate::side::ServiceKind;
 
-/// Number of leases of one connection.
 const LEASES_PER_CONNECTION: usize = 1000;
 
-/// Duration of the measurement.
 const DURATION: Duration = Duration::from_secs(60);
 
-/// Counters of all leases.
 #[derive(Debug, Default)]
 pub struct RenewalCounters {
-    /// Number of renewals that succeeded.
     pub renewed: AtomicU64,
     /// Number of renewals of leases that had expired.
     pub expired: AtomicU64,
@@ -30,7 +26,6 @@ pub struct RenewalCounters {
     pub slowest: AtomicU64,
 }
 
-/// Runs the measurement and prints the results.
 pub async fn report(options: &Options) {
     let folder = tempfile::tempdir_in(&options.place).expect("a folder");
     let cluster = Cluster::start(ServiceKind::Tenure, &options.programs, folder.path()).await;

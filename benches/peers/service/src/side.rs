@@ -11,29 +11,22 @@ use crate::cluster::MEMBERS;
 use crate::recipe::Recipe;
 use crate::zookeeper::Queue;
 
-/// A service to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceKind {
-    /// The service etcd.
     Etcd,
-    /// The service ZooKeeper.
     ZooKeeper,
-    /// The service `tenure serve`.
     Tenure,
 }
 
-/// Programs of the services.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// Path of `etcd`.
     pub etcd: PathBuf,
     /// Path of the library of ZooKeeper, as Debian installs it; `None` to omit ZooKeeper.
     pub zookeeper: Option<PathBuf>,
-    /// Path of `tenure`.
     pub tenure: PathBuf,
 }
 
-/// A column of the table.
+/// A service and a client of it, which one column of the table measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// etcd with the requests of its own client.
@@ -49,7 +42,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// All sides, in the order of the table.
     pub const ALL: [Side; 5] = [
         Side::Etcd,
         Side::ZooKeeper,
@@ -58,7 +50,6 @@ impl Side {
         Side::TenureDropped,
     ];
 
-    /// Returns the service of this side.
     pub const fn kind(self) -> ServiceKind {
         match self {
             Side::Etcd => ServiceKind::Etcd,
@@ -80,7 +71,6 @@ impl Side {
         }
     }
 
-    /// Returns the heading of the column in the table of cycles.
     pub const fn heading(self) -> &'static str {
         match self {
             Side::Etcd => "etcd",
@@ -91,7 +81,7 @@ impl Side {
         }
     }
 
-    /// Returns the name of the side in all other output.
+    /// Returns the name of the side in output other than the table of cycles.
     pub const fn name(self) -> &'static str {
         match self {
             Side::Etcd => "etcd",
@@ -106,11 +96,9 @@ impl Side {
 /// Kind of a lock, and the access that a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// A lock that one client holds at a time.
     Exclusive,
     /// A read/write lock. One of ten cycles of a client writes.
     ReadWrite,
-    /// One permit of a semaphore with this many permits.
     Permits(u32),
 }
 
@@ -118,12 +106,11 @@ pub enum Access {
 pub struct Claimant {
     client: SideClient,
     access: Access,
-    /// Number of cycles so far, plus the number of the client: clients write in turn.
+    /// Number of cycles so far, plus the number of the client, so that clients write in turn.
     cycles: usize,
     semaphore: Option<Semaphore>,
 }
 
-/// A client of one side, with a session.
 enum SideClient {
     /// The requests of etcd's client.
     Recipe(Recipe),
@@ -152,8 +139,8 @@ impl Claimant {
         Claimant { client, access: Access::Exclusive, cycles: 0, semaphore: None }
     }
 
-    /// Sets the kind of the lock, before the first cycle. The side must have it. `number` is that
-    /// of the client.
+    /// Sets the kind of the lock before the first cycle. The side must support this kind. `number`
+    /// is the number of the client.
     pub async fn with_access(mut self, access: Access, number: usize) -> Claimant {
         if let (Access::Permits(permits), SideClient::Own { session, name, .. }) =
             (access, &self.client)
@@ -163,7 +150,6 @@ impl Claimant {
         Claimant { access, cycles: number, ..self }
     }
 
-    /// Acquires and releases the lock once.
     pub async fn cycle(&mut self) -> Result<(), String> {
         self.cycles += 1;
         let is_writer = self.cycles % 10 == 0;

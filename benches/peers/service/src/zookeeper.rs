@@ -16,7 +16,6 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Connects to the members and starts a session.
     pub async fn start(members: &[SocketAddr], name: &str) -> Queue {
         let members: Vec<String> = members.iter().map(SocketAddr::to_string).collect();
         let client = Client::connector()
@@ -33,7 +32,6 @@ impl Queue {
         Queue { client, folder }
     }
 
-    /// Acquires the lock and releases it.
     pub async fn cycle(&mut self) -> Result<(), Error> {
         let in_line = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
         let (_, place) = self.client.create(&format!("{}/at-", self.folder), &[], &in_line).await?;
@@ -48,7 +46,6 @@ impl Queue {
         self.client.delete(&format!("{}/{own}", self.folder), None).await
     }
 
-    /// Returns the predecessor of a node in the queue.
     async fn ahead_of(&self, own: &str) -> Result<Option<String>, Error> {
         let places = self.client.list_children(&self.folder).await?;
         Ok(places.into_iter().filter(|it| it.as_str() < own).max())

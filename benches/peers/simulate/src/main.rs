@@ -1,10 +1,10 @@
-//! Tenure's simulator compared with turmoil and madsim: two processes exchange one message, all in
-//! one table.
+//! Compares Tenure's simulator with turmoil and madsim, in one table: two processes exchange a
+//! message again and again.
 //!
 //! `cargo run --release` in this directory. Each tool plays ping-pong in its own idiom over its own
-//! simulated network: turmoil over TCP streams, madsim over its endpoints. They simulate whole
-//! programs with sockets and tasks, and Tenure simulates state machines. The figures show the cost
-//! of that difference.
+//! simulated network: turmoil over TCP streams, madsim over its endpoints. turmoil and madsim
+//! simulate whole programs with sockets and tasks. Tenure simulates state machines. The figures
+//! show the cost of that difference.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector with finitely many errors |
 //! | survives | the crash of a minority, without return |
-//! | messages per item | (N − 1)² of the reliable broadcast, 5(N − 1) of Paxos if one leads |
+//! | messages per item | (N − 1)² to broadcast it, 5(N − 1) of Paxos if one process leads |
 //! | delay | 1 message to the leader, and Paxos's 4 or 5 |
 //!
 //! **Why it is right.** An item is sent by reliable broadcast and then waits to be ordered. A
@@ -51,8 +51,8 @@ pub struct AtomicBroadcast {
     waiting: BTreeSet<Item>,
     /// Items that this process has delivered to its user (`A_delivered` in the paper).
     delivered: BTreeSet<Item>,
-    /// Consensus instances, by number from 1. Instance *k* decides which item is delivered in turn
-    /// *k*.
+    /// Consensus instances, by their numbers, which are counted from 1. Instance *k* decides the
+    /// *k*-th item to deliver.
     turns: BTreeMap<u64, Paxos>,
     /// Decided items of instances after `next`, by the number of the instance. Each waits until all
     /// earlier instances are decided.
@@ -153,7 +153,7 @@ impl Protocol for AtomicBroadcast {
 }
 
 impl AtomicBroadcast {
-    /// Runs a step of the reliable broadcast, and queues the items that the broadcast delivers.
+    /// Runs a step of the reliable broadcast. Adds each delivered item to `waiting`.
     fn relay(&mut self, input: Input<ReliableBroadcast>, fx: &mut impl Effects<Self>) {
         let (_, got) = fx.lift(Message::Relay, |timer| timer, |fx| self.relay.step(input, fx));
         for Event::Delivered { item } in got {
@@ -165,7 +165,7 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Runs a step of the consensus instance `turn`. Creates the instance first if it does not
+    /// Runs a step of the consensus instance `turn`, and creates that instance if it does not
     /// exist.
     fn step_instance(&mut self, turn: u64, input: Input<Paxos>, fx: &mut impl Effects<Self>) {
         let (group, detector) = (self.group, &self.detector);

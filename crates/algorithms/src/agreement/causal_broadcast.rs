@@ -8,20 +8,20 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, no crash |
 //! | messages per item | N − 1, each with N numbers |
-//! | delay | 1 message, and until all earlier items have arrived |
+//! | delay | 1 message, plus the time until all earlier items have arrived |
 //!
-//! A process counts the items of each process that it has delivered. It counts its own items when
-//! it broadcasts them, and sends the counts along: the *timestamp* of the item. A receiver delivers
-//! an item of *i* when it is the next one of *i*, and the receiver has delivered as many items of
-//! every other process as the timestamp states.
+//! A process counts the items that it has delivered, separately for each broadcaster. It counts its
+//! own items when it broadcasts them. Each item carries these counts as its *timestamp*. A receiver
+//! delivers an item of *i* when it is the next one of *i*, and the receiver has delivered as many
+//! items of every other process as the timestamp states.
 //!
 //! **Why it is right.** Let *m* happen before *m′*: the broadcaster of *m′* had broadcast or
-//! delivered *m*, or items that connect them. Counts never decrease, and a process that delivers an
-//! item raises its counts to those of the timestamp. So the timestamp of *m′* counts *m*. Items of
-//! one process are delivered in order, hence a process that has delivered as many items of the
-//! broadcaster of *m* has delivered *m*. A delayed item is delivered eventually: of all items that
-//! a process lacks, consider one that no other happened before. All items for which it waits have
-//! been delivered.
+//! delivered *m*, or a chain of such steps leads from *m* to *m′*. Counts never decrease, and a
+//! process that delivers an item raises its counts to those of the timestamp. So the timestamp of
+//! *m′* counts *m*. Items of one process are delivered in order, hence a process that has delivered
+//! as many items of the broadcaster of *m* has delivered *m*. A delayed item is delivered
+//! eventually: of all items that a process lacks, consider one before which none of the others
+//! happened. Every item for which this one waits has been delivered.
 //!
 //! The paper adds view changes to this, by which a group survives crashes. Here no process crashes.
 
@@ -36,7 +36,7 @@ use tenure_core::{
 
 use crate::variants::{Variants, switches};
 
-/// One process of the group.
+/// One process, which broadcasts items and delivers all items in causal order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CausalBroadcast {
     group: Group,
@@ -44,7 +44,6 @@ pub struct CausalBroadcast {
     /// `VT(p)`: for each process, the number of its items that this process has delivered. For this
     /// process itself, the number of items that it has broadcast.
     counts: VectorClock,
-    /// Items that have arrived and cannot be delivered yet, with their timestamps.
     delayed: BTreeMap<Item, VectorClock>,
 }
 
@@ -57,7 +56,7 @@ pub enum Message {
         /// Number of the item at its sender.
         number: u64,
         /// `VT(m)`: for each process, the number of its items that happened before this item. The
-        /// number of the sender includes this item.
+        /// count for the sender includes this item.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
         timestamp: VectorClock,
     },
@@ -136,7 +135,6 @@ impl Protocol for CausalBroadcast {
 }
 
 impl CausalBroadcast {
-    /// Returns a delayed item that can be delivered now, if there is one.
     fn next_deliverable(&self) -> Option<Item> {
         let ready = |item: &Item, timestamp: &VectorClock| {
             let is_next = timestamp.of(item.from) == self.counts.of(item.from) + 1;

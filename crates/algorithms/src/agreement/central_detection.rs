@@ -8,7 +8,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, no crash |
-//! | messages per acquisition | 3; none at the manager of the resource |
+//! | messages per acquisition | 3; none if the process itself manages the resource |
 //! | messages per collection | 2(N − 1), after a message of the manager that saw a process wait |
 //! | delay from the last request of a cycle to the abort | 5 messages |
 //!
@@ -17,8 +17,8 @@
 //! it is collected, and a graph of old edges may show a cycle that never existed: a *phantom*
 //! deadlock. The variants `reports` and `first-phase` find phantoms. The one-phase protocol
 //! collects two tables of each process: its own status, and the status of the resources that it
-//! manages. An edge counts only if both tables show it: the waiting process says that it waits, the
-//! holder that it holds, and the manager both.
+//! manages. An edge counts only if both tables show it: the waiting process reports its wait, the
+//! holder reports that it holds the resource, and the manager reports both.
 //!
 //! **Why there are no phantoms.** Requests have numbers, so equal entries of two tables describe
 //! one request. Assume that a cycle is found, and consider the first of its processes whose wait
@@ -32,14 +32,16 @@
 //! because a process requests nothing before its grant has arrived. The manager then informs the
 //! coordinator, which begins another collection. No edge of the cycle ends, so all tables show it.
 //!
-//! **Why no process is aborted forever.** The victim is the process that has completed most rounds,
-//! or the largest id among equals. The least process in this order is never a victim. A victim
-//! queues behind all that wait for its resources. So the least process completes, and moves up.
+//! **Why no process is aborted forever.** The victim is the process of the cycle that has completed
+//! the most rounds. Of several, it is the one with the largest id. The least process in this order
+//! is never a victim. A victim queues behind all that wait for its resources. So the least process
+//! completes, and moves up.
 //!
 //! The two-phase protocol collects only the status of processes, but twice, and keeps the waits and
-//! holds that are in both. A process may have ended and repeated a wait in between, so two phantoms
-//! may look alike. With numbers (`double-collection`) they do not. But without the tables of
-//! resources, a victim may be aborted again while a request of the cycle is delayed.
+//! holds that are in both. A process may have ended and repeated a wait in between, so both
+//! collections may show the same phantom. If collected waits have numbers (`double-collection`),
+//! the repeated wait differs from the first. But without the tables of resources, a victim may be
+//! aborted again while a request of the cycle is delayed.
 //!
 //! The paper's coordinator begins periodically. Here it begins when a process is blocked, so that
 //! finite runs have finitely many collections. The order of messages makes no difference to the
@@ -72,27 +74,23 @@ pub struct CentralDetection {
     group: Group,
     coordinator: ProcessId,
     variants: Variants<Switch>,
-    /// Number of requests that this process has made.
     requests: u64,
     /// Resources that this process holds, with the numbers of their requests.
     held: BTreeMap<Resource, u64>,
-    /// Resource for which this process waits.
     awaited: Option<Use>,
     /// Number of rounds that this process has completed. A round ends when the process has released
     /// all its resources.
     completed: u64,
-    /// Resources that this process manages.
     grants: Grants,
     /// Number of reports that this process has sent. Only the variant `reports` sends reports.
     reports: u64,
-    /// State of the coordinator.
     detector: Detector,
 }
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The process that detects deadlocks.
+    /// Process that collects the tables and detects deadlocks.
     pub coordinator: ProcessId,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -224,7 +222,7 @@ impl CentralDetection {
             self.held.insert(of.resource, of.number);
             fx.emit(Event::Acquired { resource: of.resource });
         } else if self.held.get(&of.resource) != Some(&of.number) {
-            // The grant answers a duplicate, or a request that was withdrawn.
+            // Returns the resource, because the grant answers a duplicate or a withdrawn request.
             self.release(of, fx);
         }
     }

@@ -13,17 +13,17 @@
 //!
 //! **Why it is right.** An estimate carries a stamp: the round in which it was adopted. A
 //! coordinator that decides *v* in round *r* had a majority adopt *v* with stamp *r*. The
-//! coordinator of any later round collects estimates from a majority, one of which adopted *v*, and
-//! takes one with the highest stamp. By induction over the rounds since *r*, every estimate with
-//! stamp *r* or higher is *v*. So only *v* is proposed from then on, and no other value is decided,
-//! whatever the detectors report.
+//! coordinator of any later round collects the estimates of a majority, and at least one process of
+//! that majority adopted *v*. The coordinator takes an estimate with the highest stamp. By
+//! induction over the rounds since *r*, every estimate with stamp *r* or higher is *v*. So only *v*
+//! is proposed from then on, and no other value is decided, whatever the detectors report.
 //!
 //! No process waits forever. A process waits for a coordinator until it proposes or is suspected,
 //! and a crashed one is eventually suspected. A coordinator waits for a majority, and a majority is
-//! up. Once some process is no longer suspected by any other, no process refuses its next round,
-//! and it decides. A decision is sent by reliable broadcast: a process forwards it before deciding.
-//! Every process has to propose, since estimates of a majority are needed. Without a majority the
-//! algorithm blocks but stays safe.
+//! up. Once some process is no longer suspected by any other, no process refuses the next round
+//! that it coordinates, and it decides. A decision is sent by reliable broadcast: a process
+//! forwards it before deciding. Every process has to propose, since estimates of a majority are
+//! needed. Without a majority the algorithm blocks but stays safe.
 //!
 //! As in the paper, a process moves to the next round as soon as it has responded, and only a
 //! coordinator stays for the responses. Messages of a later round wait until the process reaches
@@ -78,7 +78,6 @@ enum Duty {
 pub struct Estimate {
     /// Round in which the process adopted the value; 0 for its own proposal.
     stamp: u64,
-    /// The proposed value.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     value: u64,
 }
@@ -102,12 +101,12 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
-    /// Phase 3: the sender adopted the proposal.
+    /// Phase 3: tells the coordinator that the sender has adopted the proposal.
     Adopted {
         /// Number of the round.
         round: u64,
     },
-    /// Phase 3: the sender suspected the coordinator and moved to the next round.
+    /// Phase 3: tells the coordinator that the sender suspected it and moved to the next round.
     Refused {
         /// Number of the round.
         round: u64,
@@ -205,7 +204,6 @@ impl Protocol for ChandraToueg {
 }
 
 impl ChandraToueg {
-    /// Returns the coordinator of the current round.
     fn coordinator(&self) -> ProcessId {
         let size = u64::from(self.group.size());
         let place = (self.round + size - 1) % size;
@@ -216,7 +214,6 @@ impl ChandraToueg {
         2 * processes.len() > self.group.size()
     }
 
-    /// Starts the next round.
     fn start_round(&mut self, fx: &mut impl Effects<Self>) {
         let Some(estimate) = self.estimate.filter(|_| self.decided.is_none()) else { return };
         self.round += 1;
@@ -234,7 +231,6 @@ impl ChandraToueg {
         }
     }
 
-    /// Handles the messages that arrived early and belong to the current phase.
     fn handle_early(&mut self, fx: &mut impl Effects<Self>) {
         while let Some((&(round, is_response, from), _)) = self.early.first_key_value() {
             let is_due = matches!(self.duty, Duty::Count { .. }) || !is_response;
@@ -277,8 +273,6 @@ impl ChandraToueg {
         self.start_round(fx);
     }
 
-    /// Moves to the next round if this process suspects the coordinator whose proposal it waits
-    /// for.
     fn skip_suspected_coordinator(&mut self, fx: &mut impl Effects<Self>) {
         let coordinator = self.coordinator();
         let waits = self.round > 0 && self.duty == Duty::Follow && self.decided.is_none();

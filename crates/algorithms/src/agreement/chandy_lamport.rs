@@ -12,13 +12,14 @@
 //!
 //! **Why it is right.** A process that receives the first marker of a snapshot records its state
 //! before doing anything else, and sends a marker on every channel before any other message.
-//! Channels are FIFO. So messages sent before the sender recorded its state arrive before its
-//! marker, and later ones arrive after it. By then the receiver has recorded its state, so that
-//! state reflects no message that the sender had not yet sent. Messages that arrive before the
-//! marker but after the receiver recorded its state were in flight: they are the channel's state.
-//! No process is stopped, and the group may never have been in the recorded state. But it could
-//! have been: the events between the first and the last recording can be reordered, without a
-//! difference visible to any process, such that all processes record at the same time.
+//! Channels are FIFO. So a message sent before the sender recorded its state arrives before its
+//! marker, and a later message arrives after the marker. When the marker has arrived, the receiver
+//! has recorded its state. So the recorded state of the receiver reflects no message that the
+//! sender sent after its own recording. A message that arrives before the marker, but after the
+//! receiver recorded its state, was in flight: it belongs to the state of the channel. No process
+//! is stopped, and the group may never have been in the recorded state. But it could have been: the
+//! events between the first and the last recording can be reordered, without a difference visible
+//! to any process, such that all processes record at the same time.
 //!
 //! The paper leaves the computation and the collection of results open. Here processes exchange
 //! tokens, whose total every snapshot must preserve, and each process reports to the initiator. The
@@ -40,7 +41,6 @@ use crate::variants::{Variants, switches};
 pub struct ChandyLamport {
     group: Group,
     variants: Variants<Switch>,
-    /// Number of tokens that this process holds.
     tokens: u64,
     /// Number of snapshots started by this process.
     begun: u64,
@@ -84,13 +84,13 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         tokens: u64,
     },
-    /// Marker: separates the messages that the sender sent before its recording from those sent
-    /// after it.
+    /// Marker. On each channel, it follows all messages that the sender sent before it recorded its
+    /// state, and precedes all later ones.
     Marker {
         /// Snapshot that the sender records.
         snapshot: Snapshot,
     },
-    /// Report of a process to the initiator.
+    /// Reports the recorded state of the sender to the initiator.
     Report {
         /// Snapshot to which the report contributes.
         snapshot: Snapshot,
@@ -240,7 +240,6 @@ impl ChandyLamport {
         self.close_if_complete(snapshot, fx);
     }
 
-    /// Completes this process's part of a snapshot, if the markers of all peers have arrived.
     fn close_if_complete(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         let is_complete = |recording: &Recording| recording.open.is_empty();
         if !self.recordings.get(&snapshot).is_some_and(is_complete) {
@@ -258,7 +257,6 @@ impl ChandyLamport {
         }
     }
 
-    /// Adds the report of one process to a snapshot that this process started.
     fn collect(
         &mut self,
         of: ProcessId,

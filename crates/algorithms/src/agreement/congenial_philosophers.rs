@@ -11,15 +11,16 @@
 //! | delay to enter if all others want the same forum | 2 messages |
 //!
 //! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
-//! Agrawala, one of the two processes gets the other's request while its own precedes it, or while
-//! it is inside, and defers the reply until it has left. So processes inside attend one forum. A
-//! request for the same forum is answered at once. So no process waits for one of its own forum to
-//! leave, unless a request for another forum has the smaller timestamp. A waiting process has
-//! finitely many requests before it, because receiving a request advances the clock.
+//! Agrawala, one of the two processes receives the other's request while it is inside, or while its
+//! own request waits and has the smaller timestamp. It defers the reply until it has left. So
+//! processes inside attend one forum. A request for the same forum is answered at once. So a
+//! process waits for a process of its own forum only indirectly: behind an earlier request for
+//! another forum. A waiting process has finitely many requests before it, because receiving a
+//! request advances the clock.
 //!
-//! A reply names its request, so that a late duplicate cannot serve the next one. The deferral
-//! keeps the order of requests and costs concurrency: a process waits behind an earlier request for
-//! another forum, although its own forum is in session.
+//! A reply names its request, so that a late duplicate of the reply does not count for the next
+//! request. The deferral keeps the order of requests, but it costs concurrency: a process waits
+//! behind an earlier request for another forum, although its own forum is in session.
 
 use alloc::vec::Vec;
 
@@ -32,7 +33,7 @@ use tenure_core::{
 
 use crate::variants::{Variants, switches};
 
-/// One process of the algorithm.
+/// One process, which attends at most one forum at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CongenialPhilosophers {
     group: Group,
@@ -44,20 +45,16 @@ pub struct CongenialPhilosophers {
     deferred: Vec<Timestamp>,
 }
 
-/// State of this process's request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// Forum that the process requested.
         forum: u64,
-        /// Timestamp of this process's request.
         request: Timestamp,
         /// Processes that have not replied.
         awaited: ProcessSet,
     },
     Inside {
-        /// Forum that the process attends.
         forum: u64,
     },
 }
@@ -68,14 +65,14 @@ enum Phase {
 pub enum Message {
     /// Requests to attend a forum.
     Request {
-        /// Timestamp of the request. The smallest has precedence.
+        /// Timestamp of the request. A request with a smaller timestamp has precedence.
         stamp: Timestamp,
         /// Number of the forum.
         forum: u64,
     },
     /// Permits the receiver to attend its forum.
     Reply {
-        /// Clock in the timestamp of the request that this reply answers.
+        /// Clock value in the timestamp of the request that this reply answers.
         to: u64,
     },
 }

@@ -13,12 +13,12 @@
 //! **Why it is right.** Every message of the computation is answered by one signal. A process that
 //! receives work while idle is *engaged* by the sender. It answers that sender last: once it has no
 //! work and all its own messages are answered. It answers further messages immediately. So each
-//! engaged process corresponds to an unanswered message of its parent. These edges form a tree
-//! rooted at the initiator, and every working process and every message in flight belongs to it.
-//! When the root is idle and has no unanswered messages, the tree is only the root: no other
-//! process works and no message is in flight. A process works only when asked to, so the
-//! computation has terminated. Termination is announced eventually: a tree has leaves, and an idle
-//! leaf leaves it.
+//! engaged process corresponds to an unanswered message of its parent. These messages are the edges
+//! of a tree rooted at the initiator. The tree contains every working process and the sender of
+//! every message in flight. When the root is idle and has no unanswered messages, the tree is only
+//! the root: no other process works and no message is in flight. A process works only when asked
+//! to, so the computation has terminated. Termination is announced eventually: every tree has a
+//! leaf, and an idle leaf signals its parent and leaves the tree.
 //!
 //! The paper leaves the computation open. Here a piece of work takes a while. When it is done, the
 //! process sends new pieces to as many of its successors on the ring of ids as the configuration
@@ -52,11 +52,10 @@ pub struct DijkstraScholten {
     engagements: BTreeMap<ProcessId, Engagement>,
 }
 
-/// Participation of a process in one computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Engagement {
-    /// Process whose message engaged this process, which answers that message last. `None` at the
-    /// initiator.
+    /// Process whose message engaged this process. This process answers that message last. `None`
+    /// at the initiator.
     parent: Option<ProcessId>,
     /// Pieces of work at this process, of which the first is in progress. Each number states how
     /// many generations of work may follow the piece.
@@ -65,7 +64,7 @@ struct Engagement {
     unanswered: u32,
 }
 
-/// Timer of a process that works. When it fires, the piece of work is done.
+/// Timer of a process that works. It fires when the current piece of work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Done {
     /// Initiator of the computation.
@@ -199,7 +198,8 @@ impl DijkstraScholten {
         self.engagements.contains_key(&of)
     }
 
-    /// Queues a piece of work. The first piece of a computation engages this process to its sender.
+    /// Queues a piece of work. If this process does not take part in the computation yet, `parent`
+    /// engages it.
     fn add_work(
         &mut self,
         of: ProcessId,

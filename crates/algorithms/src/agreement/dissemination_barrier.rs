@@ -13,13 +13,14 @@
 //! **Why it is right.** In step k, from 0, each process signals the process 2ᵏ places further on
 //! the ring of ids, and waits for the signal of the one 2ᵏ places back. It signals in a step only
 //! after it received the signals of all earlier steps. By induction, a signal of step k means that
-//! the 2ᵏ processes ending with its sender have arrived. After the last step these are all
-//! processes.
+//! its sender and the 2ᵏ − 1 processes before the sender have arrived. After the last step these
+//! are all processes.
 //!
-//! A process that left may arrive in the next round while others still wait, but no process leaves
-//! that round before they have arrived in it. So a signal belongs to the receiver's round, to the
-//! next one, or is late. The paper distinguishes two rounds by two sets of flags in shared memory.
-//! Here signals are messages, which may be duplicated or late, and carry their round number.
+//! A process that has left a round may arrive in the next one while others still wait in the first.
+//! But no process leaves the next round before all have arrived in it. So a signal belongs to the
+//! receiver's round or to the next one, or it is late. The paper distinguishes two rounds by two
+//! sets of flags in shared memory. Here signals are messages, which may be duplicated or late, and
+//! carry their round number.
 
 use tenure_core::service::barrier::{Command, Event};
 use tenure_core::theory::Theory;
@@ -46,7 +47,6 @@ pub struct DisseminationBarrier {
     received_next: u32,
 }
 
-/// Phase of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -61,8 +61,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender has arrived in the round. So have all processes whose signals it received in
-    /// earlier steps.
+    /// States that the sender has arrived in the round. So have all processes whose signals it
+    /// received in earlier steps.
     Signal {
         /// Number of the round.
         round: u64,
@@ -170,7 +170,6 @@ impl DisseminationBarrier {
         (self.received, self.received_next) = (self.received_next, 0);
     }
 
-    /// Returns the number of steps of a round.
     fn steps(&self) -> u32 {
         let all = steps(self.group.size());
         if self.variants.has(Switch::LeavesEarly) { all.saturating_sub(1) } else { all }

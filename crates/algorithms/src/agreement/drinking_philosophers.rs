@@ -14,10 +14,10 @@
 //! it drinks from. So no two drink from one bottle. Neighbours that need different bottles drink at
 //! the same time. A conflict is decided by the dining philosophers, which run as a layer below: a
 //! thirsty process becomes hungry there, and leaves when it is inside there and no longer thirsty.
-//! A process yields a bottle on request, unless it needs the bottle and drinks or holds the fork of
-//! that edge. A thirsty process eventually enters in the layer below, and then holds all forks. So
-//! it receives each needed bottle when the session of the neighbour ends, and no neighbour takes it
-//! away.
+//! A process yields a bottle on request, unless it needs the bottle and either drinks or holds the
+//! fork of that edge. A thirsty process eventually enters in the layer below, and then holds all
+//! forks. So it receives each needed bottle when the session of the neighbour ends, and no
+//! neighbour takes it away.
 //!
 //! At the start the process with the smaller number holds the bottle of an edge, as it holds the
 //! fork, and its neighbour holds the request token. Beyond the paper, a process remembers which
@@ -47,25 +47,23 @@ pub struct DrinkingPhilosophers {
     /// The dining philosopher in the layer below, whose forks decide conflicts.
     dining: DiningPhilosophers,
     phase: Phase,
-    /// `bot(b)`: neighbours with whom this process shares a bottle that it holds.
+    /// `bot(b)`: neighbours whose shared bottle this process holds.
     bottles: ProcessSet,
-    /// `reqb(b)`: neighbours with whom this process shares a request token that it holds. If it
-    /// also holds the bottle, the neighbour has requested the bottle.
+    /// `reqb(b)`: neighbours for whose shared bottle this process holds the request token. If this
+    /// process also holds that bottle, the neighbour has requested it.
     tokens: ProcessSet,
 }
 
-/// State of the session of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Tranquil,
     Thirsty {
-        /// `need(b)`: neighbours with whom this process shares a bottle that the session needs.
+        /// `need(b)`: neighbours whose shared bottle the session needs.
         needed: ProcessSet,
         /// Neighbours from whom this process has requested a bottle that has not arrived yet.
         requested: ProcessSet,
     },
     Drinking {
-        /// Neighbours with whom this process shares a bottle that the session uses.
         needed: ProcessSet,
     },
 }
@@ -76,7 +74,8 @@ enum Phase {
 pub enum Message {
     /// A message of the dining philosophers.
     Dining(dining_philosophers::Message),
-    /// The request token: "I need our bottle."
+    /// The request token of the bottle that the sender and the receiver share: the sender needs
+    /// this bottle.
     Want,
     /// The bottle that the sender and the receiver share.
     Bottle,
@@ -218,9 +217,9 @@ impl DrinkingPhilosophers {
         }
     }
 
-    /// Returns true if this process must send the bottle that it shares with `peer`: the peer has
-    /// requested it, and this process does not need it, or is thirsty without the fork shared with
-    /// `peer`.
+    /// Returns true if `peer` has requested the shared bottle and this process must send it. This
+    /// process must do so if it does not need the bottle, or if it is thirsty and does not hold the
+    /// fork that it shares with `peer`.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_kept = match &self.phase {

@@ -19,9 +19,9 @@
 //! process echoes, and the initiator receives an answer from each neighbour. An echo covers the
 //! whole subtree of its sender, so all processes have taken part before the initiator decides.
 //!
-//! Beyond the papers, a message names the initiator of its wave, so that waves of several
-//! processes do not mix. A process forgets a wave with its echo, because every neighbour has sent
-//! its only message by then.
+//! Beyond the papers, a message names the initiator of its wave, so that waves of several processes
+//! do not mix. A process forgets a wave when it sends its echo, because it has then received the
+//! only message of each neighbour in that wave.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -46,7 +46,6 @@ pub struct Echo {
     waves: BTreeMap<ProcessId, Participation>,
 }
 
-/// Participation of a process in one wave.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Participation {
     /// Neighbour whose explorer arrived first; `None` at the initiator.
@@ -61,12 +60,12 @@ struct Participation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "The wave has reached me."
+    /// Tells a neighbour that the wave has reached the sender.
     Explorer {
         /// Process that started the wave.
         initiator: ProcessId,
     },
-    /// "All processes below me have taken part."
+    /// Tells the parent that all processes in the subtree of the sender have taken part.
     Echo {
         /// Process that started the wave.
         initiator: ProcessId,
@@ -136,8 +135,8 @@ impl Protocol for Echo {
 }
 
 impl Echo {
-    /// Returns true while this process awaits echoes of the wave of `initiator`. False before the
-    /// wave has reached the process, and after the process has echoed.
+    /// Returns true while this process awaits echoes of the wave of `initiator`. Returns false
+    /// before the wave reaches this process and after this process has echoed.
     pub fn is_awaiting_echoes(&self, initiator: ProcessId) -> bool {
         self.waves.contains_key(&initiator)
     }

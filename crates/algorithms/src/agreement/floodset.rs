@@ -11,11 +11,11 @@
 //! | delay | f + 1 rounds |
 //!
 //! **Why it is right.** One of f + 1 rounds has no crash, since at most f processes crash. In this
-//! round all live processes receive the same messages, so all of them have seen the
-//! same values after it. From then on no process sends anything new. So all decide on the smallest
-//! value of the same set. With f rounds, each round may have its crash, and a value may pass from
-//! one crashing process to the next until it reaches only one of two survivors: no algorithm can do
-//! with fewer than f + 1 rounds if N ≥ f + 2 (section 6.7).
+//! round all live processes receive the same messages, so all of them have seen the same values
+//! after it. From then on no process sends anything new. So all decide on the smallest value of the
+//! same set. With f rounds, each round may have its crash, and a value may pass from one crashing
+//! process to the next until it reaches only one of two survivors: no algorithm decides in fewer
+//! than f + 1 rounds if N ≥ f + 2 (section 6.7).
 //!
 //! By default f is N − 2. That tolerates any number of crashes: after N − 1 crashes one process is
 //! left, which agrees with itself.
@@ -51,21 +51,18 @@ pub struct Process {
     phase: Phase,
 }
 
-/// Phase of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The process has not proposed, and has received no value.
     Idle,
-    /// The process takes part in the rounds.
     Flooding {
         /// Number of the current round, from 1. The book counts completed rounds.
         round: u32,
         /// *W*: all values that the process has seen.
         values: BTreeSet<u64>,
     },
-    /// The process has decided.
     Decided {
-        /// The decided value (*decision* in the paper).
+        /// The decided value (*decision* in the book).
         value: u64,
     },
 }
@@ -87,7 +84,7 @@ labelled!(Message, Agreement, Values => "values");
 /// Configuration of one process.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Number of crashes that the algorithm tolerates (*f* in the paper). `None` for any number.
+    /// Number of crashes that the algorithm tolerates (*f* in the book). `None` for any number.
     pub crashes: Option<u32>,
     /// Duration of a round.
     pub round: Delay,
@@ -101,12 +98,10 @@ impl Config {
         Config { crashes, round: Delay::units(1), variants: Variants::none() }
     }
 
-    /// Returns *f*, the number of crashes to tolerate in a group of `size` processes.
     fn crashes(&self, size: u32) -> u32 {
         self.crashes.unwrap_or(size.saturating_sub(2))
     }
 
-    /// Returns *f* + 1, the number of rounds in a group of `size` processes.
     fn rounds(&self, size: u32) -> u32 {
         let less = u32::from(self.variants.has(Switch::OneRoundLess));
         (self.crashes(size) + 1 - less).max(1)
@@ -154,8 +149,8 @@ impl Rounds for Process {
                 self.send(&values, fx);
                 self.phase = Phase::Flooding { round: 1, values };
             }
-            // The first round has begun, so a value that is added now might reach only some
-            // processes.
+            // Ignores the proposal: the first round has begun, so a value that is added now might
+            // reach only some processes.
             Phase::Flooding { .. } => {}
             Phase::Decided { value } => fx.emit(Event::Decided { value }),
         }
@@ -221,8 +216,8 @@ impl Process {
         fx.broadcast(&self.group.peers(), Message::Values { values: values.clone() });
     }
 
-    /// Decides on the smallest of `values`. They are not empty, because a process takes part only
-    /// with a value.
+    /// Decides on the smallest of `values`. There is at least one, because a process takes part
+    /// only with a value.
     fn decide(&mut self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
         if let Some(value) = values.first().copied() {
             self.phase = Phase::Decided { value };

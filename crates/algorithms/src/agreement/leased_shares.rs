@@ -1,5 +1,5 @@
-//! Read and write locks, semaphores and several locks of a lock service: queues of keys that are
-//! attached to sessions.
+//! Read–write locks, semaphores and sets of locks at a lock service. Each is a queue of keys, and
+//! each key is attached to the session of a client.
 //!
 //! P. J. Courtois, F. Heymans, D. L. Parnas, *Concurrent control with "readers" and "writers"*,
 //! Communications of the ACM 14(10), 1971, state the problem. The recipes are those of etcd's
@@ -12,29 +12,31 @@
 //! | | |
 //! |---|---|
 //! | assumes | clock rates within 5 %, no paused process; any delays, losses, crashes |
-//! | messages per entry | 5; none at the service; 4 more for each wait, and 2 per renewal |
+//! | messages per entry | 5, or none if the client is at the service; 4 more for each wait, 2 per |
+//! | | renewal |
 //! | delay to enter, uncontended | 4 messages |
 //! | delay from a crash inside to the next entry | the rest of the lease, and 3 messages |
 //!
 //! **Why it is right.** Keys are queued in the order of the revisions that created them. A claim
 //! holds its share if it can share the lock with all earlier keys ([`tenure_session::Access`]). New
-//! keys come last, so this stays true until the claim's own key is deleted. Let two processes hold
-//! shares that exclude each other, and take the later key. Its claim was granted in a revision in
-//! which the earlier key did not exist. As for the mutex, the owner of the earlier key has left
-//! before its key is deleted. So the two do not hold their shares at the same time.
+//! keys come last, so this stays true until the claim's own key is deleted. Suppose that two
+//! processes hold shares that exclude each other, and consider the later key. Its claim was granted
+//! in a revision in which the earlier key did not exist. As for the mutex, the owner of the earlier
+//! key has left before its key is deleted. So the two do not hold their shares at the same time.
 //!
-//! **Why every process is served.** A waiter watches all keys of which one must be deleted before
-//! it can hold its share, from the revision in which it saw them. No claim overtakes another, so a
-//! writer waits only for the readers before it.
+//! **Why every process is served.** A waiter that cannot hold its share reads from the queue a set
+//! of keys that block it: one of them must be deleted first. The waiter watches them all, from the
+//! revision in which it read them. No claim overtakes another, so a writer waits only for the
+//! readers before it.
 //!
 //! **Fences.** The fence is the revision of the key. It grows between holders that exclude each
 //! other. Readers that share the lock may learn of their grants in any order.
 //!
-//! **Kinds.** By default a part is a read lock, and the whole lock is a write lock. With the
-//! variant `semaphore` a part is one of *k* permits, and the whole lock is all of them. With
-//! `two-locks` a process holds its share of two locks in one session, and takes them in the same
-//! order as all others. The mistakes are known ones: hand-overs that skip the queue, counted
-//! notifications, upgrades and opposite orders.
+//! **Kinds.** A share is a part of a lock or the whole lock. By default a part is a read lock, and
+//! the whole lock is a write lock. With the variant `semaphore` a part is one of *k* permits, and
+//! the whole lock is all of them. With `two-locks` a process holds its share of two locks in one
+//! session, and takes them in the same order as all others. The mistakes are known ones: hand-overs
+//! that skip the queue, counted notifications, upgrades and opposite orders.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -57,7 +59,7 @@ pub type LeasedShares = LockClient<Config>;
 /// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// The service, and durations of leases and sessions.
+    /// Process that runs the service, and durations of leases and sessions.
     pub base: leased::Config,
     /// Number of permits of the semaphore, at least 1.
     pub permits: u32,
@@ -140,7 +142,7 @@ impl Config {
         }
     }
 
-    /// Returns the name of the lock that a claim is for, and the access that it requests.
+    /// Returns the name of the lock and the access that the claim `ticket` requests.
     fn claim(&self, at: ProcessId, ticket: &ShareTicket) -> (Vec<u8>, Access) {
         let claims = self.claims(at, ticket.share);
         let (lock, share) = claims[usize::from(ticket.step).min(claims.len() - 1)];
@@ -159,7 +161,6 @@ impl Config {
         }
     }
 
-    /// Returns the access that a key of the queue requests.
     fn access_of(&self, kv: &KeyValue) -> Access {
         match kv.key.split(|byte| *byte == b'/').nth(1) {
             Some(b"read") => Access::Shared,

@@ -8,13 +8,13 @@
 //! |---|---|
 //! | assumes | a connected graph, first-in-first-out channels, no crash |
 //! | messages for the tree | at most 2E + 5N⌊log₂N⌋, where the paper states 2E + 5N log₂N |
-//! | messages to announce its end | N − 2 |
+//! | messages to announce that the tree is complete | N − 2 |
 //!
-//! **Why it is right.** This is [`GallagerHumbletSpira`], which also explains the rules. There the
-//! two ends of the last core learn that no edge leaves their fragment, which is then the whole
-//! tree. They announce it along the tree, so a process that learns of it knows all its branches:
-//! no process adds a branch after the last core has been found. The paper halts without an
-//! announcement, and then only the ends of the core know that the tree is complete.
+//! **Why it is right.** The algorithm and its rules are those of [`GallagerHumbletSpira`]. There
+//! the two ends of the last core learn that no edge leaves their fragment, so the fragment is the
+//! whole tree. They announce this along the tree. A process that receives the announcement knows
+//! all its branches: no process adds a branch after the last core has been found. The paper halts
+//! without an announcement, and then only the ends of the core know that the tree is complete.
 
 use core::fmt;
 
@@ -102,7 +102,7 @@ impl MinimumSpanningTree {
     }
 }
 
-/// Returns the effects for the algorithm of the tree. They forward its messages and discard its
+/// Returns the effects for [`GallagerHumbletSpira`]. They forward its messages and discard its
 /// election events.
 fn fragment_effects(
     fx: &mut impl Effects<MinimumSpanningTree>,

@@ -17,7 +17,6 @@ pub(super) struct Omega {
 }
 
 impl Omega {
-    /// Records a verdict of the failure detector.
     pub(super) fn on_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
@@ -25,7 +24,6 @@ impl Omega {
         };
     }
 
-    /// Returns true if this process suspects `process`.
     pub(super) fn suspects(&self, process: ProcessId) -> bool {
         self.suspected.contains(process)
     }
@@ -35,7 +33,6 @@ impl Omega {
         (0..me.0).all(|lower| self.suspects(ProcessId(lower)))
     }
 
-    /// Returns all processes that this process suspects.
     pub(super) fn all_suspected(&self) -> impl Iterator<Item = ProcessId> + '_ {
         self.suspected.iter()
     }

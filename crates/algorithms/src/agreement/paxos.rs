@@ -1,5 +1,6 @@
-//! Single-decree Paxos: the leader asks a majority for accepted values, and has a majority accept
-//! the newest of them, or its own proposal if there is none.
+//! Single-decree Paxos: the leader asks a majority for the values that they have accepted, and then
+//! asks a majority to accept the newest of these values. If there is none, it asks them to accept
+//! its own proposal.
 //!
 //! L. Lamport, *The part-time parliament*, ACM TOCS 16(2), 1998; *Paxos made simple*, ACM SIGACT
 //! News 32(4), 2001. The proposer is chosen by an Ω built from a failure detector: the lowest
@@ -22,11 +23,12 @@
 //! are saved before they are sent.
 //!
 //! Safety needs no detector. Without one, two proposers can overtake each other forever, and no
-//! algorithm of this kind can do better (Fischer, Lynch, Paterson, JACM 32(2), 1985). Once the
-//! detectors no longer err, the lowest live process is the only one that starts ballots. It is
-//! refused finitely often, and then a majority responds. Every process proposes, so the leader has
-//! a value to propose. A recovered process asks the others, and the leader repeats its pending
-//! request, since messages sent to a crashed process are lost.
+//! deterministic algorithm always decides if messages are delayed arbitrarily and one process may
+//! crash (Fischer, Lynch, Paterson, JACM 32(2), 1985). Once the detectors no longer err, the lowest
+//! live process is the only one that starts ballots. It is refused finitely often, and then a
+//! majority responds. Every process proposes, so the leader has a value to propose. A recovered
+//! process asks the others, and the leader repeats its pending request, since messages sent to a
+//! crashed process are lost.
 //!
 //! The first ballot runs both phases even if nothing was accepted before.
 
@@ -41,7 +43,7 @@ use super::omega::Omega;
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process: proposer, acceptor and learner.
+/// One process of Paxos, in all three roles: proposer, acceptor and learner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Paxos {
     group: Group,
@@ -67,14 +69,12 @@ enum Proposing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Memory {
-    /// Value proposed by the local user.
     proposal: Option<u64>,
     /// Highest ballot that this process has seen (`maxBal` in the paper). The process refuses older
     /// ballots.
     promised: Option<Term>,
     /// Proposal that this process accepted last (`maxVBal` and `maxVal` in the paper).
     accepted: Option<Accepted>,
-    /// The decided value, if known.
     decided: Option<u64>,
 }
 
@@ -82,9 +82,7 @@ pub struct Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Accepted {
-    /// Ballot of the proposal.
     ballot: Term,
-    /// Value of the proposal.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     value: u64,
 }
@@ -100,29 +98,29 @@ pub enum Message {
     },
     /// Phase 1b: promises to refuse older ballots.
     Promise {
-        /// Ballot of the request.
+        /// Ballot that the sender joins: the ballot of the `Prepare` that it received.
         ballot: Term,
         /// Proposal that the sender accepted last; `None` if it has accepted none.
         accepted: Option<Accepted>,
     },
     /// Phase 2a: asks to accept a proposal.
     Accept {
-        /// Proposal to accept: its ballot and its value.
+        /// Ballot and value that the receiver is asked to accept.
         proposal: Accepted,
     },
     /// Phase 2b: the sender has accepted the proposal.
     Accepted {
-        /// Ballot of the proposal.
+        /// Ballot of the accepted proposal.
         ballot: Term,
     },
-    /// Refuses a ballot that is older than one that the sender has promised.
+    /// Refuses a ballot, because the sender has promised a newer one.
     Refused {
         /// Ballot that the sender refuses.
         ballot: Term,
         /// Newer ballot that the sender has promised.
         promised: Term,
     },
-    /// A majority accepted this value.
+    /// Announces the value that a majority has accepted.
     Decided {
         /// The decided value.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -242,13 +240,11 @@ impl Paxos {
         self.omega.is_leader(self.group.me())
     }
 
-    /// Returns true if `processes` form a quorum.
     fn is_quorum(&self, processes: &ProcessSet) -> bool {
         let (some, all) = (processes.len(), self.group.size());
         if self.variants.has(Switch::HalfQuorum) { 2 * some >= all } else { 2 * some > all }
     }
 
-    /// Returns the ballot that this process has in progress, or `None`.
     fn ballot(&self) -> Option<Term> {
         match &self.proposing {
             Proposing::Idle => None,

@@ -13,16 +13,16 @@
 //! | messages per entry | 2(N − 1), fewer where several entries share a message |
 //! | delay | 2 messages until the leader has committed; followers learn it with the next message |
 //!
-//! **Why it is safe.** Five properties hold at every moment, each by those before it (Figure 3.2).
-//! *A term has at most one leader*: two majorities share a process, and a process votes once per
-//! term because it saves its vote before sending it. *A leader never removes or changes entries of
-//! its log*: only a message of the current leader truncates a log, and a leader sends itself no
-//! message. *Two logs with the same entry at the same index are equal up to it*: a single leader
-//! created the entry, once at that index, and a follower accepts it only after the entry that
-//! precedes it. *An entry committed in a term is in the log of every later leader*: a majority
-//! stores it. One process of that majority voted for the leader after it stored the entry, and it
-//! votes only for a log at least as up to date as its own (`election.rs`, `commitment.rs`). *No
-//! process applies a different entry at a committed index*: by the last two.
+//! **Why it is safe.** Five properties hold at every moment. Each follows from those before it
+//! (Figure 3.2). *A term has at most one leader*: two majorities share a process, and a process
+//! votes once per term because it saves its vote before sending it. *A leader never removes or
+//! changes entries of its log*: only a message of the current leader truncates a log, and a leader
+//! sends itself no message. *Two logs with the same entry at the same index are equal up to this
+//! index*: a single leader created the entry, once at that index, and a follower accepts it only
+//! after the entry that precedes it. *An entry committed in a term is in the log of every later
+//! leader*: a majority stores it. One process of that majority voted for the leader after it stored
+//! the entry, and it votes only for a log at least as up to date as its own (`election.rs`,
+//! `commitment.rs`). *No process applies a different entry at a committed index*: by the last two.
 //!
 //! The properties rely on saving the term, the vote and the log before any message that depends on
 //! them is sent. The commit index is not saved. A restarted process learns it from a leader.
@@ -78,7 +78,7 @@ pub struct RaftLog {
     log: Log,
     /// Snapshot that replaces the first entries of the log; `None` if no entry was compacted.
     snapshot: Option<Arc<Snapshot>>,
-    /// Snapshot of which this process has received a part from a leader.
+    /// Snapshot from a leader, of which only a part has arrived.
     incoming: Option<IncomingSnapshot>,
     /// Latest membership in the log, committed or not.
     membership: Membership,
@@ -125,9 +125,7 @@ struct Leadership {
     /// Proposals that wait for commitment, oldest first, as (index of the entry, ticket).
     proposed: VecDeque<(u64, u64)>,
     reads: Reads,
-    /// The leadership transfer in progress.
     handover: Option<Handover>,
-    /// The membership change in progress.
     change: Option<Box<Change>>,
     /// Final entry of a membership change, as (index, ticket of the request), until it is
     /// committed.
@@ -144,8 +142,8 @@ pub enum Timer {
     Heartbeat,
     /// The leader sends the entries that were proposed since the last firing, and the commit index.
     Send,
-    /// The process persists the entries that it sent before persisting them. A candidate persists
-    /// its vote.
+    /// Persists the entries that this leader sent before persisting them, or the vote of a
+    /// candidate that requested votes before persisting its own.
     Store,
 }
 
@@ -278,8 +276,8 @@ impl Protocol for RaftLog {
     }
 
     /// Returns false for heartbeats and their responses. A heartbeat only states that its sender
-    /// led a term when it sent it. The response only states that its sender had seen no later term.
-    /// Both statements remain true after a crash.
+    /// led the term at the time of sending. The response only states that its sender had seen no
+    /// later term at that time. Both statements remain true after a crash.
     fn requires_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }
@@ -351,7 +349,6 @@ impl RaftLog {
         }
     }
 
-    /// Appends an entry to the log.
     fn append_entry(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         self.finish_persisting(fx);
         self.log.push(entry.clone());
@@ -372,7 +369,6 @@ impl RaftLog {
         fx.emit(Event::Dropped { from });
     }
 
-    /// Returns the leader of the current term, as far as this process knows.
     fn leader(&self) -> Option<ProcessId> {
         match &self.role {
             Role::Leader(_) => Some(self.group.me()),

@@ -16,14 +16,15 @@
 //! A request without an answer when the leader changes has an unknown outcome and is not sent to
 //! the new leader. *A declined request has no effect*: the log declined it, or it was never sent.
 //! *A read is not stale*: the leader reads after the request arrives, and the follower answers its
-//! user once it has reported as much of the log as the leader had committed. *No request waits for
-//! a process that does not lead*: a term has one leader. A request is therefore answered as unknown
+//! user once it has reported all entries that the leader had committed. *No request waits for a
+//! process that does not lead*: a term has one leader. A request is therefore answered as unknown
 //! when the log reaches a later term, when the leader crashes or leaves, and when a pre-vote
 //! brought no result for an election timeout. A leader that is suspected and then followed again in
 //! the same term still answers, so a process that was paused briefly loses no request. Reads have
 //! no effect: they are declined as soon as no leader is known, and may be repeated.
 //!
-//! A question to the leader's user is forwarded like a read, and asked when the read is answered.
+//! A question to the leader's user is forwarded like a read. The leader asks its user once the read
+//! is answered.
 
 mod card;
 mod config;
@@ -54,13 +55,14 @@ pub struct RelayedLog {
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// User requests executed at an index that the local log lacks, as (index, ticket, kind).
+    /// Outcomes for the local user that wait until the local log reaches their index, as (index,
+    /// ticket, kind).
     completed: BTreeSet<(u64, u64, Kind)>,
-    /// Requests of other processes that this leader has submitted to its log, by local ticket.
+    /// Requests that this process has submitted to its log, by local ticket: those of other
+    /// processes, and the questions of the local user.
     submitted: BTreeMap<u64, Submitted>,
 }
 
-/// A request that was forwarded to a leader and has no answer yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Forwarded {
     to: ProcessId,
@@ -78,7 +80,8 @@ struct Submitted {
     query: Option<Payload>,
 }
 
-/// First ticket for a request of another process. Tickets of the local user are smaller.
+/// First ticket that this process gives to a request in `submitted`. Tickets that the local user
+/// chooses are smaller.
 const FIRST_RELAYED_TICKET: u64 = 1 << 63;
 
 impl Protocol for RelayedLog {
@@ -220,7 +223,6 @@ fn identity(timer: Timer) -> Timer {
 }
 
 impl RelayedLog {
-    /// Runs a step of the log and handles its events.
     fn step<F: Effects<Self>>(
         &mut self,
         fx: &mut F,
@@ -252,7 +254,6 @@ impl RelayedLog {
         true
     }
 
-    /// Submits a request to the local log on behalf of a process.
     fn submit(
         &mut self,
         by: ProcessId,
@@ -273,7 +274,6 @@ impl RelayedLog {
         self.step_command(command, fx);
     }
 
-    /// Handles the events of the log.
     fn on_log_events(&mut self, events: Vec<log::Event>, fx: &mut impl Effects<Self>) {
         for event in events {
             match event.answered_ticket().filter(|ticket| *ticket >= FIRST_RELAYED_TICKET) {
@@ -283,7 +283,6 @@ impl RelayedLog {
         }
     }
 
-    /// Returns the current term, and its leader if this process knows it.
     fn leadership(&self) -> (u64, Option<ProcessId>) {
         (self.log.highest_term(), self.leader)
     }
@@ -298,7 +297,6 @@ impl RelayedLog {
         self.end_waits(is_overtaken, fx);
     }
 
-    /// Reports an event of the log to the user, and updates the known leader.
     fn on_log_event(&mut self, event: log::Event, fx: &mut impl Effects<Self>) {
         let leader = match event {
             log::Event::Leading { .. } => Some(self.me),
@@ -314,8 +312,8 @@ impl RelayedLog {
         }));
     }
 
-    /// Answers a request of another process that the log has completed. If the request is a query,
-    /// asks the local user instead.
+    /// Answers a request in `submitted` that the log has completed. If the request is a question,
+    /// asks the local user first.
     fn on_completed(&mut self, local_ticket: u64, event: &log::Event, fx: &mut impl Effects<Self>) {
         let Some(Submitted { by, ticket, query }) = self.submitted.remove(&local_ticket) else {
             return;
@@ -341,7 +339,7 @@ impl RelayedLog {
         fx: &mut impl Effects<Self>,
     ) {
         match to == self.me {
-            // Only a question is submitted on behalf of the leader's own user.
+            // Of the local user's requests, only questions are in `submitted`.
             true => self.report_outcome(ticket.number, Kind::Question, outcome, fx),
             false => fx.send(to, Message::Answer { ticket, outcome }),
         }
@@ -373,7 +371,6 @@ impl RelayedLog {
         Event::Log(log::Event::Declined { ticket, reason, leader: self.leader })
     }
 
-    /// Reports completed requests whose index the local log has reached.
     fn report_completed(&mut self, fx: &mut impl Effects<Self>) {
         let limit = self.reportable_index();
         while let Some(done @ (index, ticket, kind)) = self.completed.first().copied()
@@ -387,7 +384,6 @@ impl RelayedLog {
         }
     }
 
-    /// Ends the wait for the forwarded requests for which `is_selected` returns true.
     fn end_waits(&mut self, is_selected: impl Fn(&Forwarded) -> bool, fx: &mut impl Effects<Self>) {
         let ended = self.forwarded.iter().filter(|(_, forwarded)| is_selected(forwarded));
         let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();

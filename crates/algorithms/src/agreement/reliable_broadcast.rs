@@ -74,7 +74,7 @@ labelled!(Message, Agreement, Item => "item");
 /// Timers of this algorithm. Only the variant `deliver-first` sets one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The process forwards the items that it has delivered.
+    /// Forwards the items that this process has delivered but not forwarded.
     SendOn,
 }
 

@@ -14,22 +14,23 @@
 //!
 //! **Why it is right.** A view is installed when a majority of the previous view has accepted it.
 //! Any two majorities share a member, so a second proposal with the same number would need a member
-//! that accepted the first. The senior member proposes in ballot 0, which has no predecessor, and
-//! need not ask. The process that replaces the senior uses a ballot of its own and first
-//! interrogates a majority: they promise to reject smaller ballots and report what they accepted.
-//! The accepted proposal with the largest ballot may have been decided, so the new proposer adopts
-//! it. Hence all views with one number are equal, and the views form one sequence. A partition
-//! without a majority of the last view decides nothing and waits. Suspicions may be wrong: a
-//! falsely suspected process is removed, and added again when it is trusted.
+//! that accepted the first. The senior member proposes in ballot 0. No ballot precedes it, so the
+//! senior need not ask for accepted proposals. The process that replaces the senior uses a ballot
+//! of its own and first interrogates a majority: they promise to reject smaller ballots and report
+//! what they accepted. The accepted proposal with the largest ballot may have been decided, so the
+//! new proposer adopts it. Hence all views with one number are equal, and the views form one
+//! sequence. A partition without a majority of the last view decides nothing and waits. Suspicions
+//! may be wrong: a falsely suspected process is removed, and added again when it is trusted.
 //!
 //! Every message carries the number of the sender's view. A process that learns of a newer view
-//! installs it, and responds to an older one with its own. On a suspicion every process sends its
-//! view, since the process that decided it may have crashed before informing all.
+//! installs it. It responds to a message with an older view by sending its own view. On a suspicion
+//! every process sends its view, since the process that decided the view may have crashed before
+//! informing all.
 //!
-//! Differences from the paper: it orders members by how long they belong, here by id. It removes
-//! members one at a time and combines the next removal with the end of the last; here one change
-//! includes everything known when it is proposed. It lets recovered processes join as new ones;
-//! here a crashed process does not return.
+//! Differences from the paper: it orders members by the time since they joined; here they are
+//! ordered by id. It removes members one at a time and combines the next removal with the end of
+//! the last; here one change includes everything known when it is proposed. It lets recovered
+//! processes join as new ones; here a crashed process does not return.
 
 mod message;
 
@@ -47,7 +48,6 @@ use crate::variants::{Variants, switches};
 pub struct RicciardiBirman {
     group: Group,
     variants: Variants<Switch>,
-    /// The newest known view.
     view: View,
     /// Smallest ballot that this process may still accept in its current view.
     promised: u64,
@@ -55,7 +55,6 @@ pub struct RicciardiBirman {
     accepted: Option<Proposal>,
     phase: Phase,
     suspected: ProcessSet,
-    /// Processes that want to leave the group.
     leaving: ProcessSet,
 }
 
@@ -68,7 +67,6 @@ enum Phase {
         by: ProcessSet,
         last: Option<Proposal>,
     },
-    /// The process collects acceptances of its own proposal.
     Proposing {
         by: ProcessSet,
         proposal: Proposal,
@@ -124,7 +122,8 @@ impl Protocol for RicciardiBirman {
         }
         let number = message.view().map_or(0, |view| view.number);
         if number < self.view.number {
-            // The sender of a response learns of the newer view from the process that decided it.
+            // A response needs no answer: its sender learns of the newer view from the process that
+            // decided that view.
             if !message.is_response() {
                 fx.send(from, Message::Install { view: self.view.clone() });
             }
@@ -215,9 +214,10 @@ impl RicciardiBirman {
                 if ballot > self.promised {
                     self.promise(ballot);
                 }
-                // The process that received the promise for this ballot may have given up, and then
-                // no process would propose a view. Two processes that suspect each other may refuse
-                // each other while the suspicions last.
+                // Tries again with a larger ballot, because the process that received the promise
+                // for this ballot may have given up. Then no other process would propose a view.
+                // Two processes that suspect each other may refuse each other repeatedly while the
+                // suspicions last.
                 if ballot == self.promised {
                     self.start_change_if_due(fx);
                 }
@@ -352,7 +352,6 @@ impl RicciardiBirman {
         self.install(self.group.me(), view, fx);
     }
 
-    /// Returns true if `these` contains a majority of the current view.
     fn is_majority(&self, these: &ProcessSet) -> bool {
         let is_covered = |it: ProcessId| these.contains(it) || self.suspected.contains(it);
         match self.variants.has(Switch::Minority) {

@@ -16,18 +16,19 @@
 //! sent exactly that vector. Two such sets share a process, which sent both. Vectors only grow, so
 //! of any two stable vectors one contains the other.
 //!
-//! A process decides on its suggestion when its vector is stable and contains the same suggestion
-//! of no other process. Suppose that two processes decide on one name. The larger of their two
-//! stable vectors contains the smaller, and so the final suggestion of the other process, which is
-//! the same name. So the process with the larger vector does not decide: a contradiction. On a
-//! conflict a process suggests another name: the r-th of the names that no other suggests, where
-//! its original name is the r-th among the undecided. The others suggest at most N − 1 names, and
-//! only the first t + 1 undecided processes suggest one, so N + t is the largest name. One of those
-//! t + 1 stays up, so progress is made, and the process that is first in all vectors eventually has
-//! its name to itself.
+//! A process decides on its suggestion when its vector is stable and no other process in the vector
+//! suggests the same name. Suppose that two processes decide on one name. The larger of their two
+//! stable vectors contains the smaller one. So it contains the final suggestion of the other
+//! process, which is the same name. So the process with the larger vector does not decide: a
+//! contradiction. On a conflict a process suggests another name: the r-th of the names that no
+//! other suggests, where its original name is the r-th among the undecided. The others suggest at
+//! most N − 1 names, and only the first t + 1 undecided processes suggest one, so N + t is the
+//! largest name. One of those t + 1 stays up, so progress is made, and the process that is first in
+//! all vectors eventually has its name to itself.
 //!
-//! The paper allows messages to overtake each other. So could this implementation, since old
-//! vectors teach nothing, but a checker would then explore every order of old messages.
+//! The paper allows messages to overtake each other. This implementation would remain correct,
+//! since old vectors contain nothing new. But a checker would then explore every order of old
+//! messages.
 
 use alloc::collections::BTreeMap;
 
@@ -46,7 +47,6 @@ use crate::variants::{Variants, switches};
 pub struct StableVectors {
     group: Group,
     variants: Variants<Switch>,
-    /// The original name of this process.
     original: Rank,
     /// *V*: the vector, with the known state of each process that wants a name.
     known: BTreeMap<ProcessId, Entry>,
@@ -158,7 +158,7 @@ impl Protocol for StableVectors {
 
 impl StableVectors {
     /// Merges the entries of `known` that are newer than those of this process. Returns true if
-    /// there are any.
+    /// `known` contains newer entries.
     fn merge(&mut self, known: &BTreeMap<ProcessId, Entry>) -> bool {
         let mut is_new = false;
         for (of, entry) in known {
@@ -172,7 +172,8 @@ impl StableVectors {
         is_new
     }
 
-    /// Sends the changed vector to all processes. No process has confirmed it yet.
+    /// Sends the vector to all processes after a change. Removes all other processes from `agree`,
+    /// as none of them has sent the new vector yet.
     fn broadcast_vector(&mut self, fx: &mut impl Effects<Self>) {
         self.agree = ProcessSet::from_iter([self.group.me()]);
         fx.broadcast(&self.group.peers(), Message::Vector { known: self.known.clone() });

@@ -45,13 +45,10 @@ pub struct Berkeley {
     correction: i64,
     /// Last round whose adjustment this process applied, as (term, number).
     adjusted: Option<(Term, u64)>,
-    /// Number of rounds that this process has started.
     rounds: u64,
-    /// The round in progress, while this process leads.
     round: Option<Round>,
 }
 
-/// A round in progress, at the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Round {
     /// Time of the leader's clock at the start of the round.
@@ -72,9 +69,9 @@ pub enum Message {
         /// Number of the round.
         round: u64,
     },
-    /// Time of the sender's clock.
+    /// Responds to a poll with the time of the sender's clock.
     Reading {
-        /// Term of the inquiry.
+        /// Term in the poll to which this message responds.
         term: Term,
         /// Number of the round.
         round: u64,

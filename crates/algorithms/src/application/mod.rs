@@ -1,9 +1,9 @@
 //! Applications of leader election, one file each.
 //!
-//! An [`Application`] is a protocol that is informed of the leader. [`Led`] puts it over any
-//! election. All of them keep two rules. A new leader asks before it acts, because the state of its
-//! predecessor may be lost. And a process that knows a term refuses messages of older terms and
-//! responds with the newer one, so that a deposed leader learns of it.
+//! An [`Application`] is a protocol that is informed of the leader. [`Led`] combines it with any
+//! election. Each application keeps two rules. A new leader asks before it acts, because the state
+//! of its predecessor may be lost. And a process that knows a term refuses messages of older terms
+//! and responds with the newer one, so that a deposed leader learns of it.
 
 pub mod berkeley;
 pub mod led;
@@ -30,7 +30,6 @@ struct Leadership {
 }
 
 impl Leadership {
-    /// Returns the known term if it is newer than `term`.
     fn newer_than(&self, term: Term) -> Option<Term> {
         self.term.filter(|known| *known > term)
     }
@@ -53,12 +52,10 @@ impl Leadership {
         starts
     }
 
-    /// Records that the leader of a term is no longer trusted.
     fn on_deposed(&mut self, term: Term) {
         self.is_leader &= self.term != Some(term);
     }
 
-    /// Returns the term in which this process leads; `None` if it does not lead.
     fn leading_term(&self) -> Option<Term> {
         self.term.filter(|_| self.is_leader)
     }

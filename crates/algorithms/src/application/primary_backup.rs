@@ -20,9 +20,9 @@
 //! and an old primary that does not know it was deposed: that one no longer gets a majority, and
 //! learns of the newer term.
 //!
-//! It stops without a majority: two processes are no safer than one that never crashes. A primary
-//! that acknowledged a write as soon as all *trusted* processes have stored it could continue
-//! alone, but would lose writes as soon as a detector errs.
+//! Without a majority no write is acknowledged, so a group of two processes tolerates no crash. A
+//! primary that acknowledged a write as soon as all *trusted* processes have stored it could
+//! continue alone, but would lose writes as soon as a detector errs.
 //!
 //! The stored state is a list of numbers, sent as a whole to a backup that may lack some of it.
 //! Writes that were not acknowledged before a crash of the primary may have been kept or not. A
@@ -53,7 +53,6 @@ pub struct PrimaryBackup {
     phase: Phase,
 }
 
-/// Role of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The process stores the writes of a primary.
@@ -63,11 +62,9 @@ enum Phase {
     /// A new primary that sends the adopted writes to all processes, until a majority has stored
     /// them.
     Installing { stored: ProcessSet },
-    /// A primary that accepts writes.
     Serving {
         /// For each process, by index: number of writes that it has stored.
         stored: Vec<u64>,
-        /// Number of acknowledged writes.
         acknowledged: u64,
     },
 }
@@ -76,14 +73,14 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The new primary asks for stored writes.
+    /// Asks for the stored writes of the receiver. Sent by a new primary.
     Inquire {
-        /// Term of the new leader.
+        /// Term of the new primary.
         term: Term,
     },
     /// Reports the stored writes. From then on, the sender accepts no writes of an older term.
     Report {
-        /// Term of the inquiry.
+        /// Term in the `Inquire` message to which this message responds.
         term: Term,
         /// Term of the primary that installed the writes; `None` if no primary has.
         adopted: Option<Term>,
@@ -145,7 +142,6 @@ switches! {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Highest known term.
     term: Option<Term>,
     adopted: Option<Term>,
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -222,7 +218,7 @@ impl Protocol for PrimaryBackup {
                 self.count(from, length, fx);
             }
             Message::Newer { term } => self.follow(term),
-            // A response to a message of an earlier term.
+            // Ignored, because the message responds to one of an earlier term.
             Message::Report { .. } | Message::Stored { .. } => {}
         }
     }
@@ -366,7 +362,6 @@ impl PrimaryBackup {
         self.count(self.group.me(), position, fx);
     }
 
-    /// Acknowledges the writes that a majority has stored.
     fn acknowledge(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let Phase::Serving { stored, mut acknowledged } = self.phase.clone() else { return };
         let early = self.variants.has(Switch::AcknowledgeEarly);

@@ -44,7 +44,6 @@ pub struct SpanningTree {
     position: Option<Position>,
 }
 
-/// Position of a process in one tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Position {
     wave: Wave,
@@ -60,12 +59,12 @@ struct Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender has joined the tree.
+    /// Informs a neighbour that the sender has joined the tree.
     Explore {
         /// Identifier of the tree.
         wave: Wave,
     },
-    /// The whole subtree of the sender has been reached.
+    /// Informs the parent that the whole subtree of the sender has joined the tree.
     Echo {
         /// Identifier of the tree.
         wave: Wave,

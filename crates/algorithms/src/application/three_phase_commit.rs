@@ -12,13 +12,13 @@
 //! **Why it is right.** Between a yes and the decision there is one more state: a *ready* process
 //! knows that all have voted yes. The coordinator commits when every live process is ready. So no
 //! process commits while a live one is uncertain, and a new leader can decide from the states of
-//! the live processes. If one has decided, it decides the same. If one is ready, it makes the
-//! others ready and commits. If all are uncertain, no process can have committed or ever will,
-//! since all follow only the new leader. No live process is ever blocked.
+//! the live processes. If one of them has decided, the new leader decides the same. If one is
+//! ready, the leader makes the others ready and commits. If all are uncertain, no process can have
+//! committed or ever will, since all follow only the new leader. No live process is ever blocked.
 //!
 //! A restarted process does not know what was decided without it, so its earlier state does not
-//! count, and it asks. After a crash of all processes, it waits until a process that has decided is
-//! back.
+//! count, and it asks the others. After a crash of all processes, it waits until a process that has
+//! decided is back.
 //!
 //! All of this relies on the detector: a suspected process must be down. In a partition one side
 //! commits without the uncertain processes, while these consider the others crashed and abort.
@@ -51,11 +51,9 @@ pub struct ThreePhaseCommit {
     /// True if this process votes no on all transactions.
     votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    /// Inquiry about transactions of older terms, while this process leads.
     survey: Option<Survey>,
 }
 
-/// State of one transaction at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
     /// This process coordinates the transaction. The awaited processes have not voted.
@@ -77,7 +75,6 @@ enum Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Highest known term.
     term: Option<Term>,
     log: Log,
 }
@@ -224,7 +221,6 @@ impl Application for ThreePhaseCommit {
 
 /// Behaviour of a participant.
 impl ThreePhaseCommit {
-    /// Resumes a transaction after a restart, from its saved state.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
         let progress = match entry {
@@ -274,7 +270,6 @@ impl ThreePhaseCommit {
         true
     }
 
-    /// Records that all processes have voted yes.
     fn become_ready(&mut self, transaction: Transaction) {
         let progress = self.transactions.get_mut(&transaction);
         if let Some(progress @ (Progress::Prepared | Progress::Returned)) = progress {
@@ -370,8 +365,8 @@ impl ThreePhaseCommit {
         self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts the undecided transactions for which `is_selected`, given the processes that have not
-    /// voted, returns true.
+    /// Aborts each transaction that lacks votes and for which `is_selected` returns true. The
+    /// argument of `is_selected` is the set of processes that have not voted.
     fn abort_where(
         &mut self,
         is_selected: impl Fn(&ProcessSet) -> bool,

@@ -50,11 +50,9 @@ pub struct TwoPhaseCommit {
     /// True if this process votes no on all transactions.
     votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    /// Inquiry about transactions of older terms, while this process leads.
     survey: Option<Survey>,
 }
 
-/// State of one transaction at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
     /// This process coordinates the transaction. The awaited processes have not voted.
@@ -98,10 +96,10 @@ pub enum Message {
         /// Term of the new leader.
         term: Term,
     },
-    /// Reports all transactions that the sender knows. From then on, the sender votes in no older
-    /// term.
+    /// Reports all transactions that the sender knows. From then on, the sender votes on no
+    /// transaction of an older term.
     Report {
-        /// Term of the inquiry.
+        /// Term in the `Inquire` message to which this message responds.
         term: Term,
         /// Transactions known to the sender.
         log: Log,
@@ -136,7 +134,6 @@ switches! {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// Highest known term.
     term: Option<Term>,
     log: Log,
 }
@@ -273,7 +270,6 @@ impl TwoPhaseCommit {
         self.transactions.values().any(|progress| *progress == Progress::Prepared)
     }
 
-    /// Resumes a transaction after a restart, from its saved state.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
         match entry {
@@ -379,8 +375,8 @@ impl TwoPhaseCommit {
         self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts the undecided transactions for which `is_selected`, given the processes that have not
-    /// voted, returns true.
+    /// Aborts each transaction that lacks votes and for which `is_selected` returns true. The
+    /// argument of `is_selected` is the set of processes that have not voted.
     fn abort_where(
         &mut self,
         is_selected: impl Fn(&ProcessSet) -> bool,

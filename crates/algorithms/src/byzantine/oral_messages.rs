@@ -26,8 +26,9 @@
 //! among more than 3(m − 1) of them makes all loyal lieutenants take the same values v[1..n − 1].
 //! With three generals, a lieutenant cannot tell a lying commander from a lying lieutenant.
 //!
-//! A lieutenant passes a value on as soon as it receives it. Rounds would change nothing: every
-//! message has its place in the tree of paths, and a general decides when its tree is full.
+//! A lieutenant passes a value on as soon as it receives it. Waiting for the end of a round would
+//! change nothing: every message has its place in the tree of paths, and a general decides when its
+//! tree is full.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -46,7 +47,8 @@ pub struct OralMessages {
     config: Config,
     /// At the commander: the order that it has given.
     commanded: Option<Plan>,
-    /// For each path of generals along which a value came to this general: that value.
+    /// Received values, each by its path: the generals that passed it on, from the commander to the
+    /// sender.
     received: BTreeMap<Vec<ProcessId>, Plan>,
 }
 
@@ -132,7 +134,6 @@ fn messages(size: u32, liars: u32) -> u64 {
     (1..=liars + 1).map(|length| (1..=length).map(factor).product::<u64>()).sum()
 }
 
-/// Returns `path` with the general `next` appended.
 fn extend(path: &[ProcessId], next: ProcessId) -> Vec<ProcessId> {
     path.iter().copied().chain([next]).collect()
 }

@@ -23,8 +23,6 @@ pub trait Member: Algorithm {
 pub type ConfigOfAll<P> = <<P as Member>::All as Protocol>::Config;
 
 impl<C> fifo::Config<C> {
-    /// Applies `inner` to the configuration of the protocol inside the channel. Returns the
-    /// configuration of the channel with the result.
     pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
         fifo::Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
     }
@@ -35,8 +33,8 @@ pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
 /// Implements [`Member`] for an algorithm, over unreliable links and over a reliable channel, and
 /// for its compositions: an election made of a lock, and a lock at the leader of an election. The
-/// caller must have a module `any` in scope, which contains the sum type of the algorithms in its
-/// list.
+/// caller must have a module `any` in scope. This module contains the sum type of the caller's
+/// algorithms.
 macro_rules! member {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::member!(@ all_locks, $Type);
@@ -61,7 +59,7 @@ macro_rules! member {
             }
         }
     };
-    // Agreement algorithms have no uniform commands and need no membership.
+    // Agreement algorithms have no common type of commands, so they do not implement `Member`.
     (agreement: $Type:ident) => {};
     (@ $all:ident, $Type:ident) => {
         impl $crate::catalogue::Member for $Type {

@@ -22,12 +22,11 @@ macro_rules! members {
 
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
-            /// For each algorithm of the list, the names of its compositions. Some of these
-            /// compositions are invalid.
+            /// For each algorithm of the list, the names of all its compositions, including invalid
+            /// ones.
             pub(crate) const COMPOSED: &[&[&str]] =
                 &[$($crate::catalogue::members::composed!($call, $name)),+];
 
-            /// Returns the configuration of an algorithm of this list.
             pub(crate) fn config(
                 name: &str,
                 parameters: &Parameters,
@@ -45,7 +44,7 @@ macro_rules! members {
     };
 }
 
-/// Names of the compositions of one algorithm.
+/// Expands to the names of the compositions of one algorithm.
 macro_rules! composed {
     (mutex, $name:literal) => {
         &[concat!("election-from-mutex:", $name)]

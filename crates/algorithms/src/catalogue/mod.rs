@@ -83,7 +83,7 @@ pub fn visit<V: Visitor>(
     })
 }
 
-/// Configuration of one algorithm, as a member of the sum of all algorithms of its service.
+/// Configuration of one algorithm, in the sum type of its service.
 enum Configuration {
     Lock(all_locks::every::Config),
     Election(all_elections::every::Config),
@@ -126,9 +126,9 @@ fn over_fifo<C>(inner: C, resend: Delay) -> fifo::Config<C> {
     fifo::Config { resend, ..fifo::Config::around(inner) }
 }
 
-/// Calls `visitor` with the algorithm's own type instead of the sum of all algorithms. Returns
-/// `None` for most algorithms. Supported are the algorithms that are simulated with up to a million
-/// processes, where the size of a state matters.
+/// Calls `visitor` with the algorithm's own type instead of the sum of all algorithms. Supports
+/// only algorithms that are simulated with up to a million processes, where the size of a state
+/// matters. Returns `None` for all others.
 ///
 /// # Errors
 ///
@@ -219,8 +219,8 @@ fn election_for_leader(
     Ok(config)
 }
 
-/// Returns the configuration of an election whose leader a lock can follow. Returns an error if the
-/// election may elect a leader in each part of the group.
+/// Returns the configuration of an election whose leader a lock can follow. Returns an error for an
+/// election that may form several groups, each with its own leader.
 fn election_to_follow(
     name: &str,
     parameters: &Parameters,
@@ -281,7 +281,6 @@ pub fn predicted_messages(
     })
 }
 
-/// Returns the error for an algorithm that the catalogue does not contain.
 pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
     let known = MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().collect();
     CatalogueError::Algorithm { name: name.to_string(), own: Vec::new(), known }
@@ -317,7 +316,6 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
     }
 }
 
-/// Name of the variant that selects another algorithm, which tolerates crashes.
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
 /// Pairs of names: an algorithm, and the algorithm that its variant `fault-tolerant` selects.

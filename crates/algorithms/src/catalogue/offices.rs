@@ -40,8 +40,8 @@ pub trait NamedVisitor: Sized {
 ///
 /// # Errors
 ///
-/// Returns an error, without calling the visitor, if the name or a variant is unknown, or if the
-/// lock is not one that follows a leader.
+/// Returns an error, without calling the visitor, if the name or a variant is unknown, or if
+/// `mutex` does not have the form `coordinated:ELECTION`.
 pub fn visit_named<V: NamedVisitor>(
     mutex: &str,
     parameters: &Parameters,
@@ -61,7 +61,7 @@ pub fn visit_named<V: NamedVisitor>(
 /// the leader if it is `coordinated:ELECTION`.
 ///
 /// The variants are those of the mutex. For `coordinated:ELECTION` they include those of the
-/// election. An election at the side of an independent mutex accepts only the variant
+/// election. If the mutex and the election are independent, the election accepts only the variant
 /// `fault-tolerant`. The bully always runs with the variant `greet`, and Raft with `pre-vote`,
 /// since real networks partition and heal.
 ///

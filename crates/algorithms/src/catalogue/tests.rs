@@ -112,8 +112,6 @@ fn rejects_variants_without_effect() {
     }
 }
 
-/// Each name in the catalogue, including the names of compositions, accepts exactly the variants on
-/// its card.
 #[test]
 fn names_accept_exactly_the_variants_of_their_cards() {
     let plain = Parameters::plain(5);
@@ -123,8 +121,8 @@ fn names_accept_exactly_the_variants_of_their_cards() {
         .collect();
     let declared = |name: &str| {
         let variants = card(name, &plain).unwrap().variants.into_iter();
-        // `fault-tolerant` selects another algorithm, whose own name accepts the variant as well
-        // although its card does not declare it.
+        // `fault-tolerant` selects another algorithm. That algorithm accepts the variant under its
+        // own name too, but its card does not declare it.
         let variants = variants.filter(|variant| variant.name != "fault-tolerant");
         variants.map(|variant| variant.name).collect::<BTreeSet<_>>()
     };
@@ -139,11 +137,8 @@ fn names_accept_exactly_the_variants_of_their_cards() {
     }
 }
 
-/// The [`Card`] of an algorithm contains a graph exactly if it states that messages follow the
-/// edges of a graph.
-///
-/// The test leaves out compositions: they send messages between all pairs of processes, even if
-/// their election follows the edges of a graph.
+/// Leaves out compositions: they send messages between all pairs of processes, even if their
+/// election follows the edges of a graph.
 #[test]
 fn only_cards_with_graph_topology_have_a_graph() {
     let plain = Parameters::plain(5);

@@ -32,7 +32,7 @@ use tenure_core::{
 
 pub use config::Config;
 
-/// One process of `P`, behind a reliable channel.
+/// A process of the protocol `P`, whose messages pass through a reliable FIFO channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fifo<P: Protocol> {
     inner: P,
@@ -44,7 +44,7 @@ pub struct Fifo<P: Protocol> {
 struct Endpoint<P: Protocol> {
     /// Session of this process: the number of times that it has booted.
     session: u64,
-    /// For each process, by index: state of the link to it.
+    /// Indexed by process.
     links: Vec<Link<P::Message>>,
     window: usize,
     resend: Delay,
@@ -86,13 +86,11 @@ pub enum Message<M> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Packet<M> {
-    /// Session of the sender.
     session: u64,
     /// Session of the receiver, or 0 if the sender does not know it.
     to_session: u64,
     /// Sequence number of the message between the two sessions, from 1.
     number: u64,
-    /// The wrapped message.
     message: M,
 }
 
@@ -121,7 +119,6 @@ pub enum Timer<T> {
 pub struct Stable<S> {
     /// Number of the last session, which is the number of boots.
     session: u64,
-    /// Persisted state of the inner protocol.
     inner: S,
 }
 
@@ -217,8 +214,9 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// Returns the session together with `inner`, the change of the inner state, or with the whole
-    /// inner state if only the session differs from `last`. `None` if nothing has changed.
+    /// Returns the change to save, or `None` if nothing has changed. `last` is the saved session,
+    /// and `inner` the change of the inner state. If only the session has changed, the result
+    /// contains the whole inner state.
     fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
         let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
@@ -349,7 +347,6 @@ impl<P: Protocol> Endpoint<P> {
         }
     }
 
-    /// Sends all messages in the window again.
     fn repeat(&mut self, peer: ProcessId, fx: &mut impl Effects<Fifo<P>>) {
         for place in 0..self.links[peer.index()].outgoing.len().min(self.window) {
             fx.send(peer, Message::Repeat(self.packet(peer, place)));
@@ -389,7 +386,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.theory = None;
         // A repeated message is counted like the message that it carries.
         card.messages = card.messages.incomplete();
-        // Repeats and acknowledgements carry causality that the inner protocol does not see.
+        // Repeats and acknowledgements may order two events causally that the inner protocol
+        // regards as concurrent. So entries need not follow the causal order.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card
     }

@@ -8,8 +8,6 @@ use crate::parameters::RESEND;
 
 pub use fifo::Fifo;
 
-/// Returns the retransmission timeout in the form in which an algorithm's
-/// [`Card`](tenure_core::Card) lists it.
 fn resend_timeout(resend: Delay) -> Timeout {
     Timeout::new(
         RESEND,

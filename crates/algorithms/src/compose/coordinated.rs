@@ -61,16 +61,14 @@ pub struct Coordinated<E: Election> {
     election: E,
     /// Highest term that this process knows. The process ignores messages of older terms.
     term: Option<Term>,
-    /// True if the leader of `term` is trusted.
     is_leader_trusted: bool,
     suspected: ProcessSet,
-    /// Identifier of the latest request.
     ticket: Ticket,
     phase: Phase,
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
     times: SharedConfig<Option<EntryDurations>>,
     renewals: RenewalRequests,
-    /// State of the coordinator, while this process leads.
+    /// `None` unless this process leads.
     coordinator: Option<Coordinator>,
 }
 
@@ -86,12 +84,12 @@ enum Phase {
 pub enum Timer<T> {
     /// A timer of the election.
     Election(T),
-    /// A request has reached its deadline. From now on, its response does not permit this process
-    /// to stay inside the critical section.
+    /// The deadline of a request has passed. A response to that request no longer permits this
+    /// process to stay inside the critical section.
     Deadline(Side),
     /// The next renewal request is due.
     Renewal,
-    /// At the leader: suspects that may have been in the critical section must have left it by now.
+    /// At the leader: every suspect that was inside the critical section must have left it by now.
     Expiry,
 }
 
@@ -112,7 +110,6 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
 pub struct Stable<S> {
     /// Number of boots, which distinguishes requests from requests before a restart.
     boots: u64,
-    /// Persisted state of the election.
     election: S,
 }
 
@@ -204,8 +201,8 @@ impl<E: Election> Protocol for Coordinated<E> {
                 let (status, round) = (self.status(), self.start_request(fx));
                 fx.send(from, Message::Report { term, status, round });
             }
-            // A message of an older term, from a suspect, or for another leader; a later inquiry
-            // covers it.
+            // Ignored: the message is of an older term, from a suspect, or for another leader. The
+            // leader asks for the same information in its next inquiry.
             Message::Request { .. }
             | Message::Release { .. }
             | Message::Report { .. }
@@ -245,7 +242,7 @@ impl<E: Election> Protocol for Coordinated<E> {
     }
 }
 
-/// Behaviour of a client.
+/// Client role: requests, enters and leaves the critical section.
 impl<E: Election> Coordinated<E> {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process may request only when idle");
@@ -254,7 +251,7 @@ impl<E: Election> Coordinated<E> {
         self.set_renewal(fx);
         match self.term {
             Some(term) if self.is_leader_trusted => self.send_request(term, fx),
-            // The elected process will inquire.
+            // The elected process will inquire of this one, so no request is sent now.
             _ => self.step_election(Input::Command(election::Command::Elect), fx),
         }
     }
@@ -281,7 +278,6 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Sends the leader the first request for the critical section, or a renewal request.
     fn send_request(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let round = self.start_request(fx);
         self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
@@ -352,7 +348,6 @@ impl<E: Election> Coordinated<E> {
     }
 }
 
-/// Reactions to events of the election.
 impl<E: Election> Coordinated<E> {
     fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, events) =

@@ -57,8 +57,9 @@ impl Coordinator {
         }
     }
 
-    /// Records the report of a process. Channels are FIFO. So the process had received all earlier
-    /// grants, and its later messages arrive after the report.
+    /// Records the report of a process. Because channels are FIFO, the process has received all
+    /// grants that were sent to it before the inquiry, and its later messages arrive after the
+    /// report.
     pub(super) fn record(&mut self, from: ProcessId, status: ClientStatus, round: u64) {
         self.awaited.remove(from);
         self.record_round(from, round);

@@ -3,8 +3,8 @@
 //! A process inside holds all locks that it names. If all processes name them in the same order,
 //! for instance sorted, no deadlock occurs: among the held locks, the holder of the last one in
 //! that order waits for no holder. With opposite orders two processes may each hold a lock for
-//! which the other waits, forever. The lock `edge-chasing` detects such deadlocks. None of the
-//! locks may expire, as a lease does.
+//! which the other waits, forever. The lock `edge-chasing` detects such deadlocks. A lock that
+//! expires, such as a lease, cannot be one of them.
 
 use alloc::format;
 use alloc::sync::Arc;

@@ -118,8 +118,8 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> imp
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
-    /// Returns the [`Card`] of the mutex. Each assumption on it is replaced by that of the
-    /// election, if the latter is stronger.
+    /// Returns the [`Card`] of the mutex. If an assumption of the election is stronger than the
+    /// same one of the mutex, the card states that of the election.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

@@ -154,7 +154,6 @@ impl<D: Detector, P: Protocol> Protocol for WithDetector<D, P> {
     }
 }
 
-/// Returns the effects for the inner protocol, which wrap its messages and timers.
 fn inner_effects<D: Detector, P: Protocol>(
     fx: &mut impl Effects<WithDetector<D, P>>,
 ) -> impl Effects<P> {
@@ -186,7 +185,6 @@ impl<D: Detector, P: Protocol> WithDetector<D, P> {
         Some((detector, inner.unwrap_or_else(|| self.inner.stable())))
     }
 
-    /// Passes the verdicts of the detector to the inner protocol, as suspicions.
     fn forward_verdicts(&mut self, verdicts: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
         for detector::Event { peer, verdict } in verdicts {
             self.inner.on_suspicion(peer, verdict, &mut inner_effects(fx));
@@ -195,8 +193,8 @@ impl<D: Detector, P: Protocol> WithDetector<D, P> {
 }
 
 impl<D: Detector + Algorithm, P: Algorithm> Algorithm for WithDetector<D, P> {
-    /// Returns the [`Card`] of the protocol. On it, the assumptions of the detector replace the
-    /// protocol's need for a detector.
+    /// Returns the [`Card`] of the protocol. The assumptions of the detector replace the protocol's
+    /// need for a detector.
     fn card(config: &Self::Config, size: u32) -> Card {
         let detector = D::card(&config.detector, size);
         let mut card = P::card(&config.inner, size);

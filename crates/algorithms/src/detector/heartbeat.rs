@@ -10,9 +10,9 @@
 //! | detects a crash | within the timeout of that peer after its last heartbeat |
 //!
 //! **Why it is right.** *Complete*: a crashed process sends no more heartbeats, so its timer fires
-//! and is never set again. *Eventually accurate*: each false suspicion of a peer increases its
-//! timeout. Once it exceeds period + delay + drift, which are bounded from some moment on, it never
-//! fires again while the peer lives.
+//! and is never set again. *Eventually accurate*: each false suspicion of a peer increases the
+//! timeout of that peer. From some moment on, period + delay + drift is bounded. Once the timeout
+//! exceeds this bound, the peer is not suspected again while it lives.
 //!
 //! A process that was paused for longer than a timeout (a suspended machine, a debugger) has
 //! received no heartbeats and would suspect all peers. It detects the pause by its own clock at its

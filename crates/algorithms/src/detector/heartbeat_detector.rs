@@ -52,9 +52,8 @@ pub struct HeartbeatDetector<C: TimeoutPolicy> {
     group: Group,
     pub(super) config: SharedConfig<C>,
     suspected: ProcessSet,
-    /// State of each peer, by process.
+    /// Indexed by process.
     pub(super) records: Vec<C::Record>,
-    /// Local time at which this process sent its last heartbeat.
     last_beat: LocalTime,
 }
 
@@ -174,7 +173,6 @@ impl<C: TimeoutPolicy> HeartbeatDetector<C> {
         fx.set_timer(Timer::Beat, self.config.period());
     }
 
-    /// Starts the timer within which the next heartbeat of a peer must arrive.
     fn set_timeout(&self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let timeout = self.config.timeout(&self.records[peer.index()]);
         fx.set_timer(Timer::Silence(peer), Delay::ticks(timeout));

@@ -165,7 +165,7 @@ impl PhiAccrual {
 }
 
 /// Values of φ, in thousandths. The first entry is for a silence two deviations shorter than the
-/// mean interval, and each further entry for one that is a quarter of a deviation longer.
+/// mean interval. From entry to entry, the silence grows by a quarter of a deviation.
 const LEVELS: [u64; 57] = [
     10, 18, 30, 48, 75, 112, 160, 223, 301, 397, 511, 645, 800, 976, 1175, 1397, 1643, 1913, 2207,
     2526, 2870, 3239, 3633, 4053, 4499, 4971, 5469, 5993, 6543, 7119, 7721, 8350, 9006, 9688,

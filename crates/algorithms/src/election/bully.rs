@@ -7,7 +7,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | reliable channels, bounded delays for "the highest leads"; a failure detector |
+//! | assumes | reliable channels, a failure detector; bounded delays, so that the highest leads |
 //! | messages | N − 1 if the highest starts; N² − 1 if the lowest starts and the highest is up, |
 //! | | N(N − 1) if the highest is down |
 //! | time | the answer timeout T, then one message |
@@ -57,11 +57,9 @@ pub struct Bully {
     announced: Term,
     /// The highest number of a term in all messages that this process has sent or received.
     number: u64,
-    /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
-/// Phase of this process in the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
@@ -206,8 +204,8 @@ impl Bully {
 
     fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
-        // The announcement for that number is on its way to the sender; starting again would
-        // multiply elections.
+        // If the election has ended, its announcement is on its way to the sender. Starting again
+        // would multiply elections.
         let concluded = number != 0 && number <= self.announced.number;
         let is_free = self.is_settled() && !concluded;
         if self.outranks_me(from) {
@@ -216,7 +214,7 @@ impl Bully {
             }
             return;
         }
-        // Behaves as if it were down: the sender need not wait for it.
+        // A retired process behaves as if it were down, so that the sender does not wait for it.
         if self.is_retired() {
             return;
         }
@@ -308,7 +306,6 @@ impl Bully {
         }
     }
 
-    /// Moves to another phase and sets its timer.
     fn enter_phase(&mut self, phase: Phase, fx: &mut impl Effects<Self>) {
         self.phase = phase;
         match phase {
@@ -327,15 +324,14 @@ impl Bully {
         }
     }
 
-    /// Returns true if `number` shows that a later election has overtaken this process, which leads
-    /// by its own announcement. Returns false at a follower: it waits for the announcement of the
-    /// later leader, and starts no election of its own.
+    /// Returns true if this process leads and `number` shows that a later election has overtaken
+    /// it. Returns false at a follower, because a follower waits for the announcement of the later
+    /// leader, and starts no election of its own.
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)
     }
 
-    /// Returns true if this process has no election in progress.
     fn is_settled(&self) -> bool {
         matches!(self.phase, Phase::Settled | Phase::Doubting)
     }

@@ -14,8 +14,8 @@
 //! every other is stopped by the largest at the latest: exactly one returns to its owner. A process
 //! that has sent anything is a participant. A participant forwards nothing smaller than its own
 //! rank, which it has already sent; the announcement makes every process a non-participant again.
-//! The announcement overtakes no rank. So each rank reaches a process while this is still a
-//! participant, and does not start it again.
+//! The announcement overtakes no rank. So each rank reaches a process while that process is still a
+//! participant, and does not make it start again.
 //!
 //! A process that starts after the announcement has passed starts a second election, which the same
 //! process wins.
@@ -178,11 +178,12 @@ impl ChangRoberts {
 /// largest rank and the announcement travel all the way around.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
-    // A process alone sends only to itself, which is not counted.
+    // A process that is alone sends only to itself, and such messages are not counted.
     if n == 1 {
         return 0;
     }
-    // Walks backwards twice around the ring; the next larger rank is on top of a decreasing stack.
+    // Walks backwards, twice around the ring. When the smaller ranks are removed from the stack,
+    // its top is the next larger rank.
     let mut larger: Vec<usize> = Vec::new();
     let mut messages = 0;
     for place in (0..2 * n).rev() {
@@ -278,8 +279,7 @@ mod tests {
         assert_eq!(messages(&[7]), 0);
     }
 
-    /// For every ring of six processes, `messages` returns the count that a walk around the ring
-    /// gives. The mean of all these counts is N·H(N) + N.
+    /// Also checks that the mean of the counts on all these rings is N·H(N) + N.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {

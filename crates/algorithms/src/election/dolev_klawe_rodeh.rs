@@ -11,11 +11,12 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** An active process represents a candidate. It learns the candidates of the
-//! two active processes before it. It stays active, and adopts the nearer one's candidate, if that
-//! is the largest of the three; otherwise it only forwards messages. So each candidate is compared
-//! with the candidates on both sides of it: the local maxima survive, each at the next active
-//! process. The largest candidate always survives, and no two neighbours do, so their number at
-//! least halves. The last active process receives its own candidate, which is the largest.
+//! two active processes before it. If the candidate of the nearer one is the largest of the three,
+//! the process stays active and adopts that candidate. Otherwise it only forwards messages from
+//! then on. So each candidate is compared with the candidates on both sides of it: the local maxima
+//! survive, each at the next active process. The largest candidate always survives, and no two
+//! neighbours do, so their number at least halves. The last active process receives its own
+//! candidate, which is the largest.
 //!
 //! The process that finds the largest rank need not own it: the candidate moves by one active
 //! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
@@ -37,17 +38,14 @@ use super::ring::{self, Candidate, Ring};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DolevKlaweRodeh {
     ring: Ring,
-    /// Rank, which decides the election.
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is in progress.
     Settled,
     /// *Active*: the process represents a candidate.
     Active {
@@ -70,7 +68,7 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Candidate that the sender represents.
+    /// First message of a phase: the candidate that the sender represents.
     First {
         /// Number of the election.
         election: u32,
@@ -79,7 +77,7 @@ pub enum Message {
         /// Candidate that the sender represents.
         candidate: Candidate,
     },
-    /// Candidate that the nearest active process before the sender represents.
+    /// Second message of a phase: the candidate of the nearest active process before the sender.
     Second {
         /// Number of the election.
         election: u32,
@@ -165,7 +163,6 @@ impl Protocol for DolevKlaweRodeh {
 }
 
 impl DolevKlaweRodeh {
-    /// Joins an election, in its first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         let own = Candidate { rank: self.rank, process: self.ring.me() };
@@ -175,7 +172,6 @@ impl DolevKlaweRodeh {
         self.start_phase(own, 1, fx);
     }
 
-    /// Starts a phase.
     fn start_phase(&mut self, candidate: Candidate, phase: u32, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Active { phase, candidate, before: None };
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
@@ -220,9 +216,10 @@ impl DolevKlaweRodeh {
 }
 
 /// Returns the number of phases on this ring, whose ranks are given in the direction of messages.
-/// It does not depend on which processes start, because all processes take part. An active process
-/// compares its candidate with those of the two previous active processes. It stays active, and
-/// adopts the candidate of the previous one, if that is the largest of the three.
+/// The number does not depend on which processes start, because all processes take part. An active
+/// process compares its candidate with those of the two previous active processes. If the candidate
+/// of the previous one is the largest of the three, the process stays active and adopts that
+/// candidate.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

@@ -14,17 +14,17 @@
 //!
 //! **Why it is right.** A wave is tagged with the rank of its initiator. A process takes part only
 //! in the largest wave that it has received, and does not answer smaller ones. The largest wave is
-//! never stopped, so it returns, as an echo does, and its initiator leads. A smaller wave never
-//! returns: all processes would have to take part in it, and the initiator of a larger one does
-//! not. A process that a wave has reached starts no wave of its own in this election. So the leader
-//! has the largest rank among the processes that have started, which need not be the largest of
-//! all. The winner sends nothing for the k − 1 smaller waves, so each of them takes at least one
-//! message less than 2E.
+//! never stopped, so it returns to its initiator like any wave of the echo algorithm, and the
+//! initiator leads. A smaller wave never returns: all processes would have to take part in it, and
+//! the initiator of a larger one does not. A process that a wave has reached starts no wave of its
+//! own in this election. So the leader has the largest rank among the processes that have started,
+//! which need not be the largest of all. The winner sends nothing for the k − 1 smaller waves, so
+//! each of them takes at least one message less than 2E.
 //!
 //! Beyond the book, a tag begins with the number of the election, which is the term of the leader.
 //! A later election extinguishes an earlier one, and copies of messages are recognised. A process
-//! deposes its leader when it takes part in a later election. No wave returns without the old
-//! leader, so there are never two leaders at a time.
+//! deposes its leader when it takes part in a later election. The old leader takes part in a wave
+//! before that wave returns to the next leader, so there are never two leaders at a time.
 
 use alloc::sync::Arc;
 
@@ -44,7 +44,6 @@ use crate::variants::{Variants, switches};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EchoElection {
     neighbours: SharedConfig<ProcessSet>,
-    /// This process, with the rank that decides the election.
     candidate: Candidate,
     variants: Variants<Switch>,
     phase: Phase,
@@ -81,10 +80,8 @@ enum Phase {
         parent: Option<ProcessId>,
         /// Neighbours, except the parent, from which this wave has not arrived.
         awaited: ProcessSet,
-        /// Neighbours that have echoed.
         children: ProcessSet,
     },
-    /// The process knows the leader of the latest election.
     Settled {
         /// Wave of the leader, which has returned.
         wave: Wave,
@@ -95,12 +92,12 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This is the largest wave that has reached me."
+    /// Explores the graph. This wave is the largest that has reached the sender.
     Explorer {
         /// Tag of the wave.
         wave: Wave,
     },
-    /// "All processes below me have taken part."
+    /// Tells the parent that all processes in the sender's subtree have taken part in the wave.
     Echo {
         /// Tag of the wave.
         wave: Wave,
@@ -200,7 +197,6 @@ impl Protocol for EchoElection {
 }
 
 impl EchoElection {
-    /// Returns the largest wave that has reached this process.
     fn wave(&self) -> Option<Wave> {
         match self.phase {
             Phase::Asleep => None,
@@ -293,8 +289,9 @@ impl Algorithm for EchoElection {
                 "a crash or a lost message stops the largest wave, and the election with it",
             ),
             knows: Knowledge::UNIFORM,
-            // The winner sends nothing in the at most N − 1 smaller waves, so that each of them
-            // lacks a message at least. This makes up for the announcement.
+            // At most N − 1 waves are smaller, and the winner sends nothing in them. So each takes
+            // at least one message less than 2E. This makes up for the N − 1 messages of the
+            // announcement.
             messages: Cost::per_election(
                 "2E + N − 1 … 2NE",
                 wave + announcement,

@@ -41,18 +41,15 @@ pub struct FloodingElection {
     neighbours: SharedConfig<ProcessSet>,
     /// Number of rounds: the diameter *D* of the graph.
     rounds: u32,
-    /// This process, with the rank that decides the election.
     candidate: Candidate,
     variants: Variants<Switch>,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is in progress.
     Settled,
     /// The process has sent its message of this round, and waits for the messages of its
     /// neighbours.
@@ -63,7 +60,6 @@ enum Phase {
         largest: Candidate,
         /// Neighbours whose message of this round has not arrived.
         awaited: ProcessSet,
-        /// Messages of the next round that have arrived early.
         next: Early,
     },
 }
@@ -123,7 +119,6 @@ impl Config {
         Config { graph, diameter, ranks, variants }
     }
 
-    /// Returns the number of messages of an election.
     fn messages(&self) -> u64 {
         2 * self.graph.edge_count() as u64 * u64::from(self.diameter)
     }
@@ -201,7 +196,6 @@ impl Protocol for FloodingElection {
 }
 
 impl FloodingElection {
-    /// Joins an election, in its first round.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         if self.rounds == 0 {

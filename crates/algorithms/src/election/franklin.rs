@@ -10,10 +10,10 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** In each phase an active process sends its rank to the nearest active
-//! process on either side, and stays active only if it is larger than both. The largest always
-//! stays, and no two neighbours do, so at most every second one remains. The last one receives its
-//! own rank, and is the largest. Every link carries one message in each direction in each phase:
-//! passive processes forward messages between active ones.
+//! process on either side, and stays active only if its rank is larger than both of theirs. The
+//! largest always stays, and no two neighbours do, so at most every second one remains. The last
+//! one receives its own rank, and is the largest. Every link carries one message in each direction
+//! in each phase: passive processes forward messages between active ones.
 //!
 //! A neighbour may be one phase ahead, since it waits only for messages that were already sent. Its
 //! message is kept for the next phase, or forwarded if this process becomes passive. Beyond the
@@ -35,17 +35,14 @@ use super::ring::{self, Direction, Ring};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Franklin {
     ring: Ring,
-    /// Rank, which decides the election.
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is in progress.
     Settled,
     /// The process has won all comparisons with its neighbours so far.
     Active {
@@ -83,7 +80,7 @@ impl Sides {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Rank of an active process.
+    /// Sends the rank of an active process to the nearest active process in one direction.
     Bid {
         /// Number of the election.
         election: u32,
@@ -164,7 +161,6 @@ impl Protocol for Franklin {
 }
 
 impl Franklin {
-    /// Joins an election, in its first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         if self.ring.is_alone() {
@@ -186,7 +182,6 @@ impl Franklin {
         fx.send(direction.neighbour(self.ring), bid);
     }
 
-    /// Stays active or becomes passive, once the ranks from both sides are known.
     fn compare(&mut self, fx: &mut impl Effects<Self>) {
         while let Phase::Active { phase, now, mut next } = self.phase
             && let (Some(one), Some(other)) = (now.clockwise, now.counterclockwise)
@@ -223,9 +218,9 @@ impl Franklin {
     }
 }
 
-/// Returns the number of phases on this ring. It does not depend on which processes start, because
-/// all processes take part. A process larger than both its neighbours survives a phase, until only
-/// one process is left.
+/// Returns the number of phases on this ring. The number does not depend on which processes start,
+/// because all processes take part. A process larger than both its neighbours survives a phase,
+/// until only one process is left.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

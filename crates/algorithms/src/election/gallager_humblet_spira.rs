@@ -13,10 +13,10 @@
 //!
 //! **Why it is right.** A *fragment* is a subtree of the minimum spanning tree. With distinct
 //! weights the tree is unique, and the lightest edge that leaves a fragment belongs to it. So every
-//! edge that a fragment adds is right, in any order. A fragment searches for this edge from its
-//! *core*, the edge over which its last two parts merged. The weight of the core names the
-//! fragment. Each process tests its lightest remaining edges. The answers flow back to the core,
-//! and the fragment connects over the best edge.
+//! edge that a fragment adds belongs to the tree, whatever the order. A fragment searches for this
+//! edge from its *core*, the edge over which its last two parts merged. The weight of the core
+//! names the fragment. Each process tests its lightest remaining edges. The answers flow back to
+//! the core, and the fragment connects over the best edge.
 //!
 //! *Levels* bound the cost. Two fragments of one level that choose the same edge merge, and the
 //! level rises. A fragment that connects to one of a higher level is absorbed. So a fragment of
@@ -26,9 +26,10 @@
 //! lightest leaving edge. No Test of it waits, and the fragment at the other end of the edge has a
 //! higher level or chooses the same edge. So there is always one that proceeds.
 //!
-//! A process learns its level and fragment late. Therefore it postpones a Test of a higher level. A
-//! process that does not know its new fragment yet would accept an edge inside of it. If the tested
-//! process has at least the level of the Test and another name, the fragments differ.
+//! A process may learn late that it belongs to a new fragment of a higher level. Until then, it
+//! could accept an edge inside of the new fragment. Therefore it postpones a Test of a higher level
+//! than its own. If the tested process has at least the level of the Test and another name, the
+//! fragments differ.
 //!
 //! Ties between equal weights are broken by the pair of identities of the ends. A pair of processes
 //! has at most one edge, so weights are distinct then.
@@ -80,7 +81,6 @@ pub struct GallagerHumbletSpira {
     /// Messages that cannot be handled before the state of this process changes, in order of
     /// arrival.
     postponed: Vec<(ProcessId, Message)>,
-    /// The elected leader, once it is known.
     leader: Option<ProcessId>,
 }
 

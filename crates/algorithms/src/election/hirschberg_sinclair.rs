@@ -9,12 +9,13 @@
 //! | messages | O(N log N): 3N in phase 0, 2N in the last phase, N to announce |
 //! | phases | 0 … ⌈log₂ N⌉ |
 //!
-//! **Why it is right.** The first larger process swallows a probe, so only the largest rank returns
-//! to its owner from the other side: no other process wins. The owner of the largest rank does win,
-//! since its probes are never swallowed, and either return or are replied to. A process that
-//! swallows a probe starts as well, so once any process has started, the one with the largest rank
-//! eventually does. The algorithm is cheap because a candidate of phase *k* is the largest within
-//! 2^(k − 1) on both sides: there are at most N/(2^(k − 1) + 1) of them.
+//! **Why it is right.** The first process with a larger rank on the way swallows a probe, so only
+//! the largest rank returns to its owner from the other side: no other process wins. The owner of
+//! the largest rank does win, since its probes are never swallowed, and either return or are
+//! replied to. A process that swallows a probe starts as well, so once any process has started, the
+//! one with the largest rank eventually does. The algorithm is cheap because a candidate of phase
+//! *k* is the largest within 2^(k − 1) hops on both sides: there are at most N/(2^(k − 1) + 1) of
+//! them.
 //!
 //! A process looks for its own rank in a probe before it counts the hops: with N = 2^k, the probe
 //! returns exactly when it has no hops left. Two things go beyond the paper, which elects once.
@@ -37,13 +38,11 @@ use super::ring::{self, Direction, Ring};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HirschbergSinclair {
     ring: Ring,
-    /// Rank, which decides the election.
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
     /// Number of the latest election whose leader this process knows, 0 if none.
     settled: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -174,7 +173,6 @@ impl HirschbergSinclair {
         self.probe(0, fx);
     }
 
-    /// Starts a phase: probes in both directions.
     fn probe(&mut self, phase: u8, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate { phase, replied: None };
         for direction in Direction::BOTH {
@@ -256,9 +254,9 @@ fn probes(size: u64, end: u32) -> u64 {
 }
 
 /// Returns the number of messages if all processes of this ring start at the same time. In each
-/// phase a candidate's probe travels on both sides to the next larger rank or, if that is further
-/// away, the reach of the phase, and is replied to. In the last phase it travels all the way
-/// around, and so does the announcement.
+/// phase a candidate sends a probe to both sides. A probe ends at the next larger rank. If that is
+/// farther away than 2^phase hops, the probe ends after 2^phase hops, and a reply travels back. In
+/// the last phase the probes of the winner travel all the way around, and so does the announcement.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     if n == 1 {

@@ -2,7 +2,8 @@
 //! each other and merge.
 //!
 //! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
-//! C-31(1), 1982: the algorithm for asynchronous systems, beside the bully for synchronous ones.
+//! C-31(1), 1982: the algorithm for asynchronous systems. The paper's algorithm for synchronous
+//! systems is the bully election.
 //!
 //! | | |
 //! |---|---|
@@ -23,14 +24,15 @@
 //! ready. A process that has accepted in vain, or suspects its coordinator, forms a group of its
 //! own (`Recovery`), and is found by the next check.
 //!
-//! The highest rank need not lead. It only invites first when several check at the same time.
+//! The process with the highest rank need not lead. If several coordinators check at the same time,
+//! it is the first to invite, no more.
 //!
 //! **Beyond the paper.** A new group has a higher number than all groups that its members leave, so
 //! a late invitation is recognised, and no process returns to an older group. A failure detector
-//! stands for the timeouts of `AreYouThere`. A member asks its leader when another coordinator asks
-//! the member, instead of at intervals. Coordinators do not ask suspected processes, so a complete
-//! group is quiet. A process that has not taken part forms its own group when it is first asked. An
-//! acceptance that arrives late joins the group that is ready.
+//! stands for the timeouts of `AreYouThere`. A member does not ask its leader at intervals, but
+//! whenever another coordinator asks the member. Coordinators do not ask suspected processes, so a
+//! complete group is quiet. A process that has not taken part forms its own group when it is first
+//! asked. An acceptance that arrives late joins the group that is ready.
 
 mod card;
 mod config;
@@ -59,7 +61,6 @@ pub struct Invitation {
     number: u64,
     /// Group whose leader this process has reported to the user. `None` while it follows no leader.
     leader: Option<Term>,
-    /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
@@ -129,7 +130,8 @@ impl Protocol for Invitation {
                 self.check(fx);
             }
             (Command::Elect, Phase::Coordinator { .. }) => self.merge(fx),
-            // An election is in progress; and the paper has no resignation.
+            // Ignores a request while an election is in progress, and every resignation, which the
+            // paper does not have.
             (Command::Elect, Phase::Inviting { .. } | Phase::Invited) | (Command::Resign, _) => {}
         }
     }
@@ -158,8 +160,7 @@ impl Protocol for Invitation {
         match (timer, &mut self.phase) {
             (Timer::Check, Phase::Coordinator { .. }) => self.check(fx),
             (Timer::Merge, Phase::Coordinator { found, .. }) => {
-                // The coordinators that were found may have been suspected, and removed, since
-                // then.
+                // All coordinators that were found may since have been suspected and removed.
                 if !found.is_empty() {
                     self.merge(fx);
                 }
@@ -314,7 +315,6 @@ impl Invitation {
         }
     }
 
-    /// Handles the question of a process that follows this one in `group`.
     fn on_member(&mut self, from: ProcessId, group: Term, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Coordinator { members, .. } if group == self.group => {
@@ -340,7 +340,6 @@ impl Invitation {
         self.schedule_check(fx);
     }
 
-    /// Reports the leader of the current group to the user.
     fn follow(&mut self, fx: &mut impl Effects<Self>) {
         if self.leader != Some(self.group) {
             self.leader = Some(self.group);
@@ -348,7 +347,6 @@ impl Invitation {
         }
     }
 
-    /// Stops following the leader of the current group, and stops checking for other groups.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         fx.cancel_timer(Timer::Check);
         fx.cancel_timer(Timer::Merge);
@@ -366,15 +364,14 @@ impl Invitation {
     }
 
     /// Cancels the next check, if the group of this coordinator contains all trusted processes. A
-    /// message of a member never restarts the timer: other coordinators cause such messages when
-    /// they check, and could then postpone the check for ever.
+    /// message of a member never restarts the timer. Otherwise other coordinators, whose checks
+    /// cause such messages, could postpone this check forever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);
         }
     }
 
-    /// Returns the trusted processes that are not in the group of this coordinator.
     fn outside(&self) -> ProcessSet {
         let is_outside = |peer: &ProcessId| match &self.phase {
             Phase::Coordinator { members, .. } => {

@@ -36,7 +36,6 @@ pub struct ItaiRodeh {
     group: Group,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -164,7 +163,6 @@ impl ItaiRodeh {
         self.forward(Message::Token { election, lot, hops: 1, unique: true }, fx);
     }
 
-    /// Handles the token of this process, which has travelled around the whole ring.
     fn on_own_token(&mut self, lot: Lot, unique: bool, fx: &mut impl Effects<Self>) {
         if self.phase != (Phase::Active { lot }) {
             return;

@@ -42,11 +42,9 @@ use crate::variants::switches;
 pub struct LeLann {
     ring: Ring,
     variants: Variants<Switch>,
-    /// Rank, which decides the election.
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -60,7 +58,7 @@ enum Phase {
         /// *List of active processes*: this process, and those whose ranks it has received so far.
         active: BTreeSet<Candidate>,
     },
-    /// The rank of this process has returned to it, or its query after a restart.
+    /// The rank of this process, or its query after a restart, has travelled around the ring.
     Decided {
         leader: ProcessId,
         /// *List of active processes*: all on the ring; empty after a query.
@@ -258,7 +256,7 @@ impl LeLann {
     }
 
     /// Sends a message to the next process clockwise. A process that is alone on the ring handles
-    /// it itself.
+    /// the message itself.
     fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if next == self.ring.me() {

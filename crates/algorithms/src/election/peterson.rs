@@ -49,13 +49,11 @@ pub struct Peterson {
     rank: Rank,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is in progress.
     Settled,
     /// *Active*: the process represents a candidate.
     Active {
@@ -78,7 +76,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Candidate that the sender represents.
+    /// First message of a phase: the candidate that the sender represents.
     First {
         /// Number of the election.
         election: u32,
@@ -87,7 +85,8 @@ pub enum Message {
         /// Candidate that the sender represents.
         candidate: Candidate,
     },
-    /// The larger of two candidates: that of the sender, and that of the active process before it.
+    /// Second message of a phase: the larger of the sender's candidate and the candidate of the
+    /// active process before the sender.
     Second {
         /// Number of the election.
         election: u32,
@@ -176,7 +175,6 @@ impl Protocol for Peterson {
 }
 
 impl Peterson {
-    /// Joins an election, in its first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         let own = Candidate { rank: self.rank, process: self.ring.me() };
@@ -186,7 +184,6 @@ impl Peterson {
         self.start_phase(own, 1, fx);
     }
 
-    /// Starts a phase.
     fn start_phase(&mut self, candidate: Candidate, phase: u32, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Active { phase, candidate, before: None };
         self.forward(Message::First { election: self.election, phase, candidate }, fx);
@@ -247,7 +244,6 @@ impl Peterson {
         compares && received.rank == self.rank
     }
 
-    /// Announces this process as the leader.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         let (election, leader) = (self.election, self.ring.me());
         self.settle(election, leader, fx);

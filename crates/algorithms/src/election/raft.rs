@@ -19,19 +19,21 @@
 //! earlier one steps down. Once delays are bounded some candidate wins, since timeouts are random:
 //! one candidate is early enough.
 //!
-//! **Why one leads at a time.** A process that votes for another, hears from a leader, or restarts
-//! and may have done either, votes for no other process before its election timeout. A candidate
-//! has a lease from its vote request on. A leader renews it when a majority has responded to its
-//! last heartbeat, at most one interval old, and steps down when it expires. Heartbeat and lease
-//! together are shorter than the election timeout, by more than clocks drift, so it has stepped
-//! down before the first of that majority votes again.
+//! **Why one leads at a time.** A process that votes for another or hears from a leader votes for
+//! no other process before its election timeout. The same holds after a restart, because the
+//! process may have done either before. A leader or candidate steps down when its lease expires.
+//! The lease of a candidate starts with its vote request. A leader renews its lease when a majority
+//! has responded to its last heartbeat, which is at most one heartbeat interval old. This interval
+//! and the lease together are shorter than the election timeout, by more than clocks drift. So the
+//! leader has stepped down before the first process of that majority votes again.
 //!
 //! **Handing over.** A leader that resigns steps down and asks another process to stand
 //! immediately, as in the thesis. Then voters disregard promises to resigned or replaced leaders.
 //!
-//! The first candidate leads, not the highest rank. With the variant `pre-vote`, which is on in an
-//! office, a partitioned process does not depose a leader by its high term. The thesis measures a
-//! lease from the heartbeat; here it runs from the responses, shorter by one heartbeat interval.
+//! The first candidate leads, not the highest rank. With the variant `pre-vote`, a partitioned
+//! process does not depose a leader by its high term. This variant is always on in an office, which
+//! combines a lock and an election. The thesis measures a lease from the heartbeat; here it runs
+//! from the responses, and is shorter by one heartbeat interval.
 
 mod card;
 mod config;
@@ -255,7 +257,7 @@ impl Raft {
         self.maybe_become_leader(fx);
     }
 
-    /// Steps down. Nominates a peer that answered the last heartbeat, or the first if none did.
+    /// Steps down. Nominates a peer that answered the last heartbeat, or else the first peer.
     fn hand_over(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader { answered, .. } = &self.role else { return };
         let peers = self.group.peers();
@@ -334,7 +336,6 @@ impl Raft {
         self.role = Role::Free;
     }
 
-    /// Responds to a vote request: grants the vote, or refuses it.
     fn respond_to_candidate(&mut self, from: ProcessId, term: u64, fx: &mut impl Effects<Self>) {
         let granted = term == self.term && self.grant_vote(from, fx);
         fx.send(from, Message::Vote { term: self.term, granted });
@@ -367,7 +368,6 @@ impl Raft {
         Event::Elected { leader, term: Term { number: self.term, leader } }
     }
 
-    /// Returns the leader of the current term, as far as this process knows.
     fn leader(&self) -> Option<ProcessId> {
         match self.role {
             Role::Leader { .. } => Some(self.group.me()),

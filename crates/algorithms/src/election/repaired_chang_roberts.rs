@@ -18,10 +18,10 @@
 //! changes it sends its last message again, so nothing is lost with a crashed process. So on a
 //! stable ring, all learn the same term and the same candidate. If that candidate is alive, its
 //! rank has travelled all the way around: no larger one is left, and it leads. If it has crashed,
-//! its rank is an *orphan*. Either a process suspects it after having forwarded it, or it passes
-//! for a second time a process that already suspects it. That process removes it and starts a new
-//! term, in which all can take part again. Messages of older terms are dropped. Suspicions are
-//! finitely many, so some term is the last.
+//! its rank is an *orphan*. Either a process suspects the owner after it has forwarded the rank, or
+//! the rank arrives for the second time at a process that already suspects the owner. That process
+//! removes the rank and starts a new term, in which all can take part again. Messages of older
+//! terms are dropped. Suspicions are finitely many, so some term is the last.
 //!
 //! A restarted process has lost the messages sent to it meanwhile, including those of processes
 //! that did not notice the crash. It starts a term, and asks all whether there were newer ones; if
@@ -51,12 +51,10 @@ pub struct RepairedChangRoberts {
     own: Candidate,
     /// Number of the newest known term, 0 before the first.
     number: u64,
-    /// State of this process in the newest known term.
     phase: Phase,
     /// Term whose leader was last reported to the user (`elected_i` in the paper). `None` if no
     /// leader was reported. It is an older term while the next election is in progress.
     elected: Option<Term>,
-    /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
@@ -64,14 +62,12 @@ pub struct RepairedChangRoberts {
 /// message that this process sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// The process has not received a candidate.
     NonParticipant,
     Participant {
         /// The largest candidate that this process has sent, possibly itself.
         largest: Candidate,
     },
     Decided {
-        /// The leader, whose rank has travelled all the way around.
         leader: Candidate,
     },
 }
@@ -85,7 +81,7 @@ pub enum Message {
         /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// Owner of the rank.
+        /// The forwarded rank and its owner.
         candidate: Candidate,
     },
     /// Announces the leader, whose rank has travelled around the ring.
@@ -169,7 +165,6 @@ impl Protocol for RepairedChangRoberts {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            // A message of an older term is dropped.
             Message::Election { number, .. } | Message::Elected { number, .. }
                 if number < self.number => {}
             Message::Election { number, candidate } => {
@@ -217,9 +212,7 @@ impl Protocol for RepairedChangRoberts {
     }
 }
 
-/// Course of the election.
 impl RepairedChangRoberts {
-    /// Starts a term that is newer than all known terms.
     fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         self.number += 1;
         self.participate(self.own, fx);
@@ -309,7 +302,7 @@ impl RepairedChangRoberts {
 /// Sending of messages to the next live process on the ring.
 impl RepairedChangRoberts {
     /// Sends the last message again, to the next unsuspected process clockwise. A process that is
-    /// alone on the ring handles it itself.
+    /// alone on the ring handles the message itself.
     fn send_on(&mut self, fx: &mut impl Effects<Self>) {
         let Some(message) = self.last_sent() else { return };
         match self.successor() {
@@ -318,7 +311,6 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// Returns the message that this process sent last in this term, if any.
     fn last_sent(&self) -> Option<Message> {
         let number = self.number;
         match self.phase {
@@ -330,7 +322,6 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// Returns the next unsuspected process clockwise.
     fn successor(&self) -> Option<ProcessId> {
         let (me, size) = (self.group.me().0, self.group.size());
         let clockwise = (1..size).map(|step| ProcessId((me + step) % size));
@@ -368,7 +359,6 @@ impl Algorithm for RepairedChangRoberts {
         Config { ranks, ..config.clone() }
     }
 
-    /// Returns the number of the newest known term.
     fn highest_term(&self) -> u64 {
         self.number
     }

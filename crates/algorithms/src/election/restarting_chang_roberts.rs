@@ -15,14 +15,14 @@
 //! Within one attempt the algorithm is that of Chang and Roberts, so only the largest rank can
 //! travel all the way around, despite losses, duplicates and reordering. A process that knows the
 //! result of an attempt takes no further part in it. As long as a process on the ring does not know
-//! the result, another one waits: the initiator of the newest attempt until it knows the leader,
-//! and then the leader until its announcement returns. When its timeout fires, it starts a new
-//! attempt or announces again. If some attempt loses no message and is not cut short, it is the
-//! last.
+//! the result, some process waits with a timeout. The initiator of the newest attempt waits until
+//! it knows the leader; if the timeout fires before, it starts a new attempt. Then the leader waits
+//! until its announcement returns; if the timeout fires before, it announces again. If some attempt
+//! loses no message and is not cut short, it is the last.
 //!
-//! A restarted process has lost the messages that it should have forwarded, like any lost message:
-//! it starts a new attempt, newer than all that it had saved. A process that stays down leaves a
-//! gap which no attempt crosses; see the repaired ring.
+//! A restarted process has lost the messages that it should have forwarded. Therefore it starts an
+//! attempt that is newer than all that it had saved. If a process stays down, no attempt succeeds
+//! (`repaired-chang-roberts` closes the gap).
 
 use alloc::sync::Arc;
 use alloc::vec;
@@ -53,7 +53,6 @@ pub struct RestartingChangRoberts {
     restart_timeout: Delay,
     /// Number of the newest known attempt, 0 before the first.
     number: u64,
-    /// State of this process in the newest known attempt.
     phase: Phase,
 }
 
@@ -68,7 +67,6 @@ enum Phase {
     },
     /// The process leads, and waits until its announcement has travelled around the ring.
     Announcing,
-    /// The process knows the leader.
     Decided,
 }
 
@@ -114,7 +112,7 @@ pub struct Stable {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
+    /// Distinct ranks in the order of the ring: clockwise, which is the direction of messages.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed, and are therefore not on it.
     pub absent: ProcessSet,
@@ -133,7 +131,6 @@ impl Config {
     }
 }
 
-/// Name of the timeout on the command line.
 const RESTART: &str = "restart";
 
 impl Configured for Config {
@@ -191,7 +188,8 @@ impl Protocol for RestartingChangRoberts {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match (command, self.phase) {
             (Command::Elect, Phase::Participant { .. }) => self.wait(fx),
-            // The leader was reported before the command, and is reported again.
+            // The user may know the leader of an earlier attempt. The new attempt reports the
+            // leader again.
             (Command::Elect, _) => self.start_attempt(fx),
             // The largest rank leads by definition, so it cannot resign while it is up.
             (Command::Resign, _) => {}
@@ -236,7 +234,6 @@ impl Protocol for RestartingChangRoberts {
 }
 
 impl RestartingChangRoberts {
-    /// Starts an attempt that is newer than all known attempts.
     fn start_attempt(&mut self, fx: &mut impl Effects<Self>) {
         if !self.variants.has(Switch::Unnumbered) || self.number == 0 {
             self.number += 1;
@@ -301,7 +298,7 @@ impl RestartingChangRoberts {
     }
 
     /// Sends a message to the next process clockwise. A process that is alone on the ring handles
-    /// it itself.
+    /// the message itself.
     fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if self.ring.is_alone() {
@@ -354,7 +351,7 @@ impl Algorithm for RestartingChangRoberts {
         Config { ranks, ..config.clone() }
     }
 
-    /// Returns the number of the newest known attempt.
+    /// Returns the number of the newest known attempt, which plays the role of a term.
     fn highest_term(&self) -> u64 {
         self.number
     }

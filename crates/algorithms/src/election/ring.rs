@@ -1,4 +1,4 @@
-//! Configuration, neighbours and candidates, as election algorithms on rings share them.
+//! Configuration, neighbours and candidates that election algorithms on rings share.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -72,8 +72,8 @@ impl<S: Switch> Configured for ConfigWithVariants<S> {
 /// Configuration of one process, for ring algorithms in synchronous rounds.
 #[derive(Clone, Debug)]
 pub struct ConfigInRounds<S: Switch> {
-    /// Ranks with distinct ids in the order of the ring, which is the direction of messages. The
-    /// ids of `time-slice` are positive.
+    /// Ranks with distinct ids in the order of the ring, which is the direction of messages. For
+    /// the algorithm `time-slice`, the ids are positive.
     pub ranks: Arc<[Rank]>,
     /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
@@ -107,8 +107,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Returns the ring as seen by this process, without the processes that had failed before it
-    /// was formed.
+    /// Returns the ring as seen by this process, without the processes that had failed before the
+    /// ring was formed.
     pub(super) fn without(absent: &ProcessSet, group: Group) -> Self {
         let (me, size) = (group.me(), group.size());
         let is_on_it = |place: &ProcessId| *place == me || !absent.contains(*place);
@@ -121,7 +121,6 @@ impl Ring {
         }
     }
 
-    /// Returns the process that sees the ring in this way.
     pub(super) const fn me(self) -> ProcessId {
         self.me
     }
@@ -131,7 +130,6 @@ impl Ring {
         self.next
     }
 
-    /// Returns true if this process is the only one on the ring.
     pub(super) fn is_alone(self) -> bool {
         self.next == self.me
     }
@@ -151,12 +149,10 @@ pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -
     places.filter(|place| !absent.contains(ProcessId::at(*place))).map(|it| ranks[it]).collect()
 }
 
-/// Returns plain ids as ranks, in the order of the ring.
 pub(super) fn plain(size: u32) -> Arc<[Rank]> {
     (1..=size).map(Rank::of_id).collect()
 }
 
-/// Returns the rank of this process.
 pub(super) fn rank(ranks: &[Rank], group: Group) -> Rank {
     assert!(ranks.len() == group.size() as usize, "every process needs a rank");
     ranks[group.me().index()]
@@ -183,10 +179,8 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions, clockwise first.
     pub(super) const BOTH: [Self; 2] = [Direction::Clockwise, Direction::Counterclockwise];
 
-    /// Returns the opposite direction.
     pub(super) fn opposite(self) -> Self {
         match self {
             Direction::Clockwise => Direction::Counterclockwise,
@@ -194,7 +188,6 @@ impl Direction {
         }
     }
 
-    /// Returns the neighbour of this process in this direction.
     pub(super) fn neighbour(self, ring: Ring) -> ProcessId {
         match self {
             Direction::Clockwise => ring.next,

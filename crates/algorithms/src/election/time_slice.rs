@@ -1,5 +1,5 @@
 //! TimeSlice: on a synchronous ring of known size, each identifier has its own N rounds for its
-//! token. Only the smallest is ever sent.
+//! token. Only the token of the smallest identifier is ever sent.
 //!
 //! N. A. Lynch, *Distributed Algorithms*, Morgan Kaufmann, 1996, section 3.6.1.
 //!
@@ -49,7 +49,6 @@ pub struct Process {
     phase: Phase,
 }
 
-/// Phase of a process in the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The process is not a candidate, and has received no token.
@@ -69,7 +68,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The token of a candidate, which is the leader.
+    /// The token of a candidate. Only the process that becomes the leader sends one.
     Token {
         /// Rank and process of the candidate.
         candidate: Candidate,
@@ -164,7 +163,7 @@ impl Rounds for Process {
 
 impl Process {
     /// Begins the round `round` at a candidate. Sends the token if the candidate's phase begins
-    /// with it.
+    /// with this round.
     fn begin_round(&mut self, round: u64, fx: &mut impl Effects<TimeSlice>) {
         let me = self.ring.me();
         if round < self.own_round {

@@ -10,12 +10,12 @@
 //! | | so 3N + k − 4: 3N − 3 if one starts, 4N − 4 if all do |
 //!
 //! **Why it is right.** A process sends the largest rank that it knows to one neighbour, once all
-//! its other neighbours have sent theirs. A leaf does this immediately. So each edge carries such a
-//! message, from the side on which all processes have sent. On exactly one edge both ends have done
-//! so: N messages cross N − 1 edges. A process that receives a message from the neighbour to which
-//! it has sent its own is *saturated*. Each of the two ends knows the largest rank of its side and
-//! receives that of the other. Hence both compute the largest of all, and each announces it on its
-//! side.
+//! its other neighbours have sent theirs. A leaf does this immediately. Each process sends one such
+//! message, so N messages cross N − 1 edges. Each edge carries at least one, from the side on which
+//! all processes have sent. So on exactly one edge both ends have sent one. A process that receives
+//! a message from the neighbour to which it has sent its own is *saturated*. Each of the two ends
+//! knows the largest rank of its side and receives that of the other. Hence both compute the
+//! largest of all, and each announces it on its side.
 //!
 //! The wake-up starts leaves that do not know of the election. A process that starts by itself
 //! wakes all neighbours, and any other process wakes all but the one that woke it: 2(N − 1) − (N −
@@ -42,12 +42,10 @@ use crate::variants::{Variants, switches};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreeElection {
     neighbours: SharedConfig<ProcessSet>,
-    /// This process, with the rank that decides the election.
     candidate: Candidate,
     variants: Variants<Switch>,
     /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// State of this process in the latest known election.
     phase: Phase,
 }
 
@@ -67,7 +65,6 @@ enum Phase {
     /// The process has sent the largest rank it knows to its parent, the only neighbour from which
     /// it had received no rank.
     Processing {
-        /// The neighbour to which this process has sent its largest rank.
         parent: ProcessId,
         /// Candidate with the largest rank on this side of the edge to the parent.
         largest: Candidate,
@@ -78,12 +75,13 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "An election is in progress."
+    /// Informs a neighbour that an election is in progress.
     WakeUp {
         /// Number of the election.
         election: u32,
     },
-    /// "All processes on my side of this edge have sent, and this is their largest rank."
+    /// Sends the largest rank on the sender's side of the edge, once all processes on that side
+    /// have sent theirs.
     Saturation {
         /// Number of the election.
         election: u32,

@@ -50,15 +50,12 @@ pub struct Process {
     own: Candidate,
     /// Smallest identifier that this process has seen; `None` if it has seen none.
     smallest: Option<u32>,
-    /// Token that waits at this process.
     waiting: Option<Waiting>,
-    /// The leader, once it is known.
     leader: Option<ProcessId>,
     /// True if this process needs no further round.
     has_halted: bool,
 }
 
-/// A token that waits at a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     candidate: Candidate,

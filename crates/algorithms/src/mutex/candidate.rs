@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 struct Answer {
     voter: ProcessId,
     state: VoteState,
-    /// Sequence number, from 1, of this voter's current or next vote for the request.
+    /// Number of this voter's current or next vote for the request, counted from 1.
     number: u32,
 }
 
@@ -38,7 +38,7 @@ impl Candidate {
         Candidate { request, answers: quorum.iter().map(answer).collect() }
     }
 
-    /// Records that the voter has given the vote with this number.
+    /// Records a vote. It has no effect unless `number` is that of the awaited vote.
     pub(super) fn lock(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && answer.number == number
@@ -56,7 +56,8 @@ impl Candidate {
         }
     }
 
-    /// Records that the voter asks for the vote with this number back.
+    /// Records that the voter asks for its vote back. This has no effect unless `number` is the
+    /// number of its latest vote.
     pub(super) fn inquire(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && (answer.state, answer.number) == (VoteState::Locked, number)

@@ -22,9 +22,9 @@
 //! A process with all its permissions enters again without any message, so entries are not in the
 //! order of requests. The variant `no-rerequest` yields a permission and does not request it again.
 //!
-//! Two differences from the paper. Initially the process with the smaller number holds a
-//! permission; in the paper neither does, and both grant it. And the clock also counts entries and
-//! is carried by replies; it is the fence.
+//! There are two differences from the paper. Initially the process with the smaller number holds
+//! the permission of a pair; in the paper neither process holds it, and each grants it to the
+//! other. The clock also counts entries, and replies carry it; it is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
@@ -51,7 +51,6 @@ pub struct CarvalhoRoucairol {
     deferred: ProcessSet,
 }
 
-/// State of this process's own request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,

@@ -38,7 +38,6 @@ pub struct Central {
     me: ProcessId,
     coordinator: ProcessId,
     variants: Variants<Switch>,
-    /// Number of requests made by this process.
     requests: u64,
     phase: Phase,
     /// Grants and waiting requests; used only at the coordinator.

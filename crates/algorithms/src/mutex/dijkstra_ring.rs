@@ -17,10 +17,10 @@
 //! state. Every other process is privileged while they differ, and moves by copying its
 //! predecessor's state. A privileged process may enter, and moves when it leaves. Only the first
 //! process creates new states; all others copy. With K of at least 2N it eventually reaches a state
-//! that exists nowhere else on the ring, and then waits until this state has come round; by then
-//! every process has it. From then on the ring has one place where states change, and the process
-//! there is privileged. With messages in flight at the start, this argument needs a K that is
-//! larger by their number. Fewer states suffice in small rings whose links hold at most one
+//! that exists nowhere else on the ring, and then waits until this state has come round. At that
+//! moment every process has it. From then on the ring has one place where states change, and the
+//! process there is privileged. With messages in flight at the start, this argument needs a K that
+//! is larger by their number. Fewer states suffice in small rings whose links hold at most one
 //! message: 3 for two processes and 5 for three, and no fewer (`tenure check dijkstra-ring -n 2
 //! --states 3 --from any-with-messages`). The ring of the paper, without messages, is
 //! [`KState`](crate::stabilization::KState).
@@ -51,13 +51,12 @@ pub struct DijkstraRing {
     states: u32,
     pass_after: u64,
     repeat: Delay,
-    /// State of this process and the last known state of its predecessor.
     state: State,
     phase: Phase,
 }
 
-/// State of a process in the sense of the paper: the process's own state, and the one that it last
-/// learned of its predecessor. Each is a number below K.
+/// State of a process, as in the paper: its own state, and the last known state of its predecessor.
+/// Each is a number below K.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
     /// *S*: the process's own state.
@@ -66,7 +65,6 @@ pub struct State {
     pub left: u32,
 }
 
-/// State of the local user's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -102,7 +100,7 @@ pub struct Config {
     /// *K*: number of states, at least 2. `None` means 2N, with which the ring converges from every
     /// start.
     pub states: Option<u32>,
-    /// Initial states of the processes, by index. The state is 0 for a process without an element.
+    /// Initial states of the processes, by index. A process without an element starts with zeros.
     pub start: Arc<[State]>,
     /// Maximum time for which a process keeps a privilege that its user does not use, in ticks. By
     /// default, it is the maximum delay of a message.

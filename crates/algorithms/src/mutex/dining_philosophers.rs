@@ -16,10 +16,11 @@
 //! together. A fork is dirty from an entry until it is sent; it is cleaned when it is sent. A
 //! process yields a dirty fork on request unless it is inside, and keeps a clean one until it has
 //! been inside. Point each edge from the process that has precedence to the other: a process
-//! precedes its neighbour if it holds their fork clean, if the neighbour holds it dirty, or if it
-//! is on its way to this process. Only an entry changes directions, and it turns all edges of the
-//! process towards it. So a graph without cycles stays without cycles. A waiting process without
-//! waiting predecessors gets all its forks, and each entry puts the process behind its neighbours.
+//! precedes its neighbour if it holds their fork clean, if the neighbour holds the fork dirty, or
+//! if the fork is on its way to the process. Only an entry changes directions, and it turns all
+//! edges of the process towards it. So a graph without cycles stays without cycles. A waiting
+//! process without waiting predecessors gets all its forks, and each entry puts the process behind
+//! its neighbours.
 //!
 //! At the start all forks are dirty, and the process with the smaller number holds the fork: the
 //! larger number precedes, which is acyclic. The request token of an edge starts at the end without
@@ -57,7 +58,6 @@ pub struct DiningPhilosophers {
     tokens: ProcessSet,
 }
 
-/// State of the philosopher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Thinking,
@@ -255,7 +255,7 @@ impl Algorithm for DiningPhilosophers {
             messages: Cost::per_entry("0 … 2δ", 0, Some(most)),
             theory: Some(Theory::lock(
                 ["0…2", "no bound", "no"],
-                // The next entry of the group may be that of a process far away.
+                // The next process to enter may be far from the one that left.
                 Hops { formula: "1", least: 1, most: 1, is_unconditional: false },
             )),
             promises: [Property::LocalMutualExclusion, Property::StarvationFreedom].into(),

@@ -13,19 +13,19 @@
 //! There are three locks, each managed by one of the first three processes. (A group of two has two
 //! locks, and a group of one has one.) A process inside holds two of them. Process *i* starts with
 //! lock *i* modulo 3 and continues with the next in a cycle, so all may hold one and wait for the
-//! next. A process that waits for its second lock is informed of its holder: an edge of the
-//! wait-for graph. Along each new edge a probe is sent, and a process that waits as well forwards
-//! it. A probe that returns to its initiator has found a cycle. It names the victim: the process
-//! with the most entries in the cycle, or the largest id among equals. The victim releases its
-//! locks and tries again.
+//! next. A process that waits for its second lock is informed of the holder of that lock: an edge
+//! of the wait-for graph. Along each new edge a probe is sent, and a process that waits as well
+//! forwards it. A probe that returns to its initiator has found a cycle, and names the victim: the
+//! process with the most entries in the cycle, or the largest id among equals. The victim releases
+//! its locks and tries again.
 //!
 //! **Why it is right.** Any two processes need a common lock, which is granted to one at a time.
 //! The lock's manager numbers each grant above the largest count that its requesters have seen. Of
-//! the processes on a cycle, the one that learns last of its edge starts a probe. The others know
-//! their edges by then, so that probe returns. An edge lasts until its attempt to enter ends, so a
-//! probe that returns has found an existing cycle, or one whose victim has already given up. All
-//! probes around a cycle name one attempt of one victim: it gives up once, and never without a
-//! cycle.
+//! the processes on a cycle, the one that learns last of its edge starts a probe. At that moment
+//! the others know their edges, so the probe returns. An edge lasts until its attempt to enter
+//! ends, so a probe that returns has found an existing cycle, or one whose victim has already given
+//! up. All probes around a cycle name one attempt of one victim: it gives up once, and never
+//! without a cycle.
 //!
 //! **Why no process retries forever.** Processes are ordered as candidates for the victim. The
 //! order of waiting processes is fixed, and the least of them is never a victim. A process that
@@ -57,15 +57,12 @@ pub struct EdgeChasing {
     group: Group,
     variants: Variants<Switch>,
     phase: Phase,
-    /// Number of attempts of this process to enter the critical section.
     attempts: u64,
     entries: u64,
-    /// Number of probes that this process has started.
     probes: u64,
     /// Largest grant number that this process has seen. When the process enters the critical
     /// section, this number is the fence of the entry.
     fence: u64,
-    /// Grants and waiting requests of the lock that this process manages.
     grants: GrantQueue,
 }
 
@@ -73,7 +70,6 @@ pub struct EdgeChasing {
 enum Phase {
     Idle,
     Waiting {
-        /// Number of locks that this process holds.
         held: usize,
         /// Edge to the attempt that holds the awaited lock. `None` until the manager has named the
         /// holder.

@@ -31,7 +31,6 @@ enum Role<A> {
         /// Processes that have not responded. This process is one of them while it is inside the
         /// critical section.
         awaited: ProcessSet,
-        /// Responses so far.
         responses: A,
     },
 }
@@ -110,8 +109,9 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Returns true if the maker of `generation` must be informed that a newer generation exists.
-    /// The maker of both generations needs no such message, and would mistake it for a response.
+    /// Returns true if the maker of `generation` must be informed that a newer generation exists. A
+    /// process that makes both generations needs no such message, and would mistake it for a
+    /// response.
     pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }

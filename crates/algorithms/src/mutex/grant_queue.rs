@@ -61,12 +61,10 @@ impl GrantQueue {
         Some((holder, self.granted))
     }
 
-    /// Returns the claim that holds the lock, if any.
     pub(crate) fn holder(&self) -> Option<Claim> {
         self.holder
     }
 
-    /// Returns the number of grants so far.
     pub(crate) fn granted(&self) -> u64 {
         self.granted
     }

@@ -53,12 +53,10 @@ pub struct KMutex {
     deferred: Vec<Timestamp>,
 }
 
-/// State of this process's own request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// Timestamp of this process's request.
         request: Timestamp,
         /// Processes that have not replied. This process enters the critical section when at most k
         /// − 1 of them are left.

@@ -200,7 +200,6 @@ impl Lamport {
         }
     }
 
-    /// Returns this process's own request, if the process waits for the critical section.
     fn waiting(&self) -> Option<Timestamp> {
         match self.phase {
             Phase::Waiting { request, .. } => Some(request),
@@ -214,7 +213,6 @@ impl Lamport {
 }
 
 impl Message {
-    /// Returns the clock that this message contains, which is that of its sender.
     fn clock(&self) -> u64 {
         match self {
             Message::Request { stamp } => stamp.clock,

@@ -22,8 +22,8 @@
 //! grants.
 //!
 //! A grant that waited in a queue would be as old as its request. So a waiting process is informed
-//! when it is its turn, and requests again; the lock stays reserved for it as if it held it.
-//! Requests are repeated until answered, so losses are tolerated.
+//! when it is its turn, and requests again; the lock stays reserved for this process as if it held
+//! the lock. Requests are repeated until answered, so losses are tolerated.
 //!
 //! A lease cannot stop a suspended process. Such a process believes that it is inside until its
 //! timer fires after it resumes. The fence distinguishes its late writes from those of others.
@@ -45,7 +45,6 @@ use crate::Variants;
 pub struct Lease {
     me: ProcessId,
     config: SharedConfig<Config>,
-    /// Identifier of this process's latest request.
     ticket: Ticket,
     phase: Phase,
     renewals: RenewalRequests,
@@ -105,8 +104,8 @@ labelled!(
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The deadline of a request. It ends the stay in the critical section that the response to the
-    /// request permits. A response that arrives later permits no entry.
+    /// The deadline of a request has passed. If the response to this request let the process enter
+    /// or stay inside, it must leave. A response that arrives later permits no entry.
     Deadline(Side),
     /// The next request is due.
     Renewal,
@@ -303,7 +302,6 @@ impl Lease {
         }
     }
 
-    /// Notifies the next waiting process, if the lock is free.
     fn notify_next(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_closed || self.grants.holder().is_some() {
             return;

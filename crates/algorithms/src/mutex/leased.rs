@@ -32,12 +32,12 @@
 //! **Properties of the lock service that are checked here:**
 //!
 //! - `mutual-exclusion`: the log admits at most one process, and a process that claims to be inside
-//!   has left before another enters, while clocks keep their rates (in every schedule, so two
-//!   processes admitted by the log would both enter in one of the schedules)
+//!   has left before another enters, while clocks keep their rates (the checker explores every
+//!   schedule: if the log admitted two processes, both would be inside in one of the schedules)
 //! - `fencing`: the fence grows with each grant, across changes of leader
 //! - `fencing`: grants follow the order of the queue (the fence is the position in the queue)
-//! - `mutual-exclusion`: a process whose session has ended is not granted the lock (the next one
-//!   may be granted it as well)
+//! - `mutual-exclusion`: a process whose session has ended is not granted the lock (otherwise the
+//!   next process could be granted it at the same time)
 //! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!
 //! **Early release** (variant `early-release`). A process that has left remains outside, whatever
@@ -81,7 +81,7 @@ pub type Leased = LockClient<Config>;
 pub struct LockClient<L: LockKind> {
     me: ProcessId,
     config: SharedConfig<L>,
-    /// Identifier of the latest claim of this process. It contains the identifier of the session.
+    /// Identifier of this process's latest claim. It contains the ticket of the session.
     ticket: L::Ticket,
     /// The session with its place in the queue. `None` while this process does not want to enter
     /// the critical section.
@@ -89,7 +89,7 @@ pub struct LockClient<L: LockKind> {
     service: Option<Service<L>>,
 }
 
-/// A session, with its waiter, which is the part of a client that follows the queue.
+/// A session and its waiter. The waiter is the part of a client that follows the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Claim<L: LockKind> {
     session: Session,
@@ -104,7 +104,8 @@ pub enum Timer {
     Deadline(Side),
     /// Client: the next renewal is due.
     Renewal,
-    /// Service: one of the parts into which the lease with this ID is divided has elapsed.
+    /// Service: one part of the lease with this ID has elapsed. The service divides each lease into
+    /// parts, and commits the remaining time after each part.
     Part(u64),
     /// Service: the log entry that ends the lease with this ID is committed.
     Commit(u64),

@@ -51,18 +51,15 @@ use crate::variants::switches;
 pub struct Maekawa {
     group: Group,
     variants: Variants<Switch>,
-    /// *S_i*: the quorum of this process.
+    /// Processes whose votes this process needs (`S_i` in the paper).
     quorum: ProcessSet,
     /// Highest clock of any request, sent or received.
     clock: LamportClock,
-    /// Highest known fence.
     fence: u64,
     phase: Phase,
-    /// The vote of this process.
     voter: Voter,
 }
 
-/// State of this process's own request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -86,9 +83,10 @@ pub enum Message {
         /// Highest fence known to the sender.
         fence: u64,
     },
-    /// Informs the receiver of a smaller request, for which the sender may vote first.
+    /// Informs the receiver that the sender knows a smaller request, and may vote for that one
+    /// first.
     Failed {
-        /// Request of the receiver.
+        /// Timestamp of the receiver's request.
         request: Timestamp,
     },
     /// Asks for the vote back. The receiver returns it, unless it can enter the critical section.
@@ -96,7 +94,8 @@ pub enum Message {
         /// The vote that the sender asks back.
         ballot: Ballot,
     },
-    /// Returns the vote before entering the critical section. The sender still waits for it.
+    /// Returns the vote before the sender has entered the critical section. The sender still needs
+    /// the vote.
     Relinquish {
         /// The vote that the sender returns.
         ballot: Ballot,
@@ -264,7 +263,6 @@ impl Maekawa {
         }
     }
 
-    /// Returns the state of `request`, if it is the waiting request of this process.
     fn candidate(&mut self, request: Timestamp) -> Option<&mut Candidate> {
         match &mut self.phase {
             Phase::Waiting(candidate) if candidate.request == request => Some(candidate),
@@ -304,8 +302,7 @@ impl Maekawa {
         }
     }
 
-    /// Gives this process's vote to the smallest waiting request, if any, after the vote was
-    /// returned.
+    /// Gives the returned vote to the smallest waiting request. Does nothing if no request waits.
     fn vote(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(ballot) = self.voter.vote() {
             self.lock(ballot, fx);
@@ -323,7 +320,6 @@ impl Maekawa {
 
 /// Operations for algorithms that change the quorum of a process.
 impl Maekawa {
-    /// Returns the quorum of this process.
     pub(super) fn quorum(&self) -> &ProcessSet {
         &self.quorum
     }
@@ -343,12 +339,12 @@ impl Maekawa {
         waiting
     }
 
-    /// Returns true if `process` has this process's vote.
     pub(super) fn votes_for(&self, process: ProcessId) -> bool {
         self.voter.holder() == Some(process)
     }
 
-    /// Removes a process from the requests that wait for this process's vote.
+    /// Removes the waiting request of a process. If the process has this one's vote, it keeps the
+    /// vote.
     pub(super) fn remove_waiting(&mut self, process: ProcessId) {
         self.voter.remove(process);
     }

@@ -50,7 +50,8 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process. It asks the voters of a quorum that it does not suspect for their votes.
+/// One process. To enter the critical section, it collects the votes of a quorum without suspected
+/// voters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Majority {
     group: Group,
@@ -202,8 +203,8 @@ impl Protocol for Majority {
                 if withdraws_vote || self.can_change_quorum() {
                     self.restart_request(fx);
                 }
-                // Take the vote back after the restart of the own request, so that the vote does
-                // not complete a request of an older generation.
+                // Take the vote back only after this process has restarted its own request.
+                // Otherwise the vote could complete a request of an older generation.
                 self.votes.forget(peer, &mut vote_effects(self.generation, fx));
             }
             Verdict::Trust => {
@@ -251,7 +252,6 @@ impl Majority {
     }
 }
 
-/// Returns effects that wrap Maekawa's messages with the generation to which they belong.
 fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effects<Maekawa> {
     fx.wrap(
         move |message| Message::Vote { generation, message },

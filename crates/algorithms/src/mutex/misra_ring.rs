@@ -23,8 +23,8 @@
 //! the other token for lost.
 //!
 //! Both tokens and all processes remember the number of entries. A pong that finds the ping lost
-//! has passed every process after the ping's last entry there, so the new ping continues counting
-//! where the lost one stopped; the count is the fence.
+//! has passed every process after the last entry of that process, so the new ping continues
+//! counting where the lost one stopped; the count is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};

@@ -37,8 +37,8 @@ pub struct NaimiTrehel {
     /// Process that, as far as this process knows, requested the token last (`LAST` in the paper).
     /// `None` if this process requested it last itself and is the root of the tree.
     last: Option<ProcessId>,
-    /// Process to which this process passes the token when it exits the critical section, if any
-    /// (`NEXT` in the paper).
+    /// Process to which this process passes the token when it exits the critical section (`NEXT` in
+    /// the paper). `None` if this process is the last in the queue.
     next: Option<ProcessId>,
     phase: Phase,
 }

@@ -141,7 +141,7 @@ impl Protocol for NishioLiManning {
                 } else {
                     self.on_inquiry(generation, fx);
                     // The maker was suspected earlier. The process that makes tokens now may have
-                    // an older one, which this process no longer accepts.
+                    // an older token, which this process no longer accepts.
                     if !self.generations.trusts(from) {
                         self.report_doubt(generation, fx);
                     }
@@ -155,8 +155,8 @@ impl Protocol for NishioLiManning {
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
                 } else if self.generations.is_making() {
-                    // The process that overtook this one has crashed, so the token must be of a
-                    // newer generation.
+                    // The maker of that newer generation has crashed, so start one that is newer
+                    // still.
                     self.doubt(generation, fx);
                 }
             }
@@ -182,7 +182,6 @@ impl Protocol for NishioLiManning {
     }
 }
 
-/// Receiving, keeping and passing the token.
 impl NishioLiManning {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         let number = &mut self.requests[self.group.me().index()];
@@ -202,8 +201,8 @@ impl NishioLiManning {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
             Phase::Idle => self.pass_token(token, fx),
-            // A process that wrongly suspected this one made the token. The others wait again until
-            // this process exits.
+            // The maker of the new token wrongly suspected this process. The process keeps that
+            // token until it exits.
             Phase::Inside { token: ours } if ours.generation < token.generation => {
                 self.phase = Phase::Inside { token };
             }
@@ -211,9 +210,9 @@ impl NishioLiManning {
         }
     }
 
-    /// Records in the token that this process's request is served, and queues the waiting
-    /// processes, starting after this one. Passes the token to the first in the queue. Called while
-    /// outside.
+    /// Records in the token that this process's request is served, and queues the waiting processes
+    /// in cyclic order, starting after this one. Passes the token to the first in the queue. This
+    /// process must be outside the critical section.
     fn pass_token(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
@@ -305,7 +304,8 @@ impl NishioLiManning {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
 
-    /// Records in the responses how many requests of a process have been served, for the new token.
+    /// Records how many requests of a process have been served. The new token takes its `LN` from
+    /// these records.
     fn record_served(&mut self, from: ProcessId, served: u64) {
         if let Some(answers) = self.generations.responses() {
             answers[from.index()] = served;

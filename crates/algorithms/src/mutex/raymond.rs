@@ -12,10 +12,10 @@
 //!
 //! **Why it is right.** There is one token, and only its holder may be inside. Every other process
 //! points to the neighbour in whose direction the token is. A token that crosses an edge reverses
-//! the pointer of that edge, so all pointers lead to it at any time. A process that wants it, for
-//! itself or for neighbours, sends one request in that direction and keeps a queue of the waiting
-//! ones. Queues are served in order: between two turns of a waiting process every neighbour is
-//! served at most once, so every request is eventually served.
+//! the pointer of that edge, so all pointers lead to the token at any time. A process that wants
+//! the token, for itself or for neighbours, sends one request in that direction and keeps a queue
+//! of the waiting processes. Queues are served in order: between two turns of a waiting process
+//! every neighbour is served at most once, so every request is eventually served.
 //!
 //! A process that passes the token on while its queue is not empty requests it back immediately.
 //! Beyond the paper, the token counts the entries; the count is the fence.
@@ -48,7 +48,6 @@ pub struct Raymond {
 /// belongs to the location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Privilege {
-    /// The token is in the direction of a neighbour.
     Away {
         /// The neighbour in the direction of the token.
         holder: ProcessId,

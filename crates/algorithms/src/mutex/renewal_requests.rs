@@ -6,7 +6,6 @@ use tenure_core::{Delay, Term, Timeout};
 use crate::drift;
 use crate::parameters::Parameters;
 
-/// Command-line name of the duration of a lease. The next constants name the other timeouts.
 const LEASE: &str = "entry-lease";
 const EXPIRY: &str = "entry-expiry";
 const RENEWAL: &str = "entry-renewal";
@@ -64,7 +63,6 @@ impl EntryDurations {
         drift::tolerated(self.lease.max, self.expiry.min)
     }
 
-    /// Returns the timeouts that a user may set.
     pub(crate) fn timeouts(&self) -> [Timeout; 3] {
         [
             Timeout::new(LEASE, "duration of an entry, from its request", self.lease),
@@ -107,7 +105,8 @@ impl RenewalRequests {
     }
 
     /// Records a response. If it answers the latest request in time, returns the timer of that
-    /// request and the timer that it replaces, if any.
+    /// request and the timer that it replaces. The second is `None` if no earlier response
+    /// permitted the entry.
     pub(crate) fn on_grant(&mut self, round: u64) -> Option<(Side, Option<Side>)> {
         let side = self.pending.take_if(|_| round == self.round)?;
         Some((side, self.current.replace(side)))

@@ -109,7 +109,7 @@ pub enum Message {
     /// Asks the receiver to respond once it is outside, before the sender makes the token of this
     /// generation.
     Inquire {
-        /// The new generation, which identifies the process that makes its token.
+        /// The new generation. It contains the id of the sender, which makes the token.
         generation: Term,
     },
     /// The sender is not inside the critical section, and accepts no token of an older generation.
@@ -196,8 +196,8 @@ impl Protocol for RepairedRing {
                 } else if self.generations.trusts(generation.leader) {
                     self.on_inquiry(generation, fx);
                 } else if self.generations.is_making() {
-                    // The process that overtook this one has crashed, so the token must be of a
-                    // newer generation.
+                    // The maker of that newer generation has crashed, so start one that is newer
+                    // still.
                     self.doubt(generation, fx);
                 }
             }
@@ -233,7 +233,6 @@ impl Protocol for RepairedRing {
     }
 }
 
-/// Receiving the token and passing it along the ring.
 impl RepairedRing {
     /// Handles the arrival of the token. A process that is alone on the ring keeps it.
     fn receive(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
@@ -245,8 +244,8 @@ impl RepairedRing {
                     fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });
                 }
             }
-            // Either a copy of the token with which this process entered, or a newer one made by a
-            // process that wrongly suspects this one. A newer one is passed on.
+            // A copy of the token with which this process entered is ignored. A newer token, made
+            // by a process that wrongly suspects this one, is passed on.
             Phase::Inside { generation, .. } if generation == self.generations.newest() => {}
             Phase::Inside { .. } => self.forward_token(entries, fx),
         }

@@ -66,7 +66,6 @@ enum Phase {
         awaited: ProcessSet,
     },
     Inside {
-        /// Timestamp of the request with which this process entered the critical section.
         request: Timestamp,
     },
 }
@@ -258,8 +257,8 @@ impl Algorithm for RicartAgrawala {
         true
     }
 
-    /// Resets the clock. It is read only for the timestamp of a request and for replies, and a
-    /// reply goes only to a process that has requested.
+    /// Resets the clock, which is read only to stamp requests and replies. If each process requests
+    /// only once, the clock in a reply has no effect, because its receiver has already requested.
     fn forget_clock(&mut self) {
         self.clock = LamportClock::default();
     }

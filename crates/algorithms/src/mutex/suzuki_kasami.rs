@@ -151,8 +151,8 @@ impl SuzukiKasami {
         self.phase = Phase::Inside { token };
     }
 
-    /// Records in the token that this process's request is served, and queues the waiting
-    /// processes, starting after this one. Passes the token to the first in the queue.
+    /// Records in the token that this process's request is served, and queues the waiting processes
+    /// in cyclic order, starting after this one. Passes the token to the first in the queue.
     fn exit(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         token.served[me.index()] = self.requests[me.index()];
@@ -198,7 +198,7 @@ impl Algorithm for SuzukiKasami {
     }
 
     fn predicted_messages((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
-        // The holder needs no message, any other process N.
+        // The holder needs no message, and every other process needs N.
         let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
         (scene == WorkloadKind::OneAtATime).then_some(mean)
     }

@@ -27,7 +27,7 @@
 //! smaller timestamp than that of a process that was inside meanwhile. So a reply carries the
 //! timestamp of its sender's last entry, and a process whose request is not larger makes it again.
 //! Fences therefore increase across all crashes without restart. They also increase across a
-//! restart while the processes that entered in the absence stay up. An entry that no live process
+//! restart, if the processes that entered during the crash stay up. An entry that no live process
 //! remembers may have a higher fence than later entries.
 //!
 //! **With a detector that errs**, two processes may be inside, and no lock can prevent this: the

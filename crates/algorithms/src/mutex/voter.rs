@@ -39,8 +39,8 @@ pub(super) enum Arrival {
     Voted(Ballot),
     /// A smaller request has the vote or waits for it.
     Behind,
-    /// The new request is the smallest. The voter has already asked for its vote back, for the sake
-    /// of the contained request, which waits and was the smallest until now.
+    /// The new request is the smallest. The voter has already asked for its vote back on behalf of
+    /// the contained request, which was the smallest waiting one until now.
     Displaces(Ballot),
     /// The new request is the smallest. The voter must ask for the contained vote back.
     PrecedesHolder(Ballot),
@@ -94,7 +94,6 @@ impl Voter {
         self.lock == Lock::Locked(ballot)
     }
 
-    /// Returns the process whose request has the vote, if any.
     pub(super) fn holder(&self) -> Option<ProcessId> {
         match self.lock {
             Lock::Free => None,
@@ -102,7 +101,7 @@ impl Voter {
         }
     }
 
-    /// Removes the request of a process from the requests that wait for the vote.
+    /// Removes the waiting request of a process. If the process has the vote, it keeps the vote.
     pub(super) fn remove(&mut self, process: ProcessId) {
         self.waiting.retain(|ballot| ballot.request.process != process);
     }

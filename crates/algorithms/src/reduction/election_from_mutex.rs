@@ -11,8 +11,8 @@
 //! | time | that of the lock for one entry, and 1 message |
 //!
 //! **Why it is right.** Only a process inside announces itself, and at most one is inside. A leader
-//! that resigns leaves; the next candidate enters with a higher fence, from which its term is made,
-//! so an overtaken announcement is recognised by its lower term.
+//! that resigns leaves the critical section, and the next candidate enters with a higher fence. The
+//! fence determines the term, so an overtaken announcement is recognised by its lower term.
 //!
 //! The choice of the leader does not depend on ranks: the first to enter leads. A leader that
 //! crashes is a holder that crashes, with the same consequences. Over a lease, a leader whose lease
@@ -34,7 +34,6 @@ pub struct ElectionFromMutex<M: Mutex> {
     group: Group,
     mutex: M,
     phase: Phase,
-    /// Highest known term.
     term: Option<Term>,
 }
 
@@ -156,7 +155,6 @@ impl<M: Mutex> ElectionFromMutex<M> {
         }
     }
 
-    /// Steps down, because the entry of this process to the critical section has expired.
     fn on_lock_expired(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate;
         if let Some(term) = self.term {

@@ -68,7 +68,6 @@ enum Phase {
 enum Caller {
     /// This process, because it exited last.
     Us,
-    /// The winner of the current contest.
     Winner,
 }
 
@@ -126,7 +125,7 @@ pub struct Timer<E> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<E> {
-    /// Configuration of the elections. Each election replaces the ranks in it by its own.
+    /// Configuration of the elections. The ranks in it have no effect: each election gets new ones.
     pub election: E,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -326,7 +325,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 majority: false,
                 description: "stops when the process that calls the next election crashes",
             },
-            // The rest of an election is not sent once the next is called.
+            // Once the next election is called, the rest of the previous one is not sent.
             messages: Cost::per_entry(
                 "N−1, and those of an election",
                 others,

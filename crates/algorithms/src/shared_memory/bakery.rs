@@ -23,10 +23,10 @@
 //! | bypass | 1: first come, first served after the doorway, which ends with `choosing[i] := 0` |
 //!
 //! **Why it is right.** A process inside has compared itself with every other process after that
-//! one had finished choosing. If the other took its number before, the two compared the same pairs,
-//! and pairs differ. If it chose later, it read the number of the process inside and took a higher
-//! one. Numbers grow without bound while some process always has one, so a search by the checker
-//! needs a bound on them.
+//! one had finished choosing. If the other process took its number before this comparison, the two
+//! compared the same pairs, and no two pairs are equal. If it chose later, it read the number of
+//! the process inside and took a higher one. Numbers grow without bound while some process always
+//! has one, so a search by the checker needs a bound on them.
 //!
 //! The paper's registers need not be atomic: a read that overlaps a write may return any value.
 //! Here they are atomic. A process skips itself in both loops, where its own reads change nothing,
@@ -165,7 +165,6 @@ impl Bakery {
     }
 }
 
-/// Name of the registers that form the paper's array `number`.
 const NUMBER: &str = "number";
 
 const fn choosing(process: ProcessId) -> Register {

@@ -119,7 +119,6 @@ impl PetersonLock {
         }
     }
 
-    /// Returns the register `Q` of a process.
     const fn q(process: ProcessId) -> Register {
         Register::of("Q", process)
     }
@@ -132,7 +131,8 @@ impl PetersonLock {
         self.group.size() - 1
     }
 
-    /// Returns the process after `other` whose `Q` is read at a level, if any is left.
+    /// Returns the process whose `Q` is read after that of `other`. `None` for `other` means the
+    /// start, and the result is `None` at the end.
     fn next_after(&self, other: Option<ProcessId>) -> Option<ProcessId> {
         let mut peers = self.group.processes().filter(|peer| *peer != self.group.me());
         peers.find(|peer| other.is_none_or(|other| *peer > other))

@@ -79,8 +79,7 @@ impl FourState {
         }
     }
 
-    /// Returns the number that represents `machine`, the state of the machine at index `at`, in the
-    /// state of the system.
+    /// Encodes `machine`, the state of the machine at index `at`, as a number.
     fn value(&self, at: usize, machine: Machine) -> u8 {
         let is_inner = at > 0 && at + 1 < self.size as usize;
         u8::from(machine.x) + 2 * u8::from(machine.up && is_inner)
@@ -109,7 +108,6 @@ impl FourState {
     }
 }
 
-/// Returns the state of the machine at this index.
 fn machine(state: &[u8], at: usize) -> Machine {
     let up = at == 0 || at + 1 < state.len() && state[at] & 2 != 0;
     Machine { x: state[at] & 1 != 0, up }

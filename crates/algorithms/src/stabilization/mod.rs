@@ -95,7 +95,6 @@ fn variants<S: Switch>(config: &SystemConfig) -> Result<Variants<S>, SystemError
     Variants::named(names).map_err(SystemError::Variant)
 }
 
-/// Checks that no variant is switched on.
 fn expect_none(config: &SystemConfig) -> Result<(), SystemError> {
     match config.variants.first() {
         Some(name) => {

@@ -41,14 +41,12 @@ impl RingWithMessages {
         RingWithMessages { size, states }
     }
 
-    /// Returns a configuration in which the processes start in this state of the ring.
     fn config(&self, state: &[u8]) -> Config {
         let values = state.chunks(VARIABLES);
         let start = values.map(|it| State { own: it[0].into(), left: it[1].into() }).collect();
         Config { states: Some(self.states.into()), start, ..Config::default() }
     }
 
-    /// Boots the process at this index.
     fn boot(&self, config: &Config, at: usize) -> DijkstraRing {
         let group = Group::new(ProcessId::at(at), self.size);
         DijkstraRing::boot(group, config, None, &mut Batch::<DijkstraRing>::default().effects())

@@ -83,8 +83,8 @@ impl ThreeState {
         (agrees && differs).then_some(next)
     }
 
-    /// Returns two pairs of a rule and the new state that the rule gives to the machine at this
-    /// index; `None` if the rule does not apply.
+    /// Returns, for each of the two rules, its index and the new state of the machine at index
+    /// `at`. The state is `None` if the rule does not apply.
     fn next_of(&self, state: &[u8], at: usize) -> [(usize, Option<u8>); 2] {
         let (own, last) = (state[at], state.len() - 1);
         let right = state[(at + 1) % state.len()];

@@ -25,7 +25,6 @@ fn with_bully<A>(size: u32, application: A) -> led::Config<A, bully::Config> {
     led::Config { application, election }
 }
 
-/// Returns a cluster led by P1, which all processes know.
 fn led_by_first<A: Application>(size: u32, config: A::Config) -> TestCluster<Led<A, Bully>> {
     let mut cluster = TestCluster::uniform(size, Order::Fifo, with_bully(size, config));
     elect(&mut cluster);
@@ -41,7 +40,6 @@ fn elect_at<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>, at: u32) {
     command_and_settle(cluster, at, Command::Election(election::Command::Elect));
 }
 
-/// Returns the events of the application since the last call.
 fn events<A: Application>(cluster: &mut TestCluster<Led<A, Bully>>) -> Vec<(u32, A::Event)> {
     let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
         ClusterEvent::Event(Event::Application(event)) => Some((at.number(), event)),
@@ -212,8 +210,9 @@ fn one_no_or_suspicion_aborts_for_all() {
     assert_eq!(decisions(&mut cluster), [1, 2, 3, 4].map(|at| (at, false)));
 }
 
-/// Bernstein, Hadzilacos and Goodman: a process that knows the decision, or has not voted, unblocks
-/// the others. If all live processes have voted yes, only the coordinator can.
+/// Bernstein, Hadzilacos and Goodman: a process that knows the decision, or that has not voted,
+/// unblocks the others. If all live processes have voted yes and none knows the decision, they must
+/// wait for the coordinator.
 #[test]
 fn new_leader_asks_for_decision_or_missing_vote() {
     type Votes<'a> = (&'a [u32], &'a [u32], &'a [(u32, bool)]);
@@ -321,7 +320,6 @@ fn restarted_process_does_not_decide_alone() {
     }
 }
 
-/// Returns a graph with four processes and five edges.
 fn square_with_diagonal() -> spanning_tree::Config {
     let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
     spanning_tree::Config::of(4, edges)

@@ -15,7 +15,6 @@ fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<AtomicBroadcast
     TestCluster::uniform(size, Order::Reordered, variants)
 }
 
-/// Returns the items that each process delivered, in order.
 fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
     let mut delivered: BTreeMap<u32, Vec<Item>> = BTreeMap::new();
     for (at, Event::Delivered { item }) in events(cluster) {
@@ -61,7 +60,6 @@ fn all_deliver_everything_in_one_order() {
     }
 }
 
-/// Control experiment: each variant with a known mistake violates the total order for some seed.
 #[test]
 fn each_mistake_breaks_total_order() {
     for switch in [Switch::NoOrder, Switch::AsDecided] {

@@ -80,7 +80,6 @@ fn second_highest_initiator_costs_one_message_and_a_round() {
     assert_eq!(counts(&cluster), (1, 0, 5));
 }
 
-/// The recovered process replaces the leader.
 #[test]
 fn highest_announces_itself_on_recovery() {
     let mut cluster = cluster(4, &[]);
@@ -172,7 +171,6 @@ fn once_rule_saves_exponentially_many_messages() {
     }
 }
 
-/// If a process answers and crashes before it announces itself, the next process leads.
 #[test]
 fn next_process_leads_if_answerer_crashes() {
     let mut cluster = cluster(3, &[]);
@@ -185,7 +183,6 @@ fn next_process_leads_if_answerer_crashes() {
     assert_eq!(cluster.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
 }
 
-/// Tests the four rules for a process that does not lead.
 #[test]
 fn follows_the_four_rules_of_non_leaders() {
     // The announcement of a higher process is accepted.
@@ -202,8 +199,8 @@ fn follows_the_four_rules_of_non_leaders() {
     three.inject(p(1), p(2), Message::Election { number: 1 });
     three.inject(p(1), p(2), Message::Election { number: 1 });
     assert_eq!((three.sent_of("answer"), three.sent_of("election")), (2, 1));
-    // After an election message of a higher process, sent to all, its result is awaited; eventually
-    // this process starts itself.
+    // After an election message of a higher process, which sends it to all, P2 waits for the
+    // result. When the timer fires, P2 starts an election itself.
     let mut four = cluster(3, &[]);
     four.inject(p(3), p(2), Message::Election { number: 1 });
     assert_eq!((four.total_sent(), four.armed_timers()), (0, vec![(p(2), Timer::Coordinator)]));
@@ -298,8 +295,6 @@ fn refused_announcer_retries_with_higher_number() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// A follower that sees a later election number waits for the announcement, and starts no election
-/// of its own.
 #[test]
 fn follower_waits_for_announcement_of_later_number() {
     let mut cluster = cluster(3, &[]);
@@ -319,7 +314,6 @@ fn overtaken_leader_is_deposed_at_once() {
     assert!(events.contains("Deposed"), "{events}");
 }
 
-/// After false suspicions, terms ensure that all processes agree eventually.
 #[test]
 fn all_agree_on_highest_after_false_suspicions() {
     for seed in 0..500 {
@@ -391,7 +385,8 @@ fn doubts_announcement_of_suspect_until_trusted() {
     let mut trusted = doubting();
     trusted.suspicion(p(2), p(3), Verdict::Trust);
     assert_eq!((trusted.total_sent(), trusted.armed_timers()), (0, vec![]));
-    // Trust in another process does not concern the leader.
+    // P2 begins to trust P1, which is not the sender of the announcement. So P2 still waits, and
+    // then starts an election.
     let mut doubted = doubting();
     doubted.suspicion(p(2), p(1), Verdict::Trust);
     doubted.fire(p(2), Timer::Coordinator);
@@ -414,7 +409,6 @@ fn only_a_leader_greets_with_variant() {
     }
 }
 
-/// An election message of a higher process starts no election at a lower one.
 #[test]
 fn ignores_election_of_higher_while_asking() {
     let mut candidate = cluster(3, &[]);

@@ -146,7 +146,6 @@ fn each_mistake_is_caught() {
     assert!(is_caught(Switch::MergesOnArrival, "never does"));
 }
 
-/// Users see an item as its broadcaster and its number. They do not see its timestamp.
 #[test]
 fn item_names_its_broadcaster() {
     let mut cluster = answered(&[]);

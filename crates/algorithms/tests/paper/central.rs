@@ -76,7 +76,6 @@ fn duplicates_are_harmless_with_tagged_grants() {
     assert!(is_caught::<Central>(&untagged, &plan, "mutual-exclusion"));
 }
 
-/// Two messages pass between an exit and the next entry: a release and a grant.
 #[test]
 fn next_entry_takes_a_release_and_a_grant() {
     let mut cluster = cluster(5);

@@ -43,7 +43,6 @@ fn deadlocked(size: u32, switches: &[Switch]) -> TestCluster<CentralDetection> {
     cluster
 }
 
-/// Result of a run in which every process has a user.
 struct Outcome {
     is_complete: bool,
     aborted: u32,

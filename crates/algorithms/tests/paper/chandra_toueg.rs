@@ -111,7 +111,6 @@ fn agreement_holds_for_any_detector() {
     assert!(some > 1_000, "only {some} runs decide");
 }
 
-/// Control experiment: each variant with a known mistake violates agreement in some schedule.
 #[test]
 fn each_mistake_breaks_agreement() {
     for switch in [Switch::OwnEstimate, Switch::Unstamped] {

@@ -105,8 +105,8 @@ fn deliver_rank(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
     (participates, sent, unchecked_beliefs(&mut cluster)[1] == Some(p(2)))
 }
 
-/// A rank that arrives is larger than, smaller than or equal to the receiver's own, and the
-/// receiver participates or not. Then the announcement arrives, and ends the participation.
+/// Delivers a larger, a smaller and an equal rank, each to a participant and to a non-participant.
+/// At last an announcement ends the participation of its receiver.
 #[test]
 fn handles_every_case_of_an_arriving_rank() {
     let election = |id| vec![Message::Election { rank: Rank::of_id(id) }];

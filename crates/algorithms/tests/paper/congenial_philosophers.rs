@@ -14,7 +14,6 @@ fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<CongenialPhilos
     TestCluster::uniform(size, Order::Reordered, variants)
 }
 
-/// Returns the processes that entered since the last call, by number.
 fn attending(cluster: &mut TestCluster<CongenialPhilosophers>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Attending { .. }))
 }

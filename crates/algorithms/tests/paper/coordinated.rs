@@ -33,7 +33,6 @@ fn led_by_p4(config: coordinated::Config<bully::Config>) -> TestCluster<Coordina
     cluster
 }
 
-/// Returns the processes that entered since the last call, with their fences.
 fn entered<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<(u32, Fence)> {
     let entry = |(at, event)| match event {
         office::Event::Mutex(Event::Entered { fence }) => Some((at, fence)),
@@ -46,7 +45,6 @@ fn entered_processes<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> 
     entered(cluster).into_iter().map(|(at, _)| at).collect()
 }
 
-/// Crashes the leader and lets all others suspect it.
 fn crash_leader(cluster: &mut TestCluster<Coordinated<Bully>>) {
     crash_and_suspect(cluster, 4);
     cluster.settle();
@@ -78,8 +76,7 @@ fn leader_change_costs_two_messages_per_peer() {
     assert_eq!(mutex_messages(&cluster), before + 2 * 2);
 }
 
-/// A process that is inside the critical section stays inside when the leader changes, and the next
-/// process enters only after its exit (`docs/checklist.md`, section 3.12).
+/// The next process enters only after the holder's exit (`docs/checklist.md`, section 3.12).
 #[test]
 fn holder_survives_leader_change() {
     let mut cluster = cluster();
@@ -126,7 +123,7 @@ fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>)
     }
 }
 
-/// A crashed process never releases the lock, so messages from a suspected process are ignored.
+/// A crashed process never releases the lock.
 #[test]
 fn messages_of_suspect_are_ignored() {
     let mut cluster = cluster();
@@ -228,14 +225,12 @@ fn works_with_any_election_without_crashes() {
     all_enter::<HirschbergSinclair>(hirschberg_sinclair::Config::plain(4));
 }
 
-/// Returns a cluster in which entries expire.
 fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
     let times = Some(EntryDurations::plain(TICKS_PER_UNIT));
     let election = bully::Config::plain(4, TICKS_PER_UNIT);
     led_by_p4(coordinated::Config { election, times })
 }
 
-/// Returns the processes that exited since the last call, by number.
 fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
     processes_with(cluster, |event| *event == office::Event::Mutex(Event::Exited))
 }
@@ -263,7 +258,6 @@ fn expiring_entry_costs_three_and_renewal_two() {
     assert_eq!(mutex_messages(&cluster) - before, 3 + 5 * 2);
 }
 
-/// An isolated process exits by itself. The leader grants the lock again only after that.
 #[test]
 fn isolated_holder_exits_before_next_entry() {
     let mut cluster = expiring_cluster();
@@ -287,8 +281,7 @@ fn isolated_holder_exits_before_next_entry() {
 }
 
 /// A new leader grants no lock before the entries of suspected processes have expired. The crashed
-/// leader may have been inside the critical section, or a process that only that leader could
-/// reach.
+/// leader, or a process that only that leader could reach, may be inside the critical section.
 #[test]
 fn new_leader_waits_for_entries_of_suspects() {
     let mut cluster = expiring_cluster();
@@ -305,8 +298,6 @@ fn new_leader_waits_for_entries_of_suspects() {
     assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 
-/// A process inside the critical section stays inside under the next leader, with which it renews
-/// its entry.
 #[test]
 fn entry_survives_leader_change_by_renewal() {
     let mut cluster = expiring_cluster();

@@ -23,7 +23,6 @@ fn finish_work(cluster: &mut TestCluster<DijkstraScholten>, at: u32, of: u32) {
     cluster.fire(p(at), Done { of: p(of) });
 }
 
-/// Returns the processes whose computation was reported as terminated.
 fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
     processes_with(cluster, |event| *event == Event::Terminated)
 }

@@ -15,7 +15,6 @@ fn cluster(graph: Graph) -> TestCluster<DiningPhilosophers> {
     TestCluster::uniform(graph.vertices(), Order::Reordered, Config::of(graph))
 }
 
-/// Runs a random schedule in which each process of the graph enters `times` times.
 fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
     let size = config.graph.vertices();
     let card = DiningPhilosophers::card(&config, size);
@@ -23,7 +22,7 @@ fn run(config: Config, times: u32, seed: u64) -> Result<Outcome, String> {
     run_as::<DiningPhilosophers>(&card, config, &plan)
 }
 
-/// A philosopher sends at most one request to each neighbour, and receives one fork, per entry.
+/// For each entry, a philosopher and its neighbour exchange at most one request and one fork.
 #[test]
 fn neighbours_exclude_each_other_on_all_graphs_up_to_five() {
     for size in 1..=5 {
@@ -72,7 +71,6 @@ fn processes_without_common_edge_are_inside_together() {
     assert_eq!(others, [2, 4, 6]);
 }
 
-/// A hungry process keeps a clean fork, and yields a dirty one.
 #[test]
 fn clean_fork_is_kept_and_dirty_fork_is_yielded() {
     let mut cluster = cluster(Graph::line(3));
@@ -87,8 +85,8 @@ fn clean_fork_is_kept_and_dirty_fork_is_yielded() {
     assert_eq!(entered(&mut cluster), [1]);
 }
 
-/// A neighbour with all forks enters again and again while the request is in transit, and never
-/// again once it has received the request.
+/// P1 has the fork, and enters again and again while the request of P2 is in transit. Once P1 has
+/// received the request, it does not enter before P2.
 #[test]
 fn bypass_ends_when_the_request_arrives() {
     let mut cluster = cluster(Graph::line(2));

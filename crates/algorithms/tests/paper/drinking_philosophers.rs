@@ -20,7 +20,6 @@ fn thirst(cluster: &mut TestCluster<DrinkingPhilosophers>, at: u32, peers: &[u32
     command_and_settle(cluster, at, Command::Thirst { bottles });
 }
 
-/// Returns the processes that began to drink since the last call, by number.
 fn drinking(cluster: &mut TestCluster<DrinkingPhilosophers>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Drinking { .. }))
 }
@@ -40,8 +39,9 @@ fn no_two_drink_from_one_bottle_on_all_graphs_up_to_five() {
     }
 }
 
-/// Neighbours that need different bottles drink at the same time. On a ring all philosophers drink
-/// at the same time, if each needs one bottle. Only every second one could dine at the same time.
+/// Each philosopher on a ring needs the bottle that it shares with the next one, so all drink at
+/// the same time. In the dining philosophers' problem, only every second philosopher could eat at
+/// the same time.
 #[test]
 fn neighbours_with_different_bottles_drink_together() {
     let mut cluster = cluster(Graph::ring(5));

@@ -41,7 +41,6 @@ fn explore(
     Ok((cluster, returned))
 }
 
-/// A wave takes one message in each direction of each edge, on every graph.
 #[test]
 fn wave_takes_two_messages_per_edge_on_every_small_graph() {
     for size in 1..=5 {

@@ -63,7 +63,6 @@ fn duplicates_do_not_change_the_leader() {
     }
 }
 
-/// A process that has received a wave starts no wave of its own, whatever its rank.
 #[test]
 fn reached_process_does_not_start() {
     let mut cluster =

@@ -116,7 +116,7 @@ fn messages_of_old_session_are_ignored() {
 fn window_limits_messages_in_flight() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(central::Config::default()) };
     let mut cluster = TestCluster::<Fifo<Central>>::uniform(2, Order::Reordered, config);
-    // P2 enters and exits three times; only grants of P1 arrive.
+    // P2 enters and exits twice. Only its last release is still in flight.
     for _ in 0..2 {
         cluster.command(p(2), Command::Enter);
         while entered(&mut cluster).is_empty() {

@@ -48,7 +48,8 @@ fn duplicates_do_not_change_the_leader() {
     }
 }
 
-/// A neighbour may begin the second election while this process is still in the first.
+/// P4 starts a second election as soon as it knows the result of the first. The other processes may
+/// still be in the first election.
 #[test]
 fn second_election_may_overlap_the_first() {
     for seed in 0..300 {

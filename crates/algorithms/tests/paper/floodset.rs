@@ -73,7 +73,6 @@ fn f_rounds_are_too_few() {
     }
 }
 
-/// By default the number of rounds suffices for any number of crashes.
 #[test]
 fn default_tolerates_all_crashes_but_one() {
     for crashes in crashes(3, 2, 2) {

@@ -64,7 +64,8 @@ fn bound_is_tight_for_eight_processes() {
     assert_eq!(most.max(), Some(4));
 }
 
-/// A process keeps a neighbour's bid for the next phase, whether or not channels are FIFO.
+/// The cost is the same without FIFO channels, because a process keeps a neighbour's bid for the
+/// next phase.
 #[test]
 fn cost_is_independent_of_schedule_and_initiators() {
     check_constant_cost::<Franklin>(Order::Reordered, ring, |ids| {

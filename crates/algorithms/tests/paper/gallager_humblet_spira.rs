@@ -114,7 +114,6 @@ fn larger_random_graphs_get_their_minimum_tree() {
     }
 }
 
-/// If weights are equal, the ids of the ends decide, as in [`kruskal`].
 #[test]
 fn equal_weights_are_told_apart_by_identities() {
     for seed in 0..60 {
@@ -158,7 +157,8 @@ fn fragment_of_lower_level_is_absorbed() {
     assert_eq!(tree(&cluster), kruskal(&line));
 }
 
-/// Fragments of one level that choose different edges wait for each other.
+/// P3 asks to merge with P2, a fragment of the same level that has chosen another edge. P2
+/// postpones the message until its level is higher.
 #[test]
 fn fragment_of_same_level_waits_for_the_same_edge() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);

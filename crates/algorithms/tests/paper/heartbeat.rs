@@ -28,8 +28,8 @@ fn completeness_silent_peer_is_suspected_once() {
     one().check_completeness();
 }
 
-/// The runtime reports a new session of a peer as alive, but the peer may have crashed again by
-/// then.
+/// The runtime reports that a suspected peer is alive in a new session. If the peer then sends no
+/// heartbeat, it is suspected again.
 #[test]
 fn completeness_silent_peer_is_suspected_after_restart() {
     let mut one = one();

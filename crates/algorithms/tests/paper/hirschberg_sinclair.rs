@@ -65,7 +65,7 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             let ids = shuffled(size as u32, seed);
             let (messages, candidates) = by_phase(&ids);
             assert_eq!(1 << (candidates.len() - 1), size.next_power_of_two());
-            // 3N in phase 0 alone: 2^(k + 1) per candidate would be 2N.
+            // Phase 0 alone costs 3N; with 2^(k + 1) messages per candidate it would cost 2N.
             assert!(size == 2 || messages[0] == 3 * candidates[0], "{ids:?}");
             for phase in 1..candidates.len() {
                 let most = size / ((1 << (phase - 1)) + 1);
@@ -74,7 +74,7 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             }
         }
     }
-    // Two candidates in phase 2 of six: n/2^k is not a bound.
+    // Of six processes, two are candidates in phase 2: n/2^k is not a bound.
     assert_eq!(by_phase(&[6, 1, 2, 5, 3, 4]).1, [6, 2, 2, 1]);
 }
 
@@ -181,8 +181,8 @@ fn duplicate_announcement_is_reported_once() {
     assert_eq!(events(&mut cluster).len(), 3);
 }
 
-/// Six candidates have 4 probes and replies each, three have 8, and two have 16. The numbers of
-/// messages of the first and the last phase are fixed.
+/// At most for eight processes: 24 messages in phase 0, four candidates with 8 messages each in
+/// phase 1, two with 16 each in phase 2, 16 in phase 3, and 8 for the announcement.
 #[test]
 fn card_matches_the_count_of_the_paper() {
     let bounds = |size| {

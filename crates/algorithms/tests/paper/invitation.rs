@@ -35,7 +35,7 @@ fn elected(config: Config, initiators: &[ProcessId]) -> (TestCluster<Invitation>
     (cluster, beliefs)
 }
 
-/// Informs each process of one side of `verdict` about all processes of the other side.
+/// Delivers `verdict` about each process of either side to each process of the other side.
 fn report(cluster: &mut TestCluster<Invitation>, sides: [&[u32]; 2], verdict: Verdict) {
     for (one, other) in sides[0].iter().flat_map(|one| sides[1].iter().map(move |it| (one, it))) {
         cluster.suspicion(p(*one), p(*other), verdict);
@@ -84,7 +84,6 @@ fn highest_rank_need_not_lead() {
     assert!(promises.contains(&Property::OneLeaderPerGroup));
 }
 
-/// During a partition, each side elects a leader. After the partition, the groups merge.
 #[test]
 fn sides_of_a_partition_elect_and_merge() {
     let sides: [&[u32]; 2] = [&[1, 4], &[2, 3, 5]];
@@ -202,7 +201,7 @@ fn random_step(cluster: &mut TestCluster<Invitation>, rng: &mut SplitMix64) {
 }
 
 /// Takes 200 random steps, and then lets the group come to rest without faults. Returns the first
-/// violation, if any, and true if all agree in the end.
+/// violation or `None`, and whether all agree in the end.
 fn random_run(config: Config, seed: u64) -> (Option<String>, bool) {
     let size = config.ranks.len() as u32;
     let mut cluster = TestCluster::<Invitation>::uniform(size, Order::Reordered, config);

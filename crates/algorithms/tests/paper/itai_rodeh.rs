@@ -51,7 +51,6 @@ fn equal_highest_lots_draw_again() {
     assert!(state.contains("Settled"), "{state}");
 }
 
-/// If processes always draw equal lots, they stay equal forever.
 #[test]
 fn equal_draws_never_elect() {
     let mut cluster = cluster(3, Order::Fifo, &[2; 300], 0);

@@ -79,7 +79,7 @@ fn minimum_cost_is_2n_minus_k_minus_1() {
     command_and_settle(&mut cluster, 2, Command::Enter);
     command_and_settle(&mut cluster, 3, Command::Enter);
     assert_eq!(entered(&mut cluster), [1, 2, 3]);
-    // P3 has received one reply: N − 1 requests and N − k replies.
+    // P3 has sent N − 1 requests and received N − k replies, which is one reply.
     assert_eq!(cluster.total_sent(), (3 + 3) + (3 + 2) + (3 + 1));
 }
 

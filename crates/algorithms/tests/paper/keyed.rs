@@ -22,7 +22,6 @@ fn ask(cluster: &mut TestCluster<Locks>, at: u32, key: &str, command: Command) {
     command_and_drain(cluster, at, Tagged { key: LockName::new(key).unwrap(), inner: command });
 }
 
-/// Returns the entries since the last call: each process, with the lock that it entered.
 fn entered(cluster: &mut TestCluster<Locks>) -> Vec<(u32, String)> {
     let entry = |(at, event): (u32, Tagged<LockName, Event>)| match event {
         Tagged { key, inner: Event::Entered { .. } } => Some((at, key.into())),

@@ -154,7 +154,7 @@ fn reordered_reply_breaks_exclusion() {
     assert_eq!(entered(&mut cluster), [2], "P1's reply has overtaken P1's request");
 }
 
-/// The algorithm needs FIFO channels even if only replies count as replies.
+/// Without FIFO channels mutual exclusion is violated, even if a request does not count as a reply.
 #[test]
 fn needs_fifo_channels() {
     let plan = Plan::of(Order::Reordered, &[1; 2]);

@@ -20,7 +20,6 @@ fn cluster(size: u32) -> TestCluster<Lease> {
     TestCluster::uniform(size, Order::Reordered, config())
 }
 
-/// Lets P2 enter and delivers all messages.
 fn held_by_p2(cluster: &mut TestCluster<Lease>) {
     command_and_drain(cluster, 2, Command::Enter);
     assert_eq!(entered(cluster), [2]);
@@ -54,7 +53,6 @@ fn next_entry_takes_four_messages() {
     assert_eq!(cluster.sent_of("turn"), 1);
 }
 
-/// The holder exits first. After that a waiting process enters, with a higher fence.
 #[test]
 fn holder_without_renewals_exits_before_next_entry() {
     let mut cluster = cluster(3);
@@ -174,7 +172,6 @@ fn card_states_tolerated_clock_drift() {
     assert!(2 * renewal.max + 2 * TICKS_PER_UNIT < lease.min, "one renewal may be lost");
 }
 
-/// The grantor reserves the lock longer if the parameters state a larger drift.
 #[test]
 fn expiry_follows_from_clock_drift() {
     for drift_ppm in [0, 50_000, 100_000, 900_000] {

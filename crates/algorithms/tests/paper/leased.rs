@@ -187,7 +187,6 @@ fn unconfirmed_leader_answers_no_renewal() {
     }
 }
 
-/// A renewal gets no response while the end of its lease is being committed.
 #[test]
 fn renewal_waits_for_pending_expiry() {
     let mut cluster = cluster(2);
@@ -199,7 +198,6 @@ fn renewal_waits_for_pending_expiry() {
     assert_eq!(cluster.sent_of("alive"), before);
 }
 
-/// After a renewal, the full duration of the lease remains.
 #[test]
 fn renewed_lease_lasts_from_its_renewal() {
     for (mut cluster, ends) in

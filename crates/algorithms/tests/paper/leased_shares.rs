@@ -34,7 +34,6 @@ fn unlock(cluster: &mut TestCluster<LeasedShares>, number: u32) {
     command_and_drain(cluster, number, Command::Unlock);
 }
 
-/// Returns the processes that got their share since the last call, in order, by number.
 fn locked(cluster: &mut TestCluster<LeasedShares>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Locked { .. }))
 }
@@ -221,7 +220,6 @@ fn shares_exclude_each_other_in_random_schedules() {
     }
 }
 
-/// Negative control: if readers may overtake, some random schedule violates a property.
 #[test]
 fn random_schedules_find_readers_that_overtake() {
     let config = || config(&[Switch::ReadersOvertake]);

@@ -56,7 +56,7 @@ fn all_rings_of_five_elect_the_largest() {
     });
 }
 
-/// Returns the list of active processes of each process, as its state shows it.
+/// Returns, for each process, the list of active processes that its state contains.
 fn lists(cluster: &TestCluster<LeLann>) -> Vec<String> {
     let list = |at: &ProcessId| {
         let state = format!("{:?}", cluster.process(*at).expect("the process is up"));

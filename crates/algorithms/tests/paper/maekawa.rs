@@ -115,7 +115,6 @@ fn needs_fifo_channels() {
     assert!(failures(&config(Kind::Grid, 4), Order::Reordered, 2, 1000) > 0);
 }
 
-/// Two messages pass between an exit and the next entry: a release and a vote.
 #[test]
 fn next_entry_takes_a_release_and_a_vote() {
     let mut cluster = TestCluster::<Maekawa>::uniform(3, Order::Fifo, config(Kind::Pairs, 3));

@@ -55,7 +55,6 @@ fn every_process_names_its_edges_of_the_minimum_tree() {
     }
 }
 
-/// Negative control: the tree of other weights is rejected.
 #[test]
 fn monitor_rejects_tree_of_other_weights() {
     let graph: Graph = "1-2:1,2-3:2,3-1:3".parse().expect("a graph");

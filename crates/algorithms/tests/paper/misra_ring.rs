@@ -14,7 +14,6 @@ fn cluster(size: u32) -> TestCluster<MisraRing> {
     TestCluster::uniform(size, Order::Fifo, Config::default())
 }
 
-/// Moves a token from one process to the next.
 fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
     cluster.fire(p(from), token);
     cluster.deliver_at((p(from), p(to)), 0);
@@ -40,7 +39,6 @@ fn tokens(cluster: &TestCluster<MisraRing>) -> (usize, usize) {
     counts
 }
 
-/// Fires timers and delivers messages at random, for `steps` steps.
 fn random_walk(cluster: &mut TestCluster<MisraRing>, rng: &mut SplitMix64, steps: u32) {
     for _ in 0..steps {
         let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
@@ -138,8 +136,8 @@ fn entries_and_fences_continue_after_a_loss() {
             let plan = Plan::of(Order::Fifo, &vec![3; size as usize]).losing(1).seeded(seed);
             let outcome = run::<MisraRing>(Config::default(), &plan);
             let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
-            // The new ping may be made at a process behind the waiting one, so one more entry
-            // precedes it than without a loss.
+            // A process behind the waiting one may make the new ping. So one more entry may precede
+            // that of the waiting process than without a loss.
             assert!(outcome.bypass <= 2, "{plan:?}");
         }
     }

@@ -74,7 +74,6 @@ fn card_sums_the_cost_of_all_locks() {
     assert_eq!((card.messages.least, card.messages.most), (8, Some(12)));
 }
 
-/// Each lock has its own persisted state, timers and suspicions.
 #[test]
 fn locks_keep_state_timers_and_suspicions() {
     type Offices = OrderedLocks<MutexOnly<Coordinated<Bully>>>;

@@ -128,7 +128,6 @@ fn agreement_holds_for_any_detector_and_network() {
     assert!(some > 1_000, "only {some} runs decide");
 }
 
-/// Control experiment: each variant with a known mistake violates agreement in some schedule.
 #[test]
 fn each_mistake_breaks_agreement() {
     // Half of three is a majority, and half of two is not.

@@ -23,7 +23,6 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
     TestCluster::uniform(size, Order::Reordered, config(size, switches))
 }
 
-/// Message kinds of an election, in order.
 const KINDS: [&str; 6] =
     ["request-pre-vote", "pre-vote", "request-vote", "vote", "heartbeat", "heard"];
 
@@ -184,7 +183,7 @@ fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
     processes_with(cluster, |event| matches!(event, Event::Deposed { .. })).contains(&at)
 }
 
-/// With pre-votes, a crashed leader is still replaced (Ongaro's thesis, section 9.6).
+/// Ongaro's thesis, section 9.6.
 #[test]
 fn pre_vote_replaces_a_crashed_leader() {
     let mut cluster = led_by_p1(3, &[Switch::PreVote]);
@@ -253,7 +252,6 @@ fn candidacy_ends_with_the_lease() {
     assert_eq!(new_leaders(&mut cluster), [(2, p(2))]);
 }
 
-/// A response to an earlier heartbeat does not count for the current one.
 #[test]
 fn responses_count_for_last_heartbeat_only() {
     let mut cluster = led_by_p1(3, &[]);
@@ -282,7 +280,7 @@ fn restarted_process_grants_no_vote_before_timeout() {
     assert!(votes(&[Switch::ForgottenVote]));
 }
 
-/// No timeout fires. The nominated process starts an election, and the others may vote for it
+/// The nominated process starts an election without waiting for a timeout. The others vote for it
 /// although they follow a leader.
 #[test]
 fn resigned_leader_is_replaced_without_timeout() {
@@ -338,7 +336,8 @@ fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<Process
     leaders
 }
 
-/// No term has two leaders, with any losses, duplicates, reordering, crashes and timers.
+/// Takes random steps, which include losses, duplicates, reordering, crashes and timers. With the
+/// variant `forgotten-vote`, the same steps must find two leaders in a term.
 #[test]
 fn no_term_has_two_leaders() {
     let (mut terms, mut clashes) = (0, 0);

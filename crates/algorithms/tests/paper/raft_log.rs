@@ -81,7 +81,6 @@ fn declined(at: u32, ticket: u64, reason: Reason) -> (u32, Event) {
     (at, Event::Declined { ticket, reason, leader: Some(p(1)) })
 }
 
-/// Returns the terms of a process's entries.
 fn terms(cluster: &TestCluster<RaftLog>, at: u32) -> Vec<u64> {
     let log = cluster.process(p(at)).expect("the process is up").log();
     let here = log.base().index + 1..=log.last().index;
@@ -202,7 +201,7 @@ fn repairs_every_log_of_figure_3_6() {
     assert_eq!(cluster.sent_of("rejected"), rejections.iter().sum::<u64>(), "one probe per term");
 }
 
-/// A voter rejects a candidate whose log is older than its own (Ongaro's thesis, section 3.6.1).
+/// Ongaro's thesis, section 3.6.1.
 #[test]
 fn rejects_vote_for_outdated_log() {
     for (candidate, voter, votes) in [
@@ -406,8 +405,7 @@ fn logs_converge_despite_faults() {
     }
 }
 
-/// A leader transfers its leadership only when the target has all entries (Ongaro's thesis, section
-/// 3.10).
+/// Ongaro's thesis, section 3.10.
 #[test]
 fn transfers_leadership_to_up_to_date_target() {
     let mut cluster = led_by_p1(3, &[]);

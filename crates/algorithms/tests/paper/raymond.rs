@@ -20,7 +20,6 @@ fn cluster(shape: Shape, size: u32) -> TestCluster<Raymond> {
     TestCluster::uniform(size, Order::Fifo, Config::of(shape, size))
 }
 
-/// Returns the configuration for a random tree.
 fn any_tree(size: u32, rng: &mut SplitMix64) -> Config {
     let mut order: Vec<ProcessId> = (0..size).map(ProcessId).collect();
     rng.shuffle(&mut order);

@@ -1,4 +1,4 @@
-//! The additions of the relayed log to the log, which has its own tests.
+//! Tests of what the relayed log adds to the log. The log itself has its own tests.
 
 use tenure_algorithms::agreement::RelayedLog;
 use tenure_algorithms::agreement::raft_log::{self, Timer};
@@ -14,7 +14,6 @@ fn config(size: u32, incarnation: u64) -> Config {
     Config::around(raft_log::Config::plain(size, TICKS_PER_UNIT)).with_incarnation(incarnation)
 }
 
-/// Returns a cluster led by P1, as all processes know.
 fn led_by_p1(size: u32, incarnation: u64) -> TestCluster<RelayedLog> {
     let mut cluster = TestCluster::uniform(size, Order::Reordered, config(size, incarnation));
     fire_and_drain(&mut cluster, 1, Timer::Election);
@@ -189,7 +188,7 @@ fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
     let mut cluster = led_by_p1(3, 0);
     cluster.command(p(2), append(1));
     cluster.lose((p(2), p(1)));
-    // P3 suspects the leader as P2 does, and P2 votes for it.
+    // P3 suspects the leader as P2 does, and P2 votes for P3.
     for at in [2, 3, 3] {
         cluster.fire(p(at), Timer::Election);
     }

@@ -17,7 +17,6 @@ fn uniform() -> Variants<Switch> {
     Variants::none().with(Switch::Uniform)
 }
 
-/// Returns the deliveries since the last call, by process number.
 fn delivered(cluster: &mut TestCluster<ReliableBroadcast>) -> Vec<(u32, Item)> {
     let delivery = |(at, Event::Delivered { item })| (at, item);
     let mut delivered: Vec<(u32, Item)> = events(cluster).into_iter().map(delivery).collect();

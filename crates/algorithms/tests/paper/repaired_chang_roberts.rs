@@ -30,7 +30,6 @@ fn drain(cluster: &mut TestCluster<RepairedChangRoberts>) {
     cluster.drain(&mut SplitMix64(0));
 }
 
-/// Returns the terms that were reported, in order.
 fn terms(cluster: &mut TestCluster<RepairedChangRoberts>) -> Vec<Term> {
     let term = |(_, event)| match event {
         Event::Elected { term, .. } => Some(term),
@@ -277,7 +276,6 @@ impl FaultyCluster {
             .collect()
     }
 
-    /// Changes the verdict of one process about another.
     fn flip_verdict(&mut self, (observer, peer): (ProcessId, ProcessId)) {
         let verdict = match self.suspected.remove(&(observer, peer)) {
             true => Verdict::Trust,

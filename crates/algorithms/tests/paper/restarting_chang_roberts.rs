@@ -118,7 +118,6 @@ fn unnumbered_restart_is_swallowed() {
     assert_eq!(unchecked_beliefs(&mut cluster), [None; 3]);
 }
 
-/// Processes that failed before the election are not on the ring.
 #[test]
 fn ring_excludes_failed_processes() {
     let absent = [p(2), p(5)].into_iter().collect();

@@ -145,7 +145,7 @@ fn smaller_clock_enters_first_without_tie_break() {
 
 #[test]
 fn request_must_advance_the_clock() {
-    // Replies would advance the clock instead, so they carry none here.
+    // Replies carry no clock here, because it would advance the clock of their receiver as well.
     let still = [Switch::NoClockOnRequest, Switch::UnstampedReply];
     assert!(is_caught(&still, &plan(Order::Reordered, &[2, 2], 0), "mutual-exclusion"));
     assert!(is_caught(&still, &plan(Order::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));

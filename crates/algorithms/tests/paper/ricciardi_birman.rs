@@ -190,7 +190,6 @@ fn each_mistake_is_caught() {
     }
 }
 
-/// Users learn that their process joined or left.
 #[test]
 fn users_learn_of_leaving_and_joining() {
     let mut cluster = cluster(3);

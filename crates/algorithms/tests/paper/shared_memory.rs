@@ -1,5 +1,5 @@
-//! Locks in shared memory: the claims of their papers on single schedules. The checker explores all
-//! schedules (`crates/check/tests/check/shared_memory.rs`).
+//! Locks in shared memory. Each test checks a claim of a paper on one schedule. The checker
+//! explores all schedules (`crates/check/tests/check/shared_memory.rs`).
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,8 @@ impl<L: SharedMemoryLock> Story<L> {
         Story { memory: Memory::default(), processes: (0..size).map(process).collect() }
     }
 
-    /// Takes the next step of each listed process, from 1, and returns a line for each step.
+    /// Takes one step of each listed process, in this order, and returns a line for each step.
+    /// Processes are counted from 1.
     fn tell(&mut self, schedule: &[usize]) -> Vec<String> {
         schedule.iter().map(|number| self.step(*number)).collect()
     }
@@ -73,7 +74,6 @@ impl<L: SharedMemoryLock> Story<L> {
         format!("P{number} {action}{}", if is_inside { ", inside" } else { "" })
     }
 
-    /// Returns the number of processes inside the critical section.
     fn inside(&self) -> usize {
         self.processes.iter().filter(|process| process.section() == Section::Inside).count()
     }

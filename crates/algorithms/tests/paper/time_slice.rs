@@ -57,7 +57,6 @@ fn smallest_candidate_leads_after_n_messages_and_n_u_rounds() {
     }
 }
 
-/// No process sends anything before the phase of the smallest candidate.
 #[test]
 fn phases_before_the_smallest_identifier_are_silent() {
     let mut cluster = started(&[7, 4, 9], &all_processes(3), config(&[7, 4, 9]));

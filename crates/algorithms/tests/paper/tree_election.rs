@@ -12,7 +12,6 @@ use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked
 use crate::support::graphs::connected_graphs;
 use crate::support::{p, processes_with};
 
-/// Returns all trees over `size` labelled processes.
 fn trees(size: u32) -> impl Iterator<Item = Tree> {
     let trees = connected_graphs(size).filter(Graph::is_tree);
     trees.map(|graph| graph.to_tree().expect("it is a tree"))

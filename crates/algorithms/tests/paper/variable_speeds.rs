@@ -13,7 +13,6 @@ use crate::support::p;
 use crate::support::permutations;
 use crate::support::rounds::end_round;
 
-/// Result of an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Outcome {
     leaders: Vec<Option<ProcessId>>,
@@ -71,8 +70,8 @@ fn most(size: u32, switch: Option<Switch>) -> u64 {
     most
 }
 
-/// Tokens travel fewer than 2N hops. Some run attains the upper bound that the algorithm states,
-/// except for five processes.
+/// Tokens travel fewer than 2N hops. For every size here except five, some run attains the upper
+/// bound that the algorithm states.
 #[test]
 fn bound_on_messages_is_attained_on_small_rings() {
     for (size, expected) in [(2, 4), (3, 7), (4, 9), (5, 12), (6, 15)] {

@@ -15,7 +15,6 @@ impl Story {
         Story(self.0[at..].to_owned())
     }
 
-    /// Returns the blocks of the story, in order.
     fn blocks(&self) -> impl Iterator<Item = Story> {
         self.0.split("\n\n").map(|block| Story(block.to_owned()))
     }
@@ -39,7 +38,6 @@ impl Story {
         sends.collect()
     }
 
-    /// Returns the numbers of messages of these kinds.
     fn counts<const N: usize>(&self, kinds: [&str; N]) -> [usize; N] {
         let sends = self.sends();
         let all = sends.len();
@@ -48,7 +46,6 @@ impl Story {
         counts
     }
 
-    /// Returns the processes at which an event of this name happens, in order.
     fn processes_with(&self, event: &str) -> Vec<&str> {
         let emits =
             |line: &str| line.strip_prefix("  emits ").is_some_and(|it| it.starts_with(event));
@@ -125,7 +122,7 @@ fn chang_roberts_examples() {
     assert_eq!(two.processes_with("Elected").len(), 4);
 }
 
-/// Checks in each case of the story which rank is forwarded, if any.
+/// Checks for each case of the story whether a rank is forwarded, and which one.
 #[test]
 fn every_case_of_an_arriving_rank() {
     let story = Story::of("chang_roberts/cases");

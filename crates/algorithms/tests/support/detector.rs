@@ -41,7 +41,6 @@ impl<C: TimeoutPolicy> DetectorHarness<C> {
         self.process.step(input, &mut self.batch);
     }
 
-    /// Advances the clock.
     pub(crate) fn advance(&mut self, ticks: u64) {
         self.batch.environment.0 = self.batch.environment.0 + ticks;
     }

@@ -11,7 +11,6 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 /// For each process, by index: leader that it reported last; `None` if it reported none.
 pub(crate) type Beliefs = Vec<Option<ProcessId>>;
 
-/// Returns all processes of a group.
 pub(crate) fn all_processes(size: u32) -> Vec<ProcessId> {
     (0..size).map(ProcessId).collect()
 }
@@ -83,7 +82,6 @@ fn last_leaders<P: Election>(size: u32, seen: Vec<(ProcessId, ClusterEvent<P>)>)
     beliefs
 }
 
-/// Returns the ids from 1 to `size`, in the random order of a seed.
 pub(crate) fn shuffled(size: u32, seed: u64) -> Vec<u32> {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);
@@ -132,12 +130,10 @@ pub(crate) fn subsets(size: u32) -> impl Iterator<Item = Vec<ProcessId>> {
     })
 }
 
-/// Returns the process that has this id on a ring with these ids, if any.
 pub(crate) fn process_with_id(id: u32, ids: &[u32]) -> Option<ProcessId> {
     ids.iter().position(|other| *other == id).map(ProcessId::at)
 }
 
-/// Returns these ids as ranks.
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
     ids.iter().map(|id| Rank::of_id(*id)).collect()
 }

@@ -49,7 +49,6 @@ pub(crate) fn fire_and_drain<P: Protocol>(cluster: &mut TestCluster<P>, at: u32,
     cluster.drain(&mut SplitMix64(0));
 }
 
-/// Informs a process of a verdict about a peer, and delivers all messages.
 #[track_caller]
 pub(crate) fn suspicion_and_drain<P: Protocol>(
     cluster: &mut TestCluster<P>,
@@ -69,7 +68,6 @@ pub(crate) fn pass_all<P: Protocol>(cluster: &mut TestCluster<P>, links: &[(u32,
     }
 }
 
-/// Loses all messages in flight from one process to another.
 pub(crate) fn lose_all<P: Protocol>(cluster: &mut TestCluster<P>, from: u32, to: u32) {
     while !cluster.queue((p(from), p(to))).is_empty() {
         cluster.lose((p(from), p(to)));
@@ -83,7 +81,6 @@ pub(crate) fn report<P: Protocol>(cluster: &mut TestCluster<P>, of: u32, verdict
     }
 }
 
-/// Crashes a process, and lets all others suspect it.
 #[track_caller]
 pub(crate) fn crash_and_suspect<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.crash(p(process));
@@ -104,7 +101,6 @@ pub(crate) fn restart<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.recover(p(process));
 }
 
-/// Boots a crashed process again, and lets all others trust it.
 #[track_caller]
 pub(crate) fn recover_and_trust<P: Protocol>(cluster: &mut TestCluster<P>, process: u32) {
     cluster.recover(p(process));

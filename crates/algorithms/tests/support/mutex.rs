@@ -7,7 +7,6 @@ use tenure_core::{Card, Fence, Monitor, Mutex, Order, ProcessId};
 use super::{command_and_drain, events, p, processes_with, restart};
 use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
-/// An empty list of process numbers.
 pub(crate) const NONE: [u32; 0] = [];
 
 /// Returns the processes that entered since the last call, in order, by number.
@@ -15,12 +14,10 @@ pub(crate) fn entered<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<u32> {
     processes_with(cluster, |event| matches!(event, Event::Entered { .. }))
 }
 
-/// Returns the processes that exited since the last call, in order, by number.
 pub(crate) fn exited<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<u32> {
     processes_with(cluster, |event| *event == Event::Exited)
 }
 
-/// Returns the fences of the entries since the last call, in order.
 pub(crate) fn fences<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<Fence> {
     let fence = |(_, event)| match event {
         Event::Entered { fence } => Some(fence),
@@ -29,7 +26,6 @@ pub(crate) fn fences<P: Mutex>(cluster: &mut TestCluster<P>) -> Vec<Fence> {
     events(cluster).into_iter().filter_map(fence).collect()
 }
 
-/// Result of a random run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) messages: u64,
@@ -44,9 +40,7 @@ pub(crate) struct Plan {
     pub(crate) order: Order,
     /// For each process, by index: number of its entries.
     pub(crate) entries: Vec<u32>,
-    /// Number of messages to duplicate.
     pub(crate) duplicates: u32,
-    /// Number of messages to lose.
     pub(crate) losses: u32,
     pub(crate) seed: u64,
 }
@@ -57,17 +51,14 @@ impl Plan {
         Plan { order, entries: entries.to_vec(), duplicates: 0, losses: 0, seed: 0 }
     }
 
-    /// Returns this plan with a number of messages to duplicate.
     pub(crate) fn duplicating(&self, messages: u32) -> Plan {
         Plan { duplicates: messages, ..self.clone() }
     }
 
-    /// Returns this plan with another seed.
     pub(crate) fn seeded(&self, seed: u64) -> Plan {
         Plan { seed, ..self.clone() }
     }
 
-    /// Returns this plan with a number of messages to lose.
     pub(crate) fn losing(&self, messages: u32) -> Plan {
         Plan { losses: messages, ..self.clone() }
     }
@@ -184,7 +175,6 @@ pub(crate) fn check_token_loss<P: Mutex>(cluster: &mut TestCluster<P>) {
     assert_eq!(entered(cluster), NONE);
 }
 
-/// Feeds an event to a monitor. Returns the violation, if any.
 fn feed<P: Mutex>(
     monitor: &mut impl Monitor<Command, Event>,
     at: ProcessId,

@@ -11,7 +11,7 @@ use super::p;
 pub(crate) struct Crash {
     pub(crate) round: u32,
     pub(crate) process: ProcessId,
-    /// Processes that the messages of this round reach.
+    /// Processes that still receive the messages that the crashed process sent in this round.
     pub(crate) reached: Vec<ProcessId>,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn end_round<A: Rounds>(
     }
 }
 
-/// Returns every way in which at most `most` processes crash in the first `rounds` rounds, each
-/// reaching any subset of the others.
+/// Returns every way in which at most `most` processes crash in the first `rounds` rounds. The last
+/// messages of a crashed process may reach any subset of the others.
 pub(crate) fn crashes(size: u32, rounds: u32, most: u32) -> impl Iterator<Item = Vec<Crash>> {
     let mut all: Vec<Vec<Crash>> = vec![Vec::new()];
     for process in 1..=size {

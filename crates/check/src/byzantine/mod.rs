@@ -1,5 +1,5 @@
-//! Exhaustive check of agreement among generals of whom some lie: every set of liars, and every
-//! content that a liar can send in each message.
+//! Exhaustive check of agreement among generals, some of whom lie. It covers every set of liars,
+//! and every content that a liar can send in each message.
 
 mod record;
 mod search;
@@ -17,7 +17,7 @@ use crate::report::{Report, judgement};
 use self::record::counterexample;
 use self::search::Search;
 
-/// Configuration of a check of generals.
+/// Configuration of [`check_generals`].
 #[derive(Clone, Debug)]
 pub struct GeneralsConfig {
     /// Name of the algorithm on the command line.
@@ -29,14 +29,15 @@ pub struct GeneralsConfig {
     /// Properties to check: [`Property::Agreement`] is the paper's IC1, and
     /// [`Property::Validity`] its IC2.
     pub properties: Vec<Property>,
-    /// Limits on states and time. The search keeps one run in memory.
+    /// Limits on states and time. A limit on memory has no effect, because the search keeps only
+    /// one run in memory.
     pub limits: Limits,
     /// Flag that stops the search.
     pub stop_flag: Option<Arc<AtomicBool>>,
 }
 
 impl GeneralsConfig {
-    /// Returns the configuration that checks both properties.
+    /// Creates a configuration that checks agreement and validity, without limits.
     pub fn new(name: impl Into<String>, size: u32, liars: u32) -> Self {
         let properties = vec![Property::Agreement, Property::Validity];
         let (limits, stop_flag) = (Limits::default(), None);
@@ -46,10 +47,10 @@ impl GeneralsConfig {
 
 /// Explores every behaviour of every set of liars, and judges the properties.
 ///
-/// In a step, the commander gives its order, or a general receives a message; a step includes the
-/// messages that the general then sends. A liar has one such step for each combination of contents
-/// of these messages. Messages arrive in the order in which they are sent, because no order changes
-/// what a general obeys.
+/// In a step, the commander gives its order, or a general receives a message. The step includes the
+/// messages that the process then sends. A liar has one such step for each combination of contents
+/// of these messages. Messages arrive in the order in which they are sent: another order of arrival
+/// would not change what a general obeys.
 ///
 /// # Panics
 ///

@@ -18,7 +18,6 @@ use crate::report::{Counterexample, ViolationKind};
 /// For each link from a sender to a receiver, the number of messages recorded so far.
 type Numbers = BTreeMap<(ProcessId, ProcessId), u64>;
 
-/// Converts a violation that the search has found to a counterexample.
 pub(crate) fn counterexample(config: &GeneralsConfig, violation: &Violation) -> Counterexample {
     let mut trace = trace(config, violation);
     trace.header.violates = Some(violation.property.name().to_owned());
@@ -44,7 +43,7 @@ fn explanation(violation: &Violation) -> String {
     format!("{rule}: {} after {count} of {}", obeyed.join(", "), liars.join(" and "))
 }
 
-/// Returns the value that represents an order in the commands and events of a trace.
+/// Returns the value that represents the commander's order in the commands and events of a trace.
 const fn value(plan: Plan) -> u64 {
     match plan {
         Plan::Retreat => 0,
@@ -52,7 +51,6 @@ const fn value(plan: Plan) -> u64 {
     }
 }
 
-/// Returns the trace record in which the commander gives this order.
 fn order(plan: Plan) -> Kind {
     let command = Command::Propose { value: value(plan) };
     Kind::Command(CommandData::Agreement(command.into()))

@@ -9,7 +9,6 @@ use super::GeneralsConfig;
 use crate::clock::Instant;
 use crate::limits::{Limit, Limits};
 
-/// Message in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) from: ProcessId,
@@ -19,7 +18,6 @@ pub(crate) struct Sent {
     pub(crate) is_lie: bool,
 }
 
-/// Step of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunStep {
     /// Message that the general receives in this step; `None` if the commander gives its order.
@@ -41,20 +39,17 @@ pub(crate) struct Violation {
     pub(crate) lies: usize,
 }
 
-/// State of one run.
 #[derive(Clone)]
 struct Run<G> {
     generals: Vec<G>,
     under_way: VecDeque<Sent>,
 }
 
-/// The search and its findings.
 pub(crate) struct Search<'c> {
     config: &'c GeneralsConfig,
     started: Instant,
     liars: Vec<ProcessId>,
     plan: Plan,
-    /// Steps of the current run.
     steps: Vec<RunStep>,
     violations: Vec<Violation>,
     /// Number of states so far, including one initial state for each set of liars and each order.
@@ -79,12 +74,11 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// Returns the violation of the property with the fewest lies, if any.
     pub(crate) fn violation(&self, property: Property) -> Option<&Violation> {
         self.violations.iter().find(|found| found.property == property)
     }
 
-    /// Explores all runs. Sets with fewer liars come first.
+    /// Explores all runs, beginning with the smallest sets of liars.
     pub(crate) fn explore<G: General>(&mut self, generals: &G::Config) {
         let size = self.config.size;
         let mut sets: Vec<u32> =
@@ -173,8 +167,8 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// Stores the current run as a violation of the property, unless a stored one has at most as
-    /// many lies.
+    /// Stores the current run as the violation of the property, if it contains fewer lies than the
+    /// stored one, or none is stored.
     fn keep(&mut self, property: Property) {
         let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
         if self.violation(property).is_some_and(|known| known.lies <= lies) {

@@ -14,7 +14,8 @@ pub struct RunDescription {
     pub size: u32,
     /// Steps in order.
     pub steps: Vec<StepDescription>,
-    /// Index of the first of the last steps, which repeat forever. `None` if the run ends.
+    /// Index of the first step of the cycle with which the run ends. The steps from there on repeat
+    /// forever. `None` if the run ends without a cycle.
     pub repeats_from: Option<usize>,
 }
 
@@ -41,20 +42,19 @@ impl RunDescription {
         }
     }
 
-    /// Returns the number of steps. The passing of time and the ends of steps that take time are
-    /// not counted.
+    /// Returns the number of steps, without the passing of time and the ends of steps that take
+    /// time.
     pub fn length(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_time).count()
     }
 
-    /// Returns the number of steps that repeat forever at the end of the run.
     pub(crate) fn repeated_step_count(&self) -> u32 {
         let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
         let steps = cycle.iter().filter(|step| !step.is_time).count();
         u32::try_from(steps).expect("a run has fewer than 2^32 steps")
     }
 
-    /// Returns a text for each step, its events included.
+    /// Returns a description of each step with its events.
     pub fn steps(&self) -> Vec<String> {
         let steps = self.steps.iter().filter(|step| !step.is_time);
         steps.map(|step| step.step.clone()).collect()
@@ -70,7 +70,7 @@ impl StepDescription {
             _ => false,
         };
         let events = records.iter().filter(|record| match &record.kind {
-            // A process that requested to exit has exited.
+            // An exit after the request to exit is not listed, because the request implies it.
             Kind::Event(event) => {
                 event.mutex() != Some(&mutex::Event::Exited) || !is_command(mutex::Command::Exit)
             }

@@ -44,7 +44,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.rules.ample && !has_sent_off_ring && begins_on_the_ring
     }
 
-    /// Returns a counterexample to the property, if it is violated.
     pub(crate) fn judge(
         &self,
         selected: &SelectedProperty,
@@ -63,8 +62,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             (CheckKind::OwnLiveness(index), Some(graph)) => {
                 self.own_liveness(property, index, graph)
             }
-            // Without a graph only single steps are judged: the analysis was skipped, because it
-            // takes about half as long as the search.
+            // No graph was built, because its analysis takes about half as long as the search. So
+            // only single steps are judged.
             (CheckKind::AlwaysAndAtEnd(index), None) => {
                 self.shortest_step_violation(property, index)
             }
@@ -72,7 +71,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         }
     }
 
-    /// Returns the shortest run whose last step violates the monitor at `index`, if any.
     fn shortest_step_violation(&self, property: Property, index: usize) -> Option<Counterexample> {
         let violated = self.explored.violations[index]?;
         let mut path = path_to(&self.explored, violated.from);
@@ -82,7 +80,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(found)
     }
 
-    /// Returns a run whose last step violates the monitor at `index`.
     pub(crate) fn step_violation(
         &self,
         property: Property,
@@ -93,8 +90,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Returns a run that can end in a state in which the monitor at `index` permits no end. `None`
-    /// if there is no such run.
+    /// Looks for a run that can end although the monitor at `index` permits no end in its last
+    /// state. Returns `None` if there is no such run.
     fn some_end_violation(
         &self,
         property: Property,
@@ -102,7 +99,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         graph: &Graph,
     ) -> Option<Counterexample> {
         let refused = Condition::of(self.rules.layout.end_mark(index));
-        // An end is an end under any fairness.
+        // A run that ends is fair under every assumption, so weak fairness suffices.
         let world = lasting(graph, refused, Fairness::Weak).first()?;
         let path = path_to(&self.explored, graph.id(world));
         Some(self.end_violation(property, index, &path))
@@ -144,8 +141,9 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(selected.property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns a run after which a process may wait forever to be served, if any. If `all`, a
-    /// process that waits to be informed of a result counts as waiting.
+    /// Looks for a process that may wait forever to be served, and returns a run that shows this.
+    /// Returns `None` if there is no such run. If `all` is true, waiting to be informed of a result
+    /// counts, too.
     fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
         let waits = waits(self.rules.layout, all);
         let fairness = self.processes.config.fairness;
@@ -171,7 +169,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         })
     }
 
-    /// Returns a run after which processes may wait forever while no process enters, if any.
+    /// Looks for a run after which processes may wait forever and none enters. Returns `None` if
+    /// there is no such run.
     fn deadlock(&self, property: Property, graph: &Graph) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
@@ -201,7 +200,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.repeating(graph, &cycle, property, ViolationKind::Livelock, explanation))
     }
 
-    /// Returns a counterexample whose run ends in this global state of the graph.
     pub(super) fn ending_at(
         &self,
         graph: &Graph,
@@ -230,7 +228,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, kind, explanation, &path, repeats_from)
     }
 
-    /// Appends a walk through the graph to a path.
     pub(crate) fn follow(
         &self,
         graph: &Graph,
@@ -251,7 +248,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Replay::new(self.processes, &self.rules, &self.explored, path.first)
     }
 
-    /// Replays a path. Returns the replay, whose current global state is the last one of the path.
+    /// Replays a path. The returned replay is in the last global state of the path.
     pub(super) fn replayed(&self, path: &RunPath) -> Replay<'_, P> {
         let mut replay = self.replay(path);
         for action in &path.actions {
@@ -260,7 +257,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         replay
     }
 
-    /// Returns an error if a handler panicked during the search.
     pub(crate) fn ensure_no_panic(&self) -> Result<(), CheckError> {
         let Some(panicked) = &self.explored.panicked else { return Ok(()) };
         let path = path_to(&self.explored, panicked.from);
@@ -268,8 +264,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Err(CheckError::Panicked { message: panicked.message.clone(), run })
     }
 
-    /// Describes a run in whose last step a handler panicked. `handler` contains the local state
-    /// and the cause with which the handler ran, if they are known.
+    /// Describes a run whose last step caused a panic. `handler` contains the local state and the
+    /// input of the handler that panicked, if they are known.
     pub(crate) fn run_to_panic_after(
         &self,
         path: &RunPath,
@@ -329,7 +325,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 }
 
-/// Returns the header of the traces that a check with this configuration writes.
 pub(crate) fn header(config: &CheckConfig) -> Header {
     Header::new(&config.name, config.service, config.size, Source::Checker)
 }

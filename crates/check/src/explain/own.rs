@@ -11,7 +11,6 @@ use crate::report::{Counterexample, ViolationKind};
 use crate::users::user::Checkable;
 
 impl<P: Checkable> FinishedSearch<'_, P> {
-    /// Returns the shortest run to a state that violates the property, if any.
     pub(super) fn shortest_own_violation(
         &self,
         property: Property,
@@ -24,7 +23,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.own_step_violation(property, index, &path))
     }
 
-    /// Returns the counterexample for the run `path` to a state that violates the property.
     pub(crate) fn own_step_violation(
         &self,
         property: Property,
@@ -43,8 +41,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Describes the first event that is still due for the property at `index`. `marks` are those
-    /// of a global state in which the run can end.
+    /// Describes an event that is still due for the property at `index` in a global state in which
+    /// the run can end. `marks` are the marks of this state.
     pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.mark(*binding) != 0;
@@ -53,7 +51,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         format!("{missing}, and the run can end here")
     }
 
-    /// Returns a run after which an event that the property demands may never happen, if any.
+    /// Looks for a run after which an event that the property demands may never happen. Returns
+    /// `None` if there is no such run.
     pub(super) fn own_liveness(
         &self,
         property: Property,

@@ -30,8 +30,8 @@ pub(crate) struct Recorder<P: Protocol> {
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// For each link, the messages in flight. This is a list of lists because the code is compiled
-    /// for each protocol, and a map would take longer to compile.
+    /// For each link, the messages in flight. The code is compiled for each protocol, and lists
+    /// compile faster than a map.
     in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
     states: States,
     /// Position, among the messages in flight on its link, of the message that the next step takes.
@@ -67,14 +67,12 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Takes a step of a replay, and records the step.
     pub(crate) fn take(&mut self, replay: &mut Replay<'_, P>, action: Action) {
         let taken = replay.apply(action);
         self.record_step(&taken, replay.is_down(taken.at));
         self.record_state(taken.at, replay);
     }
 
-    /// Records a step.
     pub(crate) fn record_step(&mut self, taken: &ReplayedStep<P>, receiver_was_down: bool) {
         let at = taken.at;
         self.now += TICKS_PER_UNIT;
@@ -131,9 +129,8 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Returns the content of the message in flight that `pick` selects; the inner value is `None`
-    /// for a message between applications. The outer value is `None` if no such message is in
-    /// flight.
+    /// Returns the content of the message in flight that `pick` selects, or `None` if there is no
+    /// such message. The content is `None` for a message between applications.
     pub(crate) fn selected_message(
         &self,
         pick: &MessageSelector,
@@ -143,8 +140,9 @@ impl<P: Checkable> Recorder<P> {
         Some(self.in_flight[self.link(pick.from, pick.to)][index].message.clone())
     }
 
-    /// Makes the next step take the message that `pick` selects, among those with equal content. If
-    /// `applications`, selects among the messages between applications.
+    /// Makes the next step take the message that `pick` selects. Without this call, the step takes
+    /// the first message with the right content. If `applications` is true, `pick` counts only
+    /// messages between applications.
     pub(crate) fn select_message(&mut self, pick: &MessageSelector, applications: bool) {
         self.selected = self.index(pick, applications);
     }
@@ -200,7 +198,6 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Returns the index of a link.
     fn link(&self, from: ProcessId, to: ProcessId) -> usize {
         from.index() * self.sessions.len() + to.index()
     }

@@ -23,7 +23,6 @@ pub(crate) struct RunPath {
     pub(crate) actions: Vec<Action>,
 }
 
-/// Returns a shortest path to a visited global state.
 pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
     let mut actions = Vec::new();
     let mut first = id;
@@ -39,17 +38,14 @@ pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
     RunPath { first, actions }
 }
 
-/// One replayed step with its content.
 pub(crate) struct ReplayedStep<P: Protocol> {
     pub(crate) kind: ActionKind,
     /// Process that receives the input. For the loss or duplication of a message, its sender.
     pub(crate) at: ProcessId,
     pub(crate) content: StepContent<P>,
-    /// Messages that the process sent.
+    /// Messages that the process sent, each with its receiver.
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
-    /// Events that the user of the process received.
     pub(crate) events: Vec<P::Event>,
-    /// Values that the handler chose in this step.
     pub(crate) choices: Vec<Choice>,
 }
 
@@ -75,10 +71,8 @@ pub(crate) struct Replay<'p, P: Checkable> {
     processes: &'p Processes<P>,
     pub(crate) reduced_worker: Worker,
     plain_worker: Worker,
-    /// The current global state as the search represents it, with reductions.
     pub(crate) world: Vec<u32>,
     pub(crate) fingerprint: u64,
-    /// The current global state without reductions.
     unreduced: Vec<u32>,
     /// Amount by which the timestamps in `world` are lower than those in `unreduced`.
     shift: u64,
@@ -96,7 +90,6 @@ impl<'p, P: Checkable> Replay<'p, P> {
         Replay::starting_at(processes, rules, world, *fingerprint)
     }
 
-    /// Starts a replay in an initial global state.
     pub(crate) fn starting_at(
         processes: &'p Processes<P>,
         rules: &Arc<Rules>,
@@ -115,7 +108,6 @@ impl<'p, P: Checkable> Replay<'p, P> {
         }
     }
 
-    /// Takes a step, and returns its content.
     pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep<P> {
         let unreduced_action = self.translate(action);
         let taken = self.describe(unreduced_action);
@@ -143,8 +135,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         Some(Action::new(ActionKind::Tick, 0, 0, 0))
     }
 
-    /// Returns the id of the monitor's state before the next step. `slot` is the slot of the
-    /// monitor.
+    /// Returns the id of the state that the monitor at `slot` has before the next step.
     pub(crate) fn monitor(&self, slot: usize) -> u32 {
         self.unreduced[slot]
     }
@@ -158,9 +149,9 @@ impl<'p, P: Checkable> Replay<'p, P> {
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
 
-    /// Translates an action in `world` to the same action in `unreduced`. A reordering link sorts
-    /// its queue by content. So the position of a message may differ in the two global states if
-    /// timestamps differ.
+    /// Translates an action in `world` to the same action in `unreduced`. A message may have
+    /// another position there: a reordering link sorts its queue by content, which includes
+    /// timestamps.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
@@ -261,25 +252,23 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.unreduced[at.index()]
     }
 
-    /// Returns the state of a process; `None` if it is down.
+    /// Returns `None` if the process is down.
     pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
         self.processes.locals.get(self.unreduced[at.index()]).lifecycle.process().cloned()
     }
 
-    /// Returns the armed timers of a process.
     pub(crate) fn armed(&self, at: ProcessId) -> Vec<P::Timer> {
         let local = self.processes.locals.get(self.unreduced[at.index()]);
         local.timers.iter().map(|armed| armed.timer.clone()).collect()
     }
 
-    /// Returns all steps that are possible now.
     pub(crate) fn steps(&mut self) -> Vec<Action> {
         let world = self.world.clone();
         self.reduced_worker.steps(WorldRef { world: &world, fingerprint: self.fingerprint })
     }
 
-    /// Returns the content of a step whose handler panicked: the handler of `cause` in the local
-    /// state `local`. The step has no effects.
+    /// Returns the content of a step whose handler panicked. The handler ran in the local state
+    /// `local` with the input `cause`. The content lists no effects.
     pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep<P> {
         let local = self.processes.locals.get(local);
         let content = self.content(&local, cause);
@@ -300,15 +289,12 @@ impl<'p, P: Checkable> Replay<'p, P> {
         ReplayedStep { kind, at: local.at, content, messages, events, choices }
     }
 
-    /// Returns true if the process is down.
     pub(crate) fn is_down(&self, at: ProcessId) -> bool {
         let local = self.processes.locals.get(self.unreduced[at.index()]);
         matches!(local.lifecycle, Lifecycle::Down(_))
     }
 }
 
-/// Text for the passing of a unit of time, in descriptions and traces.
 pub(crate) const TIME_PASSES: &str = "a unit of time passes";
 
-/// Text for the end of a step, in descriptions and traces.
 pub(crate) const STEP_ENDS: &str = "end of a step";

@@ -24,7 +24,7 @@ use crate::world::action::{Action as Step, ActionKind};
 use crate::world::initial::initial_worlds;
 use crate::world::rules::Rules;
 
-/// Maximum number of messages in flight per link: more than any schedule needs.
+/// Bound on the messages in flight per link. It is so high that no schedule reaches it.
 const IN_FLIGHT: usize = 200;
 
 impl<P: Checkable> Check<P> {
@@ -46,7 +46,6 @@ impl<P: Checkable> Check<P> {
         Ok(Trace { header: header(&self.config), records, torn: None })
     }
 
-    /// Sets the budgets and options of the check to those that the schedule needs.
     fn size_for_schedule(&mut self, schedule: &Schedule) {
         let requests = |at: &ProcessId| {
             let mine =
@@ -90,13 +89,11 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// Returns the process and the command, if the action is a command to an agreement service.
 fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Command)> {
     let Action::Command(asking) = action else { return None };
     Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
 }
 
-/// Executes a schedule action by action.
 pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     replay: Replay<'p, P>,
     recorder: Recorder<P>,
@@ -109,7 +106,6 @@ pub(crate) struct ScheduleRunner<'p, P: Checkable> {
 }
 
 impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
-    /// Takes the step that the action selects. Returns an error if the step is not possible.
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if let Some(kind) = action.network_record() {
             self.recorder.record_about_run(kind);
@@ -144,7 +140,6 @@ impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
 }
 
 impl<'p, P: Checkable> ScheduleRunner<'p, P> {
-    /// Starts in an initial global state and records the boots.
     pub(crate) fn starting_at(
         processes: &'p Processes<P>,
         rules: &Arc<Rules>,

@@ -6,7 +6,7 @@ use crate::model::MonitorFacts;
 use crate::users::user::UserState;
 use crate::world::VIOLATED;
 
-/// Data that the search stores about a global state, besides its content.
+/// Data that the search stores about a global state in addition to its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
     /// Bits for the processes that wait to be served, for those that wait to be informed, and for

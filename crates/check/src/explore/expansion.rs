@@ -20,7 +20,6 @@ pub(super) struct Candidate {
     pub(super) label: u32,
 }
 
-/// A step that violated a monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ViolatingStep {
     pub(crate) from: StateId,
@@ -29,32 +28,26 @@ pub(crate) struct ViolatingStep {
     pub(crate) length: u32,
 }
 
-/// A panic of a handler.
 #[derive(Clone, Debug)]
 pub(crate) struct HandlerPanic {
-    /// Global state in which the handler ran.
     pub(crate) from: StateId,
     /// Local state and input with which the handler ran. `None` if other code panicked.
     pub(crate) handler: Option<(u32, Cause)>,
-    /// Message of the panic.
     pub(crate) message: String,
 }
 
-/// Successors found by one thread in one chunk.
 #[derive(Default)]
 pub(super) struct Expansion {
-    /// Global states of the chunk.
     pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
     /// Global states of the candidates, by shard. Empty unless the search stores whole states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// Steps to global states beyond a declared bound. A step consists of the index of its parent
-    /// in the block and its label.
+    /// For each step to a global state beyond a declared bound: the index of its parent in the
+    /// block, and the label of the step.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,
     pub(super) exceeded: [bool; 2],
-    /// Panic that ended the expansion of this chunk.
     pub(super) panicked: Option<HandlerPanic>,
 }
 
@@ -83,7 +76,7 @@ impl Expansion {
         self.parents.bytes() + candidates * size_of::<Candidate>() + worlds * 4
     }
 
-    /// Adds all successors of one global state. If a handler panics, records the panic and stops.
+    /// If a handler panics, records the panic and stops.
     pub(super) fn expand_catching_panics(
         &mut self,
         worker: &mut Worker,
@@ -104,8 +97,8 @@ impl Expansion {
         }
     }
 
-    /// Adds all successors of one global state. If `time`, adds those by the passing of time and by
-    /// the ends of steps; otherwise, adds all others.
+    /// Adds successors of one global state. If `time` is true, adds only the successors by the
+    /// passing of time and by the end of a step. Otherwise, adds only the other ones.
     fn expand(
         &mut self,
         worker: &mut Worker,
@@ -145,7 +138,6 @@ impl Expansion {
     }
 }
 
-/// Returns the message of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());

@@ -70,7 +70,7 @@ impl Worker {
                     Some(result) => {
                         visit(Successor { action, label: FAULT, world: scratch.world, result });
                     }
-                    // Only a duplication is impossible: the link is full.
+                    // `perform` fails only if a message is duplicated on a full link.
                     None => self.has_blocked_duplicate = true,
                 }
                 self.undo(scratch.world);

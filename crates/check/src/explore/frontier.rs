@@ -62,7 +62,6 @@ pub(super) struct Frontier {
     /// Chunks of global states in packed form, without the dropped ones.
     packed: VecDeque<Chunk>,
     packed_bytes: usize,
-    /// The last global states, which are not packed yet.
     unpacked: Batch,
 }
 
@@ -77,7 +76,6 @@ impl Frontier {
         self.first_unpacked() + self.unpacked.ids.len()
     }
 
-    /// Returns the index of the first global state that is not packed.
     fn first_unpacked(&self) -> usize {
         (self.dropped_chunks + self.packed.len()) * CHUNK
     }
@@ -103,7 +101,6 @@ impl Frontier {
         }
     }
 
-    /// Returns the ids of the global states from index `begin` on.
     pub(super) fn ids_from(&self, begin: usize) -> impl Iterator<Item = StateId> {
         let packed = self.packed.iter().flat_map(|chunk| &chunk.ids).chain(&self.unpacked.ids);
         packed.copied().skip(begin - self.dropped_chunks * CHUNK)
@@ -131,7 +128,6 @@ impl Frontier {
         self.unpacked.worlds.extend_from_slice(worlds);
     }
 
-    /// Returns the number of chunks of unpacked global states that are to be packed now.
     pub(super) fn chunks_to_pack(&self) -> usize {
         if self.unpacked.ids.len() < BLOCK { 0 } else { self.unpacked.ids.len() / CHUNK }
     }
@@ -148,7 +144,6 @@ impl Frontier {
         }
     }
 
-    /// Replaces the first unpacked global states by their packed chunks.
     pub(super) fn replace_by_packed(&mut self, packed: Vec<Chunk>) {
         let worlds = packed.len() * CHUNK;
         self.unpacked.ids.drain(..worlds);

@@ -4,7 +4,6 @@ use super::packed::Packed;
 use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
-/// Number of origins that are packed together.
 const PACK_SIZE: usize = 1 << 10;
 /// Number of integers per origin. Global states found one after another have parents with similar
 /// ids, so each integer differs in few bits.
@@ -15,7 +14,6 @@ const PARTS: usize = 6;
 pub(super) struct Origins {
     packed: Vec<Packed>,
     packed_bytes: usize,
-    /// The last origins, which are not packed yet.
     last: Vec<Origin>,
 }
 

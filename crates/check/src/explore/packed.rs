@@ -1,7 +1,7 @@
 //! Rows of integers, packed into bits.
 
-/// A slot of the rows whose values differ between rows. Each row stores the difference between its
-/// value and the smallest value of the slot.
+/// A slot whose values differ between rows. Each row stores the difference between its value and
+/// the smallest value of the slot.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     slot: u16,
@@ -15,9 +15,7 @@ struct Column {
 /// few bits as the differences from their smallest value need.
 #[derive(Debug)]
 pub(super) struct Packed {
-    /// Smallest value of each slot.
     least: Box<[u32]>,
-    /// Slots whose values differ between rows.
     columns: Box<[Column]>,
     /// Width of a packed row, in bits.
     width: usize,
@@ -60,7 +58,6 @@ impl Packed {
         }
     }
 
-    /// Returns the row at `index`, unpacked.
     pub(super) fn row<const STRIDE: usize>(&self, index: usize) -> [u32; STRIDE] {
         let mut row = [0; STRIDE];
         row.copy_from_slice(&self.least);
@@ -68,8 +65,8 @@ impl Packed {
         row
     }
 
-    /// Adds to each slot of `row` the packed difference of the row at `index`. Before, `row`
-    /// contains the smallest values.
+    /// Converts `row` to the row at `index`. Before the call, `row` contains the smallest value of
+    /// each slot; the call adds the packed differences.
     fn add_distances(&self, index: usize, row: &mut [u32]) {
         for column in &self.columns {
             let bit = index * self.width + column.offset as usize;

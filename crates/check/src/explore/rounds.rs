@@ -12,11 +12,9 @@ use crate::world::action::{Action, ActionKind, Cause};
 /// A part of the steps that one process takes in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The user issues a command.
     Command,
     /// The process receives the messages that arrive at the end of the round.
     Messages,
-    /// The timers of the process fire.
     Timers,
 }
 
@@ -43,7 +41,7 @@ impl Worker {
             if is_command != (part == Part::Command) {
                 continue;
             }
-            // Users issue commands as soon as they can, so fairness demands these commands, too.
+            // Users issue commands as soon as they can, so a fair run must take these steps.
             let label =
                 if is_command { self.rules.network.label(7 << 40, process as u64) } else { label };
             let at = Action::new(ActionKind::Internal, process, item, 0);
@@ -57,7 +55,6 @@ impl Worker {
         self.rules.rounds && self.next_in_round(world).is_some()
     }
 
-    /// Returns the process that steps next in a round, and the part of the round.
     fn next_in_round(&mut self, world: &[u32]) -> Option<(usize, Part)> {
         let layout = self.rules.layout;
         let processes = 0..layout.size;

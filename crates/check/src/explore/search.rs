@@ -17,10 +17,10 @@ use crate::world::action::Action;
 use crate::world::initial::InitialWorlds;
 use crate::world::rules::Rules;
 
-/// Number of candidates for which the search prefetches slots of the visited set together.
+/// Number of candidates whose slots in the visited set are prefetched together.
 const PREFETCH: usize = 64;
 
-/// A global state that was visited for the first time, and its origin.
+/// A global state that the search has reached for the first time.
 #[derive(Clone, Copy, Debug)]
 struct NewWorld {
     id: StateId,
@@ -31,20 +31,16 @@ struct NewWorld {
     action: Action,
 }
 
-/// Why a search ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SearchEnd {
-    /// All states were explored.
     #[default]
     Complete,
     /// Every property was decided before all states were explored.
     Decided,
-    /// A limit was reached.
     Limited(Limit),
 }
 
 impl SearchEnd {
-    /// Returns the limit that was reached, if any.
     pub(crate) fn limit(self) -> Option<Limit> {
         match self {
             SearchEnd::Limited(limit) => Some(limit),
@@ -53,7 +49,6 @@ impl SearchEnd {
     }
 }
 
-/// A search and its configuration.
 pub(crate) struct Search<'a> {
     pub(crate) config: &'a SearchConfig,
     pub(crate) rules: Arc<Rules>,
@@ -67,7 +62,6 @@ pub(crate) struct Search<'a> {
     pub(crate) measuring: Option<usize>,
 }
 
-/// Result of a search.
 #[derive(Default)]
 pub(crate) struct Explored {
     pub(crate) shards: Vec<Shard>,
@@ -90,7 +84,6 @@ pub(crate) struct Explored {
     /// measurement.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
-    /// Panic of a handler that ended the search.
     pub(crate) panicked: Option<HandlerPanic>,
 }
 
@@ -99,7 +92,8 @@ impl Explored {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
 
-    /// Returns the id of a visited global state, if edges are stored.
+    /// Returns the id of a visited global state. The search must store edges: otherwise ids cannot
+    /// be looked up.
     pub(crate) fn find(&self, key: u64, world: &[u32]) -> Option<StateId> {
         self.shards[shard_of(key)].find(key, world)
     }
@@ -122,7 +116,6 @@ struct SearchRun<'a> {
 }
 
 impl Search<'_> {
-    /// Explores all global states reachable from the initial states.
     pub(crate) fn run(self, first: InitialWorlds) -> Explored {
         let threads = thread_count(self.config.threads);
         let workers: Vec<Worker> =
@@ -168,7 +161,8 @@ impl SearchRun<'_> {
             let violated = self.workers[0].violated_at_first(&world);
             for (index, found) in self.found.violations.iter_mut().enumerate() {
                 if violated & 1 << index != 0 {
-                    // A violation before any step has a length of 0, and its action has no meaning.
+                    // A property can be violated before any step. The run then has length 0, and
+                    // the action has no meaning.
                     let action = Action(0);
                     found.get_or_insert(ViolatingStep { from: id, action, length: 0 });
                 }
@@ -260,7 +254,6 @@ impl SearchRun<'_> {
         self.growth = bytes.saturating_sub(before) + passing;
     }
 
-    /// Expands the chunks of a block in parallel.
     fn expand_chunks(&mut self, block: Range<usize>, time: bool) -> Vec<Expansion> {
         let (stride, exact) = (self.stride(), self.search.config.stores_whole_states);
         let (frontier, spare_expansions, stop) =
@@ -362,7 +355,7 @@ impl SearchRun<'_> {
             }
             new_worlds
         });
-        // A stopped search does not continue from these worlds.
+        // A stopped search never expands the new worlds.
         if stop.is_raised() {
             return;
         }
@@ -431,7 +424,6 @@ impl SearchRun<'_> {
         limits.reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
     }
 
-    /// Returns the limit that was reached during the expansion of a block, if any.
     fn limit_within_block(&self) -> Option<Limit> {
         self.search.stop.ends_search().then(|| self.search.stop.limit()).flatten()
     }
@@ -449,7 +441,7 @@ impl SearchRun<'_> {
     /// next frontier, stay unexpanded.
     fn end(&mut self, ended: SearchEnd, begin: usize) {
         self.found.ended = ended;
-        // Unexpanded worlds are needed only with edges.
+        // Without edges, no analysis reads the unexpanded worlds.
         if self.search.keeps_edges {
             self.found.open = self.frontier.ids_from(begin).chain(self.next.ids_from(0)).collect();
         }

@@ -1,9 +1,9 @@
 //! Detection of restarted peers by their new sessions.
 //!
-//! The runtime detects that a peer has crashed and restarted by its new session, however fast the
-//! restart was. A process that detects this first suspects the peer, and trusts it again in its
-//! next step. This does not depend on its failure detector. The detection may happen at every
-//! moment after the restart, and the search explores all of them.
+//! When a peer restarts, the runtime sees a new session of that peer, however fast the restart was.
+//! A process that detects the new session first suspects the peer, and trusts it again in its next
+//! step. This does not depend on its failure detector. The detection may happen at every moment
+//! after the restart, and the search explores all of them.
 
 use crate::explore::successors::{ScratchWorld, StepResult, Visit, Worker};
 use crate::model::fingerprint::{Role, fingerprint};

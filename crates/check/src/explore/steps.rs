@@ -7,7 +7,6 @@ use crate::explore::visited::StateId;
 use crate::world::action::Action;
 
 impl Worker {
-    /// Returns all steps that are possible in a global state.
     pub(crate) fn steps(&mut self, from: WorldRef<'_>) -> Vec<Action> {
         let mut steps = Vec::new();
         self.successors(from, &mut |successor| steps.push(successor.action));

@@ -18,7 +18,7 @@ use crate::world::{Fault, Faults, VIOLATED};
 /// steps with this label.
 pub(crate) const FAULT: u32 = u32::MAX;
 
-/// Bit of a fairness label. It is set if the step dropped a message because a link was full.
+/// Bit of a fairness label, set if the step dropped a message because a link was full.
 pub(crate) const DROPPED: u32 = 1 << 31;
 
 /// Fairness label of the step in which one unit of synchronous time passes.
@@ -56,16 +56,13 @@ impl StepSetup {
     }
 }
 
-/// Closure that is called with each successor of a global state.
 pub(crate) trait Visit: FnMut(Successor<'_>) {}
 
 impl<F: FnMut(Successor<'_>)> Visit for F {}
 
-/// A step from a global state, and the successor to which it leads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Successor<'a> {
     pub(crate) action: Action,
-    /// Fairness label of the step.
     pub(crate) label: u32,
     pub(crate) world: &'a [u32],
     pub(crate) result: StepResult,
@@ -84,7 +81,6 @@ impl Successor<'_> {
     }
 }
 
-/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepResult {
     pub(crate) fingerprint: u64,
@@ -96,9 +92,7 @@ pub(crate) struct StepResult {
     /// Number that the step adds to the quantity that the check measures. 0 if the check measures
     /// nothing.
     pub(crate) weight: u16,
-    /// Declared bound that the successor exceeds, if any.
     pub(crate) exceeded: Option<ExceededBound>,
-    /// True if the step dropped a message because a link was full.
     pub(crate) dropped: bool,
 }
 
@@ -109,12 +103,9 @@ impl StepResult {
     }
 }
 
-/// Bound in the configuration of a check that a global state can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExceededBound {
-    /// Bound on messages in flight per link.
     InFlight,
-    /// Bound on the term of a process.
     Term,
 }
 
@@ -135,10 +126,9 @@ pub(crate) struct Worker {
     pub(super) mute_crash_labels: Vec<u32>,
     /// True if a full link has prevented a duplication since the flag was last cleared.
     pub(crate) has_blocked_duplicate: bool,
-    /// Cache of this thread for the evaluation of properties written as expressions.
     pub(crate) own: OwnCache,
-    /// Record for the reduction by commuting deliveries: the deliveries that this thread chose, and
-    /// the inputs that processes received.
+    /// Deliveries that this thread chose, and inputs that processes received. The reduction by
+    /// commuting deliveries needs both.
     pub(crate) deliveries: DeliveryRecord,
 }
 
@@ -256,7 +246,7 @@ impl Worker {
         }
     }
 
-    /// Returns true if the peer is down or beyond a partition, so that a suspicion would be
+    /// Returns true if the peer is down or beyond a partition. A suspicion of this peer is then
     /// correct.
     fn is_unreachable(&mut self, world: &[u32], process: usize, peer: usize) -> bool {
         self.cache.local(world[peer]).down || self.rules.is_cut(world, process, peer)
@@ -327,7 +317,6 @@ impl Worker {
         self.changed.clear();
     }
 
-    /// Returns the process that takes a step.
     pub(crate) fn process_at(&self, action: Action) -> usize {
         if action.kind() == ActionKind::Deliver {
             self.rules.layout.receiver(action.slot())
@@ -400,8 +389,6 @@ impl Worker {
         })
     }
 
-    /// Returns the changes that an action makes to a link and to the counts of faults. `None` if
-    /// the action is not possible.
     fn setup(&mut self, world: &[u32], action: Action) -> Option<StepSetup> {
         let slot = action.slot();
         let item = |cache: &mut ModelCache| {
@@ -430,7 +417,7 @@ impl Worker {
                 let setup = StepSetup::of_link(slot, duplicated);
                 StepSetup { fault: Some(Fault::Duplication), ..setup }
             }
-            // A correct suspicion costs nothing.
+            // A correct suspicion does not count as a fault.
             ActionKind::Suspect if self.is_unreachable(world, slot, action.item()) => {
                 StepSetup::default()
             }
@@ -562,7 +549,7 @@ impl Worker {
         }
     }
 
-    /// Clears the links between the sides of a partition. No message on these links arrives.
+    /// Clears the links between the sides of a partition, because their messages never arrive.
     fn clear_cut_links(&mut self, world: &mut [u32], result: &mut StepResult) {
         let layout = self.rules.layout;
         for slot in layout.link_slots() {
@@ -575,7 +562,6 @@ impl Worker {
         }
     }
 
-    /// Converts a global state to its canonical form and computes its key.
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
         if self.rules.can_shift_timestamps {
@@ -586,7 +572,6 @@ impl Worker {
         result.key = self.key(world, result.fingerprint);
     }
 
-    /// Returns the key of a global state in the visited set.
     #[inline]
     pub(crate) fn key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
         if self.rules.renamings == 1 {

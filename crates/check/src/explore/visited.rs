@@ -33,7 +33,6 @@ impl StateId {
     }
 }
 
-/// Returns the index of the shard to which a fingerprint belongs.
 pub(crate) fn shard_of(fingerprint: u64) -> usize {
     (fingerprint >> (u64::BITS - SHARD_BITS)) as usize
 }
@@ -85,7 +84,6 @@ pub(crate) struct Shard {
     pub(crate) collisions: u64,
 }
 
-/// Result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
     New(StateId),
@@ -167,7 +165,6 @@ impl Shard {
         Insertion::New(StateId::new(self.number, index))
     }
 
-    /// Returns the id of the global state at a slot.
     pub(crate) fn id_at(&self, slot: usize) -> StateId {
         StateId::new(self.number, self.place_at(slot))
     }
@@ -176,7 +173,6 @@ impl Shard {
         self.indices.as_ref().expect("lookup of ids is enabled")[slot] as usize
     }
 
-    /// Returns the id of a visited global state. `None` if it was not visited.
     pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
         let key = fingerprint.max(1);
         let slots = self.keys.len();
@@ -213,7 +209,6 @@ impl Shard {
         }
     }
 
-    /// Returns the memory of the table in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.keys.capacity() * size_of::<u64>()
             + self.indices.as_ref().map_or(0, |indices| indices.capacity() * size_of::<u32>())

@@ -7,9 +7,9 @@ use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
 use crate::shortest_walk::shortest_walk;
 
-/// Returns a closed walk from `entry` within the members: the steps, each with the global state in
-/// which it starts. For each fairness label, a step with this label is taken on the walk, or no
-/// such step is possible in some state of it.
+/// Returns a closed walk from `entry` within `members`: its steps, each with the global state in
+/// which it starts. For each fairness label, the walk contains a step with this label, or a state
+/// in which no such step is possible.
 ///
 /// Under strong fairness the walk takes every fair step that is possible in a member.
 pub(crate) fn fair_cycle(

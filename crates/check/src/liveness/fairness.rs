@@ -6,8 +6,8 @@
 //!
 //! For each [`Condition`] that must not last, the global states in which it is met are split into
 //! strongly connected components. A fair run can stay in a component forever if each fair step is
-//! taken inside it or is impossible somewhere inside it. A run may also stop, so a state without
-//! any step is such a component.
+//! taken inside it or is impossible somewhere inside it. A state without any step is such a
+//! component, because a run ends there.
 //!
 //! Under strong fairness each fair step that is possible anywhere in a component must be taken
 //! inside it. States in which another step is possible are removed, and the rest is split again
@@ -25,7 +25,8 @@ use crate::world::Layout;
 /// A condition that must not last forever in a fair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
-    /// Bits of the marks of global states. The condition is met if any of them is set.
+    /// Marks of global states, as bits. The condition is met in each state that has any of these
+    /// marks.
     pub(crate) marks: u32,
     /// True if a step that clears one of these bits interrupts the condition, even if other bits
     /// stay set.
@@ -33,7 +34,6 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// Creates a condition that is met while any of these bits is set.
     pub(crate) const fn of(marks: u32) -> Self {
         Condition { marks, ends_with_any: false }
     }
@@ -55,15 +55,13 @@ impl Condition {
             && !self.is_interrupted(graph, from, step.to)
     }
 
-    /// Returns true if the step from `from` to `to` interrupts the condition, which is met in both
-    /// global states.
     fn is_interrupted(self, graph: &Graph, from: u32, to: u32) -> bool {
         self.ends_with_any && graph.marks(from) & self.marks & !graph.marks(to) != 0
     }
 }
 
-/// Returns one condition for each process: that it waits to be served. If `informed`, waiting to be
-/// informed of a result counts as waiting.
+/// Returns one condition for each process: the process waits to be served. If `informed`, waiting
+/// to be informed of a result also meets the condition.
 pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
     let wait = |process| {
         let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
@@ -75,21 +73,21 @@ pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
 /// Global states in which a condition can last forever.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// Set of global states, as bits by number. From each of them, the condition lasts forever in
-    /// every run without further faults.
+    /// Set of global states, with one bit per state number. From each of them, the condition lasts
+    /// forever in every run without further faults.
     doomed: Vec<u64>,
-    /// First global state in `doomed` from which the check prescribes no step, if any.
+    /// First global state in `doomed`, without those in which the check prescribes the next step.
+    /// `None` if no other state is doomed.
     pub(crate) first_doomed: Option<u32>,
-    /// Members, sorted, of the first component in which the condition can last forever, because a
-    /// fair run can stay there, although other runs leave. `None` if there is none.
+    /// Members, sorted, of the first component in which a fair run can stay forever while the
+    /// condition is met. Other runs may leave the component. `None` if there is no such component.
     pub(crate) cycle: Option<Vec<u32>>,
-    /// First global state in which a run can stop and so make the condition last. `None` unless
-    /// runs may stop anywhere.
+    /// First global state in which a run can stop while the condition is met. `None` unless runs
+    /// may stop anywhere.
     pub(crate) stopped: Option<u32>,
 }
 
 impl Lasting {
-    /// Returns the first global state from which the condition can last forever, if any.
     pub(crate) fn first(&self) -> Option<u32> {
         let cycle = self.cycle.iter().map(|cycle| cycle[0]);
         self.first_doomed.into_iter().chain(cycle).min()
@@ -112,7 +110,6 @@ impl Lasting {
     }
 }
 
-/// Result of the search for processes that wait forever.
 #[derive(Debug)]
 pub(crate) enum Unserved {
     /// These processes are never served in any run from this global state.
@@ -125,8 +122,8 @@ pub(crate) enum Unserved {
     Stopped { process: u32, world: u32 },
 }
 
-/// Returns processes that may wait forever, in the earliest such global state. `waits` has one
-/// condition for each process.
+/// Looks for processes that may wait forever. Among findings of the same kind, returns the one that
+/// is closest to an initial state. `waits` has one condition for each process.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
     let waits = map_parts(graph.threads, waits, |_, wait| lasting(graph, *wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
@@ -141,7 +138,7 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
         });
     }
     let cycles = (0..).zip(waits).filter_map(|(process, wait)| Some((process, wait.cycle?)));
-    // Members are sorted and numbered by level, so the first one is the shallowest.
+    // Members are sorted, and states are numbered by level, so the first member is the shallowest.
     let (process, cycle) = cycles.min_by_key(|(process, cycle)| (cycle[0], *process))?;
     Some(Unserved::Starving { process, cycle })
 }
@@ -303,7 +300,6 @@ fn always_ends(graph: &Graph, condition: Condition) -> bool {
     left == 0
 }
 
-/// Returns true if a fair run can stay within a component forever.
 fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
     if let [world] = part.members {
         let steps = graph.steps(*world);
@@ -314,20 +310,20 @@ fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
     requirements.values().all(|it| it.taken_inside || it.possible_at < part.members.len())
 }
 
-/// Places within a component in which steps with one fairness label are taken or possible.
+/// Steps with one fairness label in a component: whether a run can take one without leaving the
+/// component, and in how many states of the component one is possible.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requirement {
-    /// True if a step with the label stays in the component.
+    /// True if a step with the label leads to a state of the component.
     taken_inside: bool,
-    /// Number of members in which a step with the label is possible.
+    /// Number of states of the component in which a step with the label is possible.
     possible_at: usize,
-    /// Position of a member in which a step with the label is possible: the last one examined,
-    /// counted from 1.
+    /// Position, from 1, of the last state that was counted in `possible_at`.
     last: usize,
 }
 
-/// Returns the fairness labels of the steps in a component that a fair run must take, with their
-/// occurrences.
+/// Returns a [`Requirement`] for each fairness label of a step from the component. Labels of steps
+/// that a fair run need not take are omitted.
 fn requirements(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Requirement> {
     let mut requirements: BTreeMap<u32, Requirement> = BTreeMap::new();
     for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.is_stopped()) {

@@ -16,7 +16,7 @@ pub(crate) struct Graph {
     bases: Vec<[u32; SHARDS]>,
     /// For each shard, by level: the index of the first global state of the level.
     levels: Vec<Vec<u32>>,
-    /// Index of the first step of each global state in `steps`.
+    /// Index, in `steps`, of the first step of each global state.
     starts: Vec<u32>,
     steps: Vec<OutEdge>,
     marks: Vec<u32>,
@@ -24,12 +24,10 @@ pub(crate) struct Graph {
     open: Vec<bool>,
     /// Fairness label of the steps that the check takes before the search.
     forced_label: u32,
-    /// Number of threads of the analysis.
     pub(crate) threads: usize,
     stop: StopSignal,
 }
 
-/// A step to a global state, with its fairness label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutEdge {
     /// Number of the global state to which the step leads, or [`OUT_OF_BOUNDS`].
@@ -95,9 +93,10 @@ impl Graph {
     /// Returns an upper bound, in bytes, on the memory of a graph and of its analysis by this
     /// number of threads.
     pub(crate) fn bytes_needed(worlds: usize, edges: usize, threads: usize) -> usize {
-        // Starts of steps, twice while sorting; marks; open worlds.
+        // Bytes for the starts of steps (twice while sorting), the marks, and the open worlds.
         const PER_WORLD: usize = 2 * 4 + 4 + 1;
-        // For components: order of visits, lowest on the stack, component, stack, and calls.
+        // Bytes for the analysis of components: order of visits, lowest on the stack, component,
+        // stack, and calls.
         const PER_WORLD_AND_THREAD: usize = 3 * 4 + 4 + 8;
         worlds * (PER_WORLD + threads * PER_WORLD_AND_THREAD) + edges * size_of::<OutEdge>()
     }
@@ -117,7 +116,7 @@ impl Graph {
         let edges = || edges.iter().flatten().take_while(|_| !self.stop.is_raised());
         let worlds = self.marks.len();
         let range = worlds.div_ceil(self.threads).max(1);
-        // A number below the range wraps around to one above it.
+        // A state number below the range wraps around to a number above the range.
         let within = |from: u32, part: usize| (from as usize).wrapping_sub(part * range);
 
         let mut counts = vec![0; worlds];
@@ -138,7 +137,8 @@ impl Graph {
         let total = starts.last().copied().unwrap_or(0) as usize;
         let mut steps = vec![OutEdge { to: OUT_OF_BOUNDS, label: 0 }; total];
         let mut rest = steps.as_mut_slice();
-        // The counts are no longer needed: they become the places of the next steps.
+        // The counts are no longer needed. The memory now holds, for each state, the place of its
+        // next step.
         counts.copy_from_slice(&starts[..worlds]);
         let parts = counts.chunks_mut(range).enumerate().map(|(part, next)| {
             let (begin, end) = (part * range, worlds.min((part + 1) * range));
@@ -172,7 +172,6 @@ impl Graph {
         })
     }
 
-    /// Returns the number of a global state in this graph.
     pub(crate) fn number(&self, id: StateId) -> u32 {
         let level = self.level_of(id);
         let begin = self.levels[id.shard()][level];
@@ -184,7 +183,6 @@ impl Graph {
         self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.index()) - 1
     }
 
-    /// Returns the id of the global state with this number.
     pub(crate) fn id(&self, number: u32) -> StateId {
         let level = self.bases.partition_point(|bases| bases[0] <= number) - 1;
         // A shard without worlds on a level shares its base with the next shard.
@@ -193,7 +191,6 @@ impl Graph {
         StateId::new(shard, index as usize)
     }
 
-    /// Returns true if the analysis must stop.
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.is_raised()
@@ -217,7 +214,6 @@ impl Graph {
         self.steps(number).iter().any(|step| step.fair_label() == self.forced_label)
     }
 
-    /// Returns the steps of a global state.
     #[inline]
     pub(crate) fn steps(&self, number: u32) -> &[OutEdge] {
         let number = number as usize;

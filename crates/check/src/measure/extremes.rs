@@ -16,26 +16,24 @@ pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
     value << 1 | if is_served { SERVED } else { 0 }
 }
 
-/// Stands for a missing predecessor. A global state has no predecessor if no path has reached it,
-/// or if a path begins in it.
+/// Marks a global state without a predecessor: no path has reached the state, or a path begins in
+/// it.
 const NONE: u32 = u32::MAX;
 
 /// A step of a path: the global state in which the step starts, and the step.
 pub(super) type Step = (u32, OutEdge);
 
-/// A path from an initial global state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) first: u32,
     pub(super) steps: Vec<Step>,
 }
 
-/// Greatest total weight of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Greatest {
-    /// The greatest total, and a run that has it.
+    /// Greatest total of the measure over all runs, and a run with this total.
     Total(u32, Path),
-    /// No total is the greatest: these steps form a cycle that a run can repeat forever. The
+    /// The totals have no bound: these steps form a cycle that a run can repeat forever. The
     /// measure counts the first of these steps.
     Unbounded(Vec<Step>),
 }
@@ -57,7 +55,6 @@ pub(super) struct Extremes<'g> {
 }
 
 impl Extremes<'_> {
-    /// Returns the greatest total over all paths from an initial global state.
     pub(super) fn greatest_total(&self) -> Greatest {
         let (values, repeated) = self.totals();
         if let Some((from, step)) = repeated {
@@ -70,9 +67,8 @@ impl Extremes<'_> {
         Greatest::Total(most, path)
     }
 
-    /// Returns, for each global state, the greatest total of a path from it, and the first counted
-    /// step that can be repeated without end, if any. In the latter case the totals are
-    /// meaningless.
+    /// Returns, for each global state, the greatest total of a path from it. If a counted step can
+    /// be repeated without end, also returns the first such step, and the totals are meaningless.
     fn totals(&self) -> (Vec<u32>, Option<Step>) {
         let mut values = vec![0u32; self.graph.len()];
         let mut repeated: Option<Step> = None;
@@ -111,9 +107,9 @@ impl Extremes<'_> {
         steps
     }
 
-    /// Returns a path of greatest total weight from a global state in `first`, and a shortest one
-    /// among these. For each state, `values` contains the greatest total weight of a path from it.
-    /// If possible, the path ends in a state in which a run ends.
+    /// Returns a path of greatest total weight from a global state in `first`: a shortest one, if
+    /// there are several. For each state, `values` contains the greatest total weight of a path
+    /// from it. If possible, the path ends in a state in which a run ends.
     fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> Path {
         let value = |world: u32| values[world as usize];
         let is_tight = |from: u32, step: &OutEdge| {
@@ -171,7 +167,7 @@ impl Extremes<'_> {
         Path { first: here, steps }
     }
 
-    /// Returns the greatest value of a global state, and the first state with this value.
+    /// Returns the greatest measured value, and the first global state that has it.
     pub(super) fn greatest_peak(&self) -> (u32, u32) {
         let worlds = 0..self.graph.len() as u32;
         let by_value = |world: &u32| (self.value(*world), Reverse(*world));
@@ -199,9 +195,9 @@ impl Extremes<'_> {
         Some(Least { value: (keys[end as usize] >> 32) as u32, path, is_quiescent })
     }
 
-    /// Returns, for each global state, the least key of a path to it, and its predecessor on this
-    /// path (Dijkstra's algorithm). Keys order paths by value, and paths of equal value by their
-    /// number of steps.
+    /// Finds a lightest path to each global state, by Dijkstra's algorithm. Returns two values for
+    /// each state: the key of its path, and its predecessor on this path. The upper 32 bits of a
+    /// key are the value of the path, and the lower 32 bits are its number of steps.
     fn lightest(&self, is_total: bool) -> (Vec<u64>, Vec<u32>) {
         let mut keys = vec![u64::MAX; self.graph.len()];
         let mut before = vec![NONE; self.graph.len()];
@@ -240,8 +236,6 @@ impl Extremes<'_> {
         self.graph.marks(world) >> 1
     }
 
-    /// Returns true if, in this global state, every user has issued all its commands, and no user
-    /// waits.
     fn is_served(&self, world: u32) -> bool {
         self.graph.marks(world) & SERVED != 0
     }

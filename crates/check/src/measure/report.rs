@@ -30,7 +30,7 @@ pub struct MeasureReport {
     /// Least value of a run that serves all users; `None` if there is no such run, or a limit
     /// stopped the analysis.
     pub minimum: Option<Extreme>,
-    /// Kind of state in which runs end that count for the minimum. `None` if there is no minimum.
+    /// Kind of state in which runs that serve all users end. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
     /// True if all states were explored and no declared bound pruned any. Otherwise the maximum is
     /// a lower bound, and the minimum an upper bound.
@@ -68,7 +68,7 @@ pub struct Extreme {
 pub enum MeasureValue {
     /// The measure has exactly this value.
     Exactly(u32),
-    /// The measure has at least this value: counting stops there.
+    /// Counting stopped at this value, so the measure may have a greater one.
     AtLeast(u32),
     /// The measure has no bound: the last steps of the run can repeat forever, and the measure
     /// counts some of them.

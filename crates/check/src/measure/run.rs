@@ -51,7 +51,6 @@ impl<P: Checkable> Check<P> {
         Ok(MeasureReport { seconds: started.elapsed().as_secs_f64(), ..report })
     }
 
-    /// Analyses the graph of a finished search, and returns its extremes.
     fn analyse(&self, finished: &mut FinishedSearch<'_, P>) -> MeasureReport {
         let config = self.measure.clone().expect("a measurement has a measure");
         let states = finished.explored.states();
@@ -145,7 +144,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         }
     }
 
-    /// Returns the initial global state and the actions of a path through the graph.
     fn actions(&self, graph: &Graph, path: &Path) -> RunPath {
         let mut run = RunPath { first: graph.id(path.first), actions: Vec::new() };
         self.follow(graph, &mut run, path.steps.iter().copied());

@@ -11,7 +11,7 @@ use crate::world::action::Cause;
 use crate::world::local::{Lifecycle, LocalState};
 use tenure_trace::MuteState;
 
-/// Bit of a label in the graph of a measure. It is set if the step is a fault.
+/// Bit of a label in the graph of a measure, set if the step is a fault.
 const IS_FAULT: u32 = 1 << 30;
 
 /// Returns the label of a step in the graph of a measure: its weight, and whether it is a fault.
@@ -20,18 +20,15 @@ pub(crate) fn weighted_label(label: u32, weight: u16) -> u32 {
     u32::from(weight) | fault
 }
 
-/// Returns the weight of a step from its label.
 pub(super) fn weight_of(label: u32) -> u32 {
     if label == TIME { 0 } else { label & !IS_FAULT }
 }
 
-/// Returns true if the label is that of a fault.
 pub(super) fn is_fault(label: u32) -> bool {
     label != TIME && label & IS_FAULT != 0
 }
 
 impl<P: Checkable> Processes<P> {
-    /// Returns true if the measure of the check counts this message.
     pub(crate) fn is_counted(&self, from: u32, to: u32, message: &P::Message) -> bool {
         let Some(config) = self.measure.as_ref().filter(|_| from != to) else { return false };
         let label = message.label();
@@ -41,8 +38,7 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns the number of messages in `messages`, sent by the process `from`, that the measure
-    /// counts.
+    /// Returns how many of these messages the measure counts. The process `from` sends them.
     pub(super) fn count_sent(&self, from: ProcessId, messages: &[(ProcessId, P::Message)]) -> u16 {
         let counted = messages.iter().filter(|(to, sent)| self.is_counted(from.0, to.0, sent));
         u16::try_from(counted.count()).unwrap_or(u16::MAX)
@@ -60,7 +56,7 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    /// Returns true if the cause is the delivery of a counted message to a process that handles it.
+    /// Returns true if the input is a counted message, and the process handles it.
     fn is_counted_delivery(&self, local: &LocalState<P>, cause: Cause) -> bool {
         let Cause::Deliver(packet) = cause else { return false };
         let packet = self.network.packet_by_id(packet);
@@ -68,7 +64,7 @@ impl<P: Checkable> Processes<P> {
         packet.message != 0 && handles_inputs(local) && counts()
     }
 
-    /// Returns true if the cause runs a handler of the protocol, so that it counts as a move.
+    /// Returns true if the input runs a handler of the protocol, and so counts as a move.
     fn is_move(&self, local: &LocalState<P>, cause: Cause) -> bool {
         match cause {
             Cause::Deliver(packet) => {

@@ -16,7 +16,6 @@ use crate::world::rules::Rules;
 /// A range of rows in a list: the index of its first row, and the number of rows.
 type Span = (u32, u32);
 
-/// Cached facts about the queue of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueRow {
     pub(crate) fingerprint: u64,
@@ -25,15 +24,12 @@ pub(crate) struct QueueRow {
     items: Span,
 }
 
-/// A cached outcome of an input of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeRow {
     pub(crate) local: u32,
     /// Difference between the fingerprints of the global state after and before the step.
     pub(crate) change: u64,
     pub(crate) observation: u32,
-    /// Number that the step adds to the quantity that the check measures. 0 if the check measures
-    /// nothing.
     pub(crate) weight: u16,
     sent: Span,
     /// Position in `more_outcomes`, counted from 1, of the next outcome of the same input. 0 for
@@ -41,7 +37,6 @@ pub(crate) struct OutcomeRow {
     next: u32,
 }
 
-/// A message that an outcome sends, with the slot of its link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentMessage {
     pub(crate) packet: u32,
@@ -49,7 +44,6 @@ pub(crate) struct SentMessage {
     pub(crate) to: u32,
 }
 
-/// Cache of one thread.
 pub(crate) struct ModelCache {
     rules: Arc<Rules>,
     /// For each local state, by id: facts about it, and the range of its menu in `menus`.
@@ -139,7 +133,6 @@ impl ModelCache {
         self.menus[index]
     }
 
-    /// Returns the command or timer at an index of the menu of a process.
     pub(crate) fn cause(&mut self, local: u32, index: usize) -> Cause {
         let (_, (first, _)) = self.local_row(local);
         self.menus[first as usize + index].0
@@ -183,7 +176,6 @@ impl ModelCache {
         self.items[index]
     }
 
-    /// Returns the message at an index of a queue.
     pub(crate) fn item_of(&self, row: QueueRow, index: usize) -> Item {
         self.items[row.items.0 as usize + index]
     }
@@ -207,8 +199,6 @@ impl ModelCache {
         Some(self.more_outcomes[index as usize])
     }
 
-    /// Returns the outcome with this index, among the outcomes of the input `cause` in a local
-    /// state.
     pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> OutcomeRow {
         let mut row = self.outcome(local, cause);
         for _ in 0..index {
@@ -348,7 +338,6 @@ impl ModelCache {
         change
     }
 
-    /// Returns the fingerprint of a part of a global state after a renaming of the processes.
     pub(crate) fn renamed_fingerprint(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
         let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
         if let Some(print) = self.renamed.get(key) {
@@ -380,7 +369,7 @@ impl ModelCache {
     }
 }
 
-/// Kind of a part of a global state that contains timestamps or names.
+/// Kinds of those parts of a global state that contain timestamps or process names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Local,

@@ -12,7 +12,8 @@ pub(crate) enum Causality {
 }
 
 impl Causality {
-    /// Returns the number of integers in a causal past, for a group of `size` processes.
+    /// Returns the number of integers that represent a causal past, for a group of `size`
+    /// processes.
     pub(crate) fn parts(self, size: u32) -> usize {
         match self {
             Causality::None => 0,

@@ -11,7 +11,6 @@ const THIRD: u64 = 0x8CB9_2BA7_2F3D_8DD7;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoldHasher(u64);
 
-/// Builds [`FoldHasher`]s for maps.
 pub(crate) type BuildFoldHasher = BuildHasherDefault<FoldHasher>;
 
 impl Default for FoldHasher {

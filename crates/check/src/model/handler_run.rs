@@ -16,7 +16,6 @@ pub(crate) struct HandlerRun<P: Checkable> {
     pub(super) seen: Vec<OwnedObservation<P::Command, P::Event>>,
     /// Receiver of a message between applications, if the step sends one.
     pub(super) application: Option<u32>,
-    /// Values that the handler chose in this run.
     pub(crate) choices: Vec<Choice>,
     /// Causal past that the messages carry. `None` if they carry the current causal past of the
     /// process.
@@ -24,7 +23,7 @@ pub(crate) struct HandlerRun<P: Checkable> {
 }
 
 impl<P: Checkable> HandlerRun<P> {
-    /// Creates a run without effects. The local state after the run is `local`.
+    /// `local` is the local state after the run.
     pub(super) fn without_effects(local: LocalState<P>) -> Self {
         let (messages, events, seen) = (Vec::new(), Vec::new(), Vec::new());
         let (application, past) = (None, None);

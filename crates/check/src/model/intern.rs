@@ -26,8 +26,8 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Creates the replacement of a part with the fingerprint `before` by the content `after`. If
-    /// `after` is `None`, the new id is [`NONE`].
+    /// Creates the change that replaces a part by `after`. `before` is the fingerprint of the
+    /// replaced part. If `after` is `None`, the new id is [`NONE`].
     pub(crate) fn of(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
         Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
@@ -70,17 +70,14 @@ impl<T: Eq + Hash> Interner<T> {
         Interned { id, fingerprint }
     }
 
-    /// Returns the content with this id.
     pub(crate) fn get(&self, id: u32) -> Arc<T> {
         Arc::clone(&self.read().items[id as usize - 1].0)
     }
 
-    /// Returns the fingerprint of the content with this id.
     pub(crate) fn fingerprint(&self, id: u32) -> u64 {
         self.read().items[id as usize - 1].1
     }
 
-    /// Returns the number of distinct contents.
     pub(crate) fn len(&self) -> usize {
         self.read().items.len()
     }

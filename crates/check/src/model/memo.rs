@@ -15,7 +15,6 @@ impl<V: Copy + Default> Memo<V> {
         Memo { slots: vec![(0, V::default()); FIRST_SLOTS], used: 0 }
     }
 
-    /// Returns the value of a key, if there is one.
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<V> {
         let mask = self.slots.len() - 1;
@@ -32,7 +31,7 @@ impl<V: Copy + Default> Memo<V> {
         }
     }
 
-    /// Inserts a value for a key. The map must not contain the key.
+    /// The map must not contain the key.
     pub(crate) fn insert(&mut self, key: u64, value: V) {
         assert_ne!(key, 0, "key 0 marks a free slot");
         if (self.used + 1) * 3 > self.slots.len() * 2 {
@@ -46,7 +45,6 @@ impl<V: Copy + Default> Memo<V> {
         self.fill_slot(key, value);
     }
 
-    /// Returns the memory of the map in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.slots.len() * size_of::<(u64, V)>()
     }

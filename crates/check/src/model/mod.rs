@@ -41,19 +41,16 @@ pub(crate) trait Model: Send + Sync {
     /// Returns the local state with all timestamps decreased by `by`.
     fn shifted(&self, local: u32, by: u64) -> Interned;
 
-    /// Returns the smallest timestamp in a message.
+    /// Returns the smallest timestamp in a message. `None` if the message contains no timestamp.
     fn smallest_message_timestamp(&self, message: u32) -> Option<u64>;
 
-    /// Returns the message with all its timestamps decreased by `by`.
     fn shifted_message(&self, message: u32, by: u64) -> Interned;
 
     /// Returns the fingerprint of a local state under the renaming with this index.
     fn renamed_fingerprint(&self, local: u32, renaming: usize) -> u64;
 
-    /// Returns the fingerprint of a message under the renaming with this index.
     fn renamed_message_fingerprint(&self, message: u32, renaming: usize) -> u64;
 
-    /// Returns the renaming with this index.
     fn renaming(&self, renaming: usize) -> &Renaming;
 
     /// Returns the state of the monitor at `index` after it observes `observation` in the state
@@ -64,27 +61,23 @@ pub(crate) trait Model: Send + Sync {
     /// `monitor` the id of the state.
     fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts;
 
-    /// Returns the state of the monitor at `index` with all timestamps decreased by `by`.
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
-    /// Returns the facts that the monitor at `index` has collected in the state `monitor`. It is
-    /// the monitor that collects facts for properties written as expressions.
+    /// Returns the facts that the monitor at `index` has collected in the state `monitor`. Only one
+    /// monitor collects facts; properties written as expressions read them.
     fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
 
     /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
     /// remains.
     fn without_sending(&self, observation: u32) -> u32;
 
-    /// Returns the commands and events that an observation contains.
     fn step_facts(&self, observation: u32) -> StepFacts;
 
     /// Returns the state of a process as a tree of values. `None` if the process is down.
     fn state_tree(&self, local: u32) -> Option<Value>;
 
-    /// Returns a message as a tree of values.
     fn message_tree(&self, message: u32) -> Value;
 
-    /// Returns the name of a message.
     fn message_name(&self, message: u32) -> &'static str;
 
     /// Returns the memory of all interned contents, in bytes.
@@ -104,7 +97,6 @@ pub(crate) struct Outcome {
     pub(crate) weight: u16,
 }
 
-/// Facts about the local state of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
@@ -120,7 +112,6 @@ pub(crate) struct LocalFacts {
     /// Length of the longest causal chain that ends at this process, in messages. 0 if it is not
     /// measured.
     pub(crate) chain: u32,
-    /// True if the user may issue a command now.
     pub(crate) has_command: bool,
     /// True if, before time passes, a timer of this process must fire, or its step in progress must
     /// end.
@@ -128,11 +119,9 @@ pub(crate) struct LocalFacts {
     /// Fairness label of the end of the step in progress. `None` if no step may end now.
     pub(crate) step_end: Option<u32>,
     pub(crate) smallest: Option<u64>,
-    /// True if the term of the process exceeds the declared bound.
     pub(crate) exceeds_term_bound: bool,
 }
 
-/// Facts about a monitor's state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,

@@ -43,13 +43,11 @@ impl<C, E> OwnedObservation<C, E> {
 
 /// A monitor as the search sees it: its states are represented by ids.
 pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
-    /// Returns the initial state.
     fn first(&self) -> Interned;
 
     /// Returns the state after the observations of a step, or the violation that they cause.
     fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
 
-    /// Returns the facts about a state.
     fn facts(&self, state: u32) -> MonitorFacts;
 
     /// Returns an error with the violation if no run may end in this state.

@@ -1,6 +1,6 @@
-//! Events that a user receives later than its process emits them, and clocks that are forgotten.
+//! Events that a user receives later than its process emits them, and clocks that are erased.
 //!
-//! Both apply only to a search that explores commuting deliveries alone. Suppose that a process
+//! Both apply only to a search with the reduction by commuting deliveries. Suppose that a process
 //! enters on the last of several replies. Each reply can be the last, so each delivery of a reply
 //! could inform the user, and none would commute. Hence the user learns of the entry in a separate
 //! step. In a run without this reduction, the separate step follows at once.
@@ -57,8 +57,10 @@ impl<P: Checkable> Processes<P> {
         HandlerRun { seen, events, ..HandlerRun::without_effects(local) }
     }
 
-    /// Forgets the clock of a process whose user makes no further request. Does nothing if a user
-    /// may make more than one request, or if the search does not use commuting deliveries.
+    /// Erases the clock of a process if its user makes no further request, because no later request
+    /// reads the clock. States that differ only in such clocks become equal. Applies only to a
+    /// search with the reduction by commuting deliveries, in which each user makes at most one
+    /// request.
     pub(super) fn forget_clock(&self, local: &mut LocalState<P>) {
         let Some(forget) = self.hooks.forget_clock else { return };
         let is_reducing = self.is_reducing.load(Ordering::Relaxed);

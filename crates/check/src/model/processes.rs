@@ -33,7 +33,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Functions that only some protocols provide, and that the check uses.
 pub(crate) struct ProtocolHooks<P: Protocol> {
-    /// Function that returns the term of a process.
     pub(crate) term: Option<fn(&P) -> u64>,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
@@ -63,11 +62,9 @@ pub(crate) struct MonitorNeeds {
     /// True if a monitor stores process names that cannot be derived from the states of the
     /// processes.
     pub(crate) names: bool,
-    /// Kind of causal data that processes and messages carry for the monitors.
     pub(crate) causality: Causality,
     /// Layer whose messages the monitors observe. `None` if they observe none.
     pub(crate) layer: Option<Layer>,
-    /// True if the monitors observe every message of the layer `layer`.
     pub(crate) all_messages: bool,
     /// Links to which the messages are restricted. The monitors then observe only the messages that
     /// violate the restriction. `None` if there is no restriction.
@@ -81,7 +78,6 @@ pub(crate) type ErasedMonitors<P> =
 /// A protocol with its interned states, messages and observations.
 pub(crate) struct Processes<P: Checkable> {
     pub(crate) config: CheckConfig,
-    /// Configuration of the protocol.
     pub(crate) protocol: P::Config,
     pub(crate) hooks: ProtocolHooks<P>,
     pub(crate) needs: MonitorNeeds,
@@ -91,7 +87,6 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
     pub(crate) monitors: ErasedMonitors<P>,
     pub(crate) network: Arc<Network>,
-    /// Measure whose extremes the check determines; `None` for a check of properties.
     pub(crate) measure: Option<MeasureConfig>,
     /// True if, in any state found so far, a process is in a term.
     pub(crate) has_terms: AtomicBool,
@@ -124,7 +119,6 @@ impl<P: Checkable> Processes<P> {
         })
     }
 
-    /// Returns the local state of a process that is down from the start.
     pub(crate) fn down(&self, at: ProcessId) -> Interned {
         let mut local = self.blank(at);
         local.user.on_crash();
@@ -172,7 +166,8 @@ impl<P: Checkable> Processes<P> {
                 local.suspected |= 1 << peer;
                 self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
-            // The detector's own opinion does not change.
+            // A suspicion because of a new session does not change the opinion of the failure
+            // detector.
             Cause::SessionSuspect(peer) => {
                 self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
@@ -228,7 +223,6 @@ impl<P: Checkable> Processes<P> {
         self.step(&local, &Input::Command(enabled.command), seen)
     }
 
-    /// Runs a handler, once for each combination of its choices.
     fn step(
         &self,
         local: &LocalState<P>,
@@ -306,7 +300,6 @@ impl<P: Checkable> Processes<P> {
         runs
     }
 
-    /// Applies the effects of a handler to the local state of its process, and returns the run.
     pub(super) fn apply_effects(
         &self,
         mut local: LocalState<P>,

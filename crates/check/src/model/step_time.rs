@@ -90,7 +90,6 @@ impl<P: Checkable> Processes<P> {
         (first.min_duration == 0).then(label)
     }
 
-    /// Returns true if a timer of the process must fire, or its step must end, before time passes.
     pub(super) fn is_urgent(&self, local: &LocalState<P>) -> bool {
         let is_due = |armed: &ArmedTimer<P::Timer>| armed.max_delay == 0;
         let must_end = || local.steps.first().is_some_and(|step| step.max_duration == 0);

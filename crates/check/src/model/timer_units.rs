@@ -5,8 +5,8 @@ use tenure_core::{Delay, TICKS_PER_UNIT};
 /// Returns the first and the last whole unit of synchronous time at which a timer with the delay
 /// `after` may fire. The rate of its clock is off by at most `drift_ppm` parts per million.
 ///
-/// Both units are within the bound, so real clocks can cause each counterexample. A timer never
-/// fires early: without drift, both units are rounded up.
+/// A real clock within this bound can fire the timer at either unit, so each counterexample is
+/// possible with real clocks. A timer never fires early: without drift, both units are rounded up.
 pub(super) fn timer_units(after: Delay, drift_ppm: u32) -> (u32, u32) {
     const MILLION: u128 = 1_000_000;
     let (ticks, drift) = (u128::from(TICKS_PER_UNIT), u128::from(drift_ppm));
@@ -29,9 +29,9 @@ mod tests {
         };
         assert_eq!(units(18, 18, 0), (9, 9));
         assert_eq!(units(5, 5, 0), (3, 3), "rounded up");
-        // 8.6 to 9.5 units, and 9.5 to 10.5.
+        // The first timer may fire after 8.6 to 9.5 units, and the second after 9.5 to 10.5.
         assert_eq!((units(18, 18, 50_000), units(20, 20, 50_000)), ((9, 9), (10, 10)));
-        // 8.2 to 10 units, and 9.1 to 11.1.
+        // The first timer may fire after 8.2 to 10 units, and the second after 9.1 to 11.1.
         assert_eq!((units(18, 18, 100_000), units(20, 20, 100_000)), ((9, 10), (10, 11)));
         assert_eq!(units(10, 20, 500_000), (4, 20));
         assert_eq!(units(0, 0, 999_999), (0, 0));

@@ -58,7 +58,7 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for ServiceFold {
     }
 
     fn shifted(&self, state: u32, _: u64) -> Interned {
-        // A search that keeps fences does not shift.
+        // A search that keeps fences does not shift timestamps.
         Interned { id: state, fingerprint: self.states.fingerprint(state) }
     }
 
@@ -67,7 +67,6 @@ impl<C: ServiceCommand, E: ServiceEvent> ErasedMonitor<C, E> for ServiceFold {
     }
 }
 
-/// Returns the commands and events of a step.
 pub(crate) fn step_facts<C, E>(of: &StepObservation<C, E>) -> StepFacts
 where
     C: ServiceCommand,

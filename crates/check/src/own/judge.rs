@@ -14,7 +14,7 @@ use crate::world::rules::Rules;
 
 impl Watched {
     /// Writes into `key` the key under which the result of the property is cached. Returns false if
-    /// there is none, because the result depends on messages.
+    /// the property reads messages: its result is not cached.
     ///
     /// The key contains ids of local states. The local state of a process determines its state,
     /// whether it is down, and which peers it suspects.
@@ -129,8 +129,6 @@ impl Worker {
         (result.fingerprint, result.violated)
     }
 
-    /// Returns the bits of the properties written as expressions that an initial global state
-    /// violates.
     pub(crate) fn violated_at_first(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::of(0);
@@ -140,8 +138,6 @@ impl Worker {
     }
 }
 
-/// Evaluates a property in a global state, with the commands, events and messages of the step that
-/// led to it.
 fn evaluate_own(
     rules: &Rules,
     (model, cache): (&mut ModelCache, &mut OwnCache),

@@ -15,7 +15,7 @@ use crate::world::Layout;
 /// Maximum number of marks of a global state.
 const MARKS: usize = u32::BITS as usize;
 
-/// The properties of a search that are expressions, ready for evaluation.
+/// The properties of a search that are written as expressions, prepared for evaluation.
 #[derive(Debug)]
 pub(crate) struct OwnProperties {
     pub(crate) properties: Vec<Watched>,
@@ -87,7 +87,6 @@ impl OwnProperties {
     }
 }
 
-/// Returns the properties, each with the way in which the search checks it.
 pub(crate) fn selected(properties: &[Arc<OwnProperty>]) -> Vec<SelectedProperty> {
     let select = |(index, property): (usize, &Arc<OwnProperty>)| {
         let kind = match property.form().is_liveness() {
@@ -115,7 +114,7 @@ pub(crate) fn depends_on_timestamps(property: &OwnProperty) -> bool {
 /// renaming of processes.
 pub(crate) fn depends_on_names(property: &OwnProperty) -> bool {
     let uses = property.uses();
-    // Worlds are merged without regard to the monitors, whose facts may thus be lost. Only whether
-    // a process waits or is inside also follows from its user.
+    // The search merges global states without regard to the monitors, so their facts may be lost.
+    // The state of a user only shows whether its process waits or is inside.
     property.form().is_liveness() || uses.identities || uses.leaders || uses.fences
 }

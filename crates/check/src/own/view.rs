@@ -21,7 +21,6 @@ pub(crate) struct OwnCache {
     /// For each local state, by id: the state of the process as a tree. The inner `None` means that
     /// the process is down, the outer one that the tree is not cached.
     states: Vec<Option<Option<Arc<Value>>>>,
-    /// For each queue, by id: the number of messages of each name.
     queues: Vec<Option<QueueCounts>>,
     /// Cached results of properties that do not read messages. A key consists of the index of the
     /// property, the facts, the observation, and the bits of the bindings that were pending before
@@ -34,12 +33,10 @@ pub(crate) struct OwnCache {
     pub(crate) violated: Vec<(usize, Binding)>,
 }
 
-/// Result of the evaluation of a property.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvaluationResult {
     /// Bits of the bindings for which an event is still due after the step.
     pub(super) pending: u32,
-    /// Binding that violates the property.
     pub(super) violated: Option<Binding>,
 }
 
@@ -55,7 +52,6 @@ pub(crate) struct WorldView<'a> {
     pub(crate) sent: &'a [(&'static str, u32)],
 }
 
-/// Maximum number of results that a thread caches.
 const MAX_RESULTS: usize = 1 << 16;
 
 impl OwnCache {
@@ -67,13 +63,11 @@ impl OwnCache {
         self.results.insert(key.into(), result.clone());
     }
 
-    /// Returns the facts that the monitor at `index` has collected in its state `id`.
     pub(crate) fn facts(&mut self, rules: &Rules, index: usize, id: u32) -> Arc<ServiceFacts> {
         let compute = || rules.model.service_facts(index, id);
         Arc::clone(entry(&mut self.facts, id).get_or_insert_with(compute))
     }
 
-    /// Returns the commands and events of an observation.
     pub(crate) fn step(&mut self, rules: &Rules, observation: u32) -> StepFacts {
         let compute = || rules.model.step_facts(observation);
         *entry(&mut self.steps, observation).get_or_insert_with(compute)

@@ -18,7 +18,7 @@ use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 
 impl Rules {
-    /// Returns true if the environment permits the reduction.
+    /// Returns true if the environment permits the reduction by ample sets.
     pub(crate) fn allow_ample(&self) -> bool {
         let hostile = self.budget != Faults::default() || self.can_be_down;
         let merging = self.can_shift_timestamps || self.renamings > 1;

@@ -1,5 +1,5 @@
-//! Checks that explore commuting deliveries alone, repeated until the certificate of a search is
-//! sound.
+//! Repeats a check with the reduction by commuting deliveries until the certificate of its search
+//! is sound.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,10 +25,8 @@ use crate::users::user::Checkable;
 use crate::world::Layout;
 use crate::world::rules::Rules;
 
-/// Number of searches after which the check gives up the reduction.
 const MAX_ATTEMPTS: usize = 100;
 
-/// Result of one search with the reduction.
 enum Attempt {
     /// The search proves that no property is violated, as a search without the reduction would.
     /// Contains its report.
@@ -41,9 +39,9 @@ enum Attempt {
 }
 
 impl<P: Checkable> Check<P> {
-    /// Runs the check with commuting deliveries alone. Returns `None` if the reduction does not
-    /// apply, or if it decides nothing, for instance because of a violation. A search without the
-    /// reduction must then find a shortest run.
+    /// Runs the check with the reduction by commuting deliveries. Returns `None` if the reduction
+    /// does not apply, or if it decides nothing, for instance because of a violation. A search
+    /// without the reduction must then find a shortest run.
     pub(crate) fn run_with_commuting_deliveries(
         &mut self,
         processes: &Processes<P>,
@@ -57,7 +55,8 @@ impl<P: Checkable> Check<P> {
         }
         let started = Instant::now();
         let limit = self.config.search.limits.time;
-        // If these searches do not end, the plain search gets the other half of the time.
+        // If these searches do not end, the search without the reduction gets the other half of the
+        // time.
         self.config.search.limits.time = limit.map(|limit| limit / 2);
         processes.is_reducing.store(true, Ordering::Relaxed);
         let report = self.attempts(processes, rules, started);
@@ -114,7 +113,7 @@ impl<P: Checkable> Check<P> {
     }
 
     fn attempt(&mut self, processes: &Processes<P>, rules: Arc<Rules>, begun: Instant) -> Attempt {
-        // Edges show whether the graph has cycles.
+        // The analysis needs the edges to find out whether the graph has cycles.
         let Ok((mut finished, _watchdog)) = self.run_search(processes, rules, begun, true) else {
             return Attempt::Failed;
         };
@@ -152,7 +151,8 @@ impl<P: Checkable> Check<P> {
         Attempt::Report(Box::new(self.report_without_violation(finished)))
     }
 
-    /// Returns true if the graph violates a property of this kind that is judged after the search.
+    /// Returns true if a property of this kind is judged after the search, and the graph violates
+    /// it.
     fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
         let fairness = self.config.fairness;
         match kind {
@@ -177,7 +177,6 @@ fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<Certified
     catch_unwind(AssertUnwindSafe(|| certify(workers, initial))).ok()
 }
 
-/// Returns true if no run visits a global state twice.
 fn is_acyclic(graph: &Graph) -> bool {
     let mut is_acyclic = true;
     let stays = |_, step: OutEdge| step.to != OUT_OF_BOUNDS;

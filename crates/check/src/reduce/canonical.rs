@@ -54,8 +54,8 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
     smallest
 }
 
-/// Returns the smallest fingerprint of a global state over all renamings. Monitors do not count: in
-/// a symmetric search, their states follow from the processes.
+/// Returns the smallest fingerprint of a global state over all renamings. The fingerprint omits the
+/// monitors: in a symmetric search, their states follow from the processes.
 pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world: &[u32]) -> u64 {
     let layout = rules.layout;
     let spent = Faults(world[layout.spent()]).fingerprint();

@@ -20,7 +20,6 @@ use crate::world::action::Cause;
 /// Maximum number of deliveries that a certificate compares, in addition to the chosen ones.
 const MAX_DELIVERIES: usize = 20_000_000;
 
-/// Result of a certificate.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Certified {
     /// Every chosen delivery commutes with every later step of its receiver.
@@ -31,7 +30,6 @@ pub(crate) enum Certified {
     TooLarge,
 }
 
-/// A certificate under construction.
 struct Certificate<'w> {
     worker: &'w mut Worker,
     chosen: IdSet<Delivery>,
@@ -46,9 +44,9 @@ struct Certificate<'w> {
     wrong: IdSet<Delivery>,
     /// Pairs of a delivery and an input that are still to be compared.
     open: Vec<(Delivery, Cause)>,
-    /// Pairs of a delivery and an input that need no comparison: the input delivers a message of
-    /// the same sender, and both messages cannot be in flight together. New steps may show that
-    /// they can.
+    /// Pairs of a delivery and an input that need no comparison as far as is known: the input
+    /// delivers a message of the same sender, and no known steps bring both messages in flight
+    /// together. A step that is found later may do so.
     apart: Vec<(Delivery, Cause)>,
     steps: LocalSteps,
 }
@@ -136,8 +134,9 @@ impl Certificate<'_> {
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
     }
 
-    /// Examines whether a delivery commutes with an input that was taken after it. Adds the input
-    /// to the state before the delivery, and the delivery to the states after the input.
+    /// Examines whether a delivery commutes with an input that was taken after it. Also makes the
+    /// certificate examine the other order: the input in the state before the delivery, and the
+    /// delivery in the states after this input.
     fn compare(&mut self, delivery: Delivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
@@ -184,8 +183,8 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns, sorted, the chosen deliveries that `open` contains or from which its deliveries
-    /// were derived.
+    /// Returns the chosen deliveries in `open`, and the chosen deliveries from which those in
+    /// `open` were derived. The result is sorted.
     fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
         let mut seen: IdSet<Delivery> = open.iter().copied().collect();
         let mut found = Vec::new();

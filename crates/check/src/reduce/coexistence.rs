@@ -26,11 +26,10 @@ struct ProcessSteps {
     steps: Vec<LocalStep>,
     leaving: IdMap<u32, Vec<usize>>,
     entering: IdMap<u32, Vec<usize>>,
-    /// For each message, the indices of the steps that send it.
     sending: IdMap<u32, Vec<usize>>,
 }
 
-/// Steps of all processes that a certificate knows.
+/// Steps that a certificate knows, for each process.
 pub(crate) struct LocalSteps {
     processes: Vec<ProcessSteps>,
     /// For each message, the messages of the same sender that may be delivered while it is in
@@ -49,7 +48,6 @@ impl ProcessSteps {
         self.steps.push(step);
     }
 
-    /// Returns the steps that send this message.
     fn senders(&self, message: u32) -> impl Iterator<Item = &LocalStep> {
         let indices = self.sending.get(&message).into_iter().flatten();
         indices.map(move |index| &self.steps[*index])
@@ -100,7 +98,6 @@ impl LocalSteps {
         LocalSteps { processes: initial.into_iter().map(of).collect(), together: IdMap::default() }
     }
 
-    /// Adds the outcomes of an input of a process.
     pub(crate) fn add(&mut self, worker: &mut Worker, process: usize, local: u32, cause: Cause) {
         let mut outcome = Some(worker.cache.outcome(local, cause));
         while let Some(row) = outcome {
@@ -154,8 +151,8 @@ impl LocalSteps {
         steps.flat_map(|step| step.sent.iter().copied()).collect()
     }
 
-    /// Returns the messages from `to` to `from` that are sent only after the delivery of `message`,
-    /// which is sent at most once.
+    /// Returns the messages from `to` to `from` that are sent only after the delivery of `message`.
+    /// Returns none if `from` can send `message` more than once.
     fn answers(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let (mine, theirs) = (&self.processes[from], &self.processes[to]);
         let later = mine.after(mine.senders(message).map(|step| step.to), |_| true);

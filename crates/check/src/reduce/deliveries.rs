@@ -24,7 +24,7 @@ pub(crate) type Delivery = (u32, u32);
 /// Deliveries that a search has chosen, steps that it has taken, and known results of comparisons.
 #[derive(Default)]
 pub(crate) struct DeliveryRecord {
-    /// Deliveries that the search chose: it did not explore the other steps of the state.
+    /// Deliveries that the search chose. It did not explore the other steps of the same state.
     pub(crate) chosen: IdSet<Delivery>,
     /// Inputs that were taken: the process, its local state, and the input.
     pub(crate) taken: IdSet<(usize, u32, Cause)>,
@@ -35,7 +35,7 @@ pub(crate) struct DeliveryRecord {
 }
 
 impl Rules {
-    /// Returns true if the environment permits the reduction.
+    /// Returns true if the environment permits the reduction by commuting deliveries.
     pub(crate) fn allow_commuting(&self) -> bool {
         let hostile = self.budget != Faults::default() || self.can_be_down;
         let is_merging = self.renamings > 1 || self.layout.detects_restarts;

@@ -15,7 +15,6 @@ use crate::users::entries::Entries;
 /// Number of states between two readings of the clock and the stop flag.
 const STATES_PER_READING: usize = 1024;
 
-/// Result of a search.
 pub(crate) struct Explored {
     pub(crate) graph: Graph,
     pub(crate) limit: Option<Limit>,
@@ -33,7 +32,6 @@ pub(crate) struct State<L> {
 }
 
 impl<L: SharedMemoryLock> State<L> {
-    /// Returns the initial state of the group.
     pub(crate) fn first(config: &SharedMemoryConfig, lock: &L::Config) -> Self {
         let group = |me| Group::new(ProcessId(me), config.size);
         State {
@@ -125,7 +123,6 @@ struct Frontier<L> {
     graph: Graph,
     numbers: HashMap<State<L>, StateId>,
     states: Vec<State<L>>,
-    /// Estimated memory, in bytes.
     bytes: usize,
 }
 
@@ -139,7 +136,7 @@ impl<L: SharedMemoryLock> Frontier<L> {
         self.graph.sections.extend(state.processes.iter().map(L::section));
         self.graph.origins.push(origin);
         self.graph.depths.push(depth);
-        // Each state is stored twice.
+        // The search stores each state twice.
         self.bytes += 2 * (size_of::<State<L>>() + state.processes.len() * size_of::<L>());
         self.numbers.insert(state.clone(), number);
         self.states.push(state);
@@ -168,7 +165,6 @@ impl<L: SharedMemoryLock> Frontier<L> {
     }
 }
 
-/// Explores all reachable states, unless a limit stops the search.
 pub(crate) fn explore<L: SharedMemoryLock>(
     config: &SharedMemoryConfig,
     lock: &L::Config,

@@ -13,26 +13,18 @@ pub(crate) type StateId = u32;
 /// Stands for the target of a step that exceeds a bound on values.
 pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
 
-/// Step of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
-    /// Process that takes the step.
     pub(crate) process: ProcessId,
-    /// State after the step.
     pub(crate) to: StateId,
     pub(crate) action: Action,
-    /// True if the process enters the critical section.
     pub(crate) enters: bool,
 }
 
-/// Action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// The user issues a request.
     Enter,
-    /// The user leaves the critical section.
     Exit,
-    /// The process executes an instruction.
     Access(MemoryAccess),
 }
 
@@ -41,9 +33,7 @@ pub(crate) enum Action {
 pub(crate) struct Graph {
     /// Sections of all processes in each state, one state after the other.
     pub(crate) sections: Vec<Section>,
-    /// Number of processes.
     pub(crate) size: usize,
-    /// Steps from each state.
     pub(crate) edges: Vec<Vec<Edge>>,
     /// For each state: its predecessor on a shortest path from the initial state, and the index of
     /// the step from there.
@@ -55,7 +45,6 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Returns the number of states.
     pub(crate) fn len(&self) -> usize {
         self.origins.len()
     }
@@ -65,7 +54,6 @@ impl Graph {
         0..u32::try_from(self.len()).expect("a search is limited to 2^32 states")
     }
 
-    /// Returns the number of steps.
     pub(crate) fn transitions(&self) -> usize {
         self.edges.iter().map(Vec::len).sum()
     }
@@ -75,22 +63,18 @@ impl Graph {
         self.depths.last().copied().unwrap_or(0)
     }
 
-    /// Returns all processes.
     pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessId> + use<> {
         (0..self.size).map(ProcessId::at)
     }
 
-    /// Returns the sections of all processes in a state.
     pub(crate) fn sections_in(&self, state: StateId) -> &[Section] {
         &self.sections[state as usize * self.size..][..self.size]
     }
 
-    /// Returns the section of one process in a state.
     pub(crate) fn section(&self, state: StateId, process: ProcessId) -> Section {
         self.sections_in(state)[process.index()]
     }
 
-    /// Returns the processes whose section in a state `matches` accepts.
     pub(crate) fn processes_in(
         &self,
         state: StateId,

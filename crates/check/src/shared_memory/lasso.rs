@@ -14,7 +14,6 @@ use crate::shortest_walk::shortest_walk;
 /// Infinite run that ends in a cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasso {
-    /// State at which the cycle begins and ends.
     pub(crate) entry: StateId,
     pub(crate) cycle: Vec<Edge>,
 }
@@ -55,8 +54,8 @@ fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
     steps.next().is_some() && settled == all_processes(graph)
 }
 
-/// Returns a shortest closed walk from `entry` within the component of `members`, such that each
-/// process takes a step of the walk or is in its remainder in some state of it.
+/// Returns a shortest closed walk from `entry` within the component of `members`. On the walk, each
+/// process takes a step or is in its remainder in some state.
 fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
     let steps = |(state, settled): (StateId, u64)| {
         let next = move |edge: &Edge| (edge.to, settled | bit(edge) | idle(graph, edge.to));

@@ -14,7 +14,6 @@ pub(crate) struct Pair {
     pub(crate) rival: ProcessId,
 }
 
-/// Returns all ordered pairs of processes.
 pub(crate) fn pairs(graph: &Graph) -> impl Iterator<Item = Pair> {
     let of = |waiter| {
         let rivals = graph.processes().filter(move |rival| *rival != waiter);
@@ -39,8 +38,8 @@ pub(crate) fn shortest_violation(
     Some(run.into_iter().cloned().collect())
 }
 
-/// Returns a shortest run in which the rival enters more than `most` times while the waiter waits,
-/// having left its doorway.
+/// Returns a shortest run in which the rival enters more than `most` times while the waiter waits
+/// after its doorway.
 pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
     shortest_violation(graph, |count, before, edge| {

@@ -25,7 +25,6 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         Recorder { config, lock }
     }
 
-    /// Converts a violation of a property to a counterexample.
     pub(crate) fn counterexample(&self, property: Property, found: Violation) -> Counterexample {
         let Violation { kind, explanation, run, repeats_from } = found;
         let mut trace = self.trace(&run, kind != ViolationKind::Step);
@@ -35,7 +34,6 @@ impl<'a, L: SharedMemoryLock> Recorder<'a, L> {
         Counterexample { property, kind, explanation, run, trace }
     }
 
-    /// Describes a run in words.
     pub(crate) fn describe(&self, run: &[Edge]) -> RunDescription {
         RunDescription::of(&self.trace(run, true))
     }

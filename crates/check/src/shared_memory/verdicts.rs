@@ -10,17 +10,17 @@ use crate::explain::findings::join_names;
 use crate::liveness::Fairness;
 use crate::report::ViolationKind;
 
-/// A run that violates a property.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) kind: ViolationKind,
     pub(crate) explanation: String,
     pub(crate) run: Vec<Edge>,
-    /// Index of the first of the last steps, which repeat for ever. `None` if the run ends.
+    /// Index of the first step of the cycle with which the run ends. The steps from there on repeat
+    /// for ever. `None` if the run ends without a cycle.
     pub(crate) repeats_from: Option<usize>,
 }
 
-/// Graph of all states on which properties are judged, with the assumed fairness.
+/// The graph of all states and the assumed fairness, from which properties are judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Analysis<'g> {
     pub(crate) graph: &'g Graph,
@@ -141,8 +141,8 @@ impl Analysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a shortest run to a state that `belongs` accepts. Without fairness, the run may stop
-    /// there.
+    /// Returns a shortest run to a state that `belongs` accepts. If no fairness is assumed, a run
+    /// may stop in this state.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<Violation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in(state, Section::is_trying);

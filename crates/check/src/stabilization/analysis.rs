@@ -11,11 +11,10 @@ use crate::stabilization::space::{Space, Successor};
 /// Approximate number of states that the search for a shortest cycle may visit.
 const CYCLE_BUDGET: usize = 1_000_000;
 
-/// Verdicts about all states of a system.
 pub(super) struct Analysis<'s> {
     pub(super) space: Space<'s>,
     pub(super) is_legitimate: Vec<bool>,
-    /// Number of steps from all states together.
+    /// Total number of steps that are possible in all states.
     pub(super) transitions: u64,
     /// A legitimate state, and a step from it to a state that is not legitimate. Such a step
     /// violates closure. `None` if there is no such step.
@@ -26,9 +25,9 @@ pub(super) struct Analysis<'s> {
     /// For each component: the greatest number of moves from one of its states to a legitimate
     /// state.
     moves: Vec<u32>,
-    /// A state that is not legitimate and has no step.
+    /// A state that is not legitimate and has no step, if any.
     pub(super) dead_end: Option<u32>,
-    /// States of the smallest component in which a schedule can stay for ever.
+    /// States of the smallest component in which a schedule can stay for ever, if any.
     trap: Option<Vec<u32>>,
     /// True if the number of moves until a legitimate state is reached has no bound.
     pub(super) is_unbounded: bool,
@@ -122,7 +121,7 @@ impl<'s> Analysis<'s> {
                     && u32::from(it.step.is_move) + self.moves_from(it.to) == wanted
             };
             let steps = self.search(at, &leads_on);
-            // A dead end leads nowhere.
+            // A state without a step ends the schedule.
             let Some(steps) = steps else { break };
             at = steps.last().map_or(at, |step| step.to);
             path.steps.extend(steps);
@@ -196,7 +195,6 @@ fn steps_of(successors: &[Successor]) -> BTreeSet<SystemStep> {
     successors.iter().map(|successor| successor.step).collect()
 }
 
-/// Verdict about one component.
 struct ComponentVerdict {
     /// Greatest number of moves from the component to a legitimate state, not counting moves inside
     /// the component.

@@ -1,7 +1,8 @@
 //! Check of self-stabilization: explores the whole state space of a system, from every state.
 //!
-//! A search of a [`Check`](crate::Check) begins in initial states. Here every state is initial, so
-//! that states are numbers and need no table.
+//! A search of a [`Check`](crate::Check) stores the states that it has reached from the initial
+//! ones. Here every state is initial. So the content of a state determines its number, and no table
+//! of states is needed.
 
 mod analysis;
 mod report;

@@ -11,7 +11,7 @@ use crate::measure::report::MeasureValue;
 use crate::report::Properties;
 use crate::stabilization::SystemRun;
 
-/// Verdicts about a system from every state.
+/// Result of a check of self-stabilization, which covers every state of a system.
 #[derive(Clone, Debug)]
 pub struct StabilizationReport {
     /// Name of the system.
@@ -81,7 +81,6 @@ impl StabilizationReport {
         found.unwrap_or_else(|| panic!("property {property} was not judged")).1
     }
 
-    /// Returns the greatest number of moves as text.
     fn moves_in_words(&self) -> String {
         match self.moves {
             MeasureValue::Exactly(moves) => moves.to_string(),

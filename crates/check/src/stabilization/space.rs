@@ -10,11 +10,9 @@ use crate::stabilization::StabilizationError;
 pub(super) struct Space<'s> {
     pub(super) system: &'s dyn StabilizingSystem,
     domains: Vec<u8>,
-    /// Number of states.
     pub(super) states: u32,
 }
 
-/// A step and the state after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Successor {
     pub(super) step: SystemStep,
@@ -22,7 +20,7 @@ pub(super) struct Successor {
 }
 
 impl<'s> Space<'s> {
-    /// Creates the space of a system. Returns an error if the system has more than `max` states.
+    /// Returns an error if the system has more than `max` states.
     pub(super) fn of(
         system: &'s dyn StabilizingSystem,
         max: u64,
@@ -35,7 +33,6 @@ impl<'s> Space<'s> {
         Ok(Space { system, domains, states })
     }
 
-    /// Returns the values of the variables in a state.
     pub(super) fn decode(&self, mut state: u32) -> Vec<u8> {
         let mut digit = |values: &u8| {
             let base = u32::from(*values);
@@ -51,7 +48,6 @@ impl<'s> Space<'s> {
         digits.fold(0, |state, (value, base)| state * u32::from(*base) + u32::from(*value))
     }
 
-    /// Returns the possible steps in a state.
     pub(super) fn successors(&self, state: u32) -> Vec<Successor> {
         let mut successors = Vec::new();
         self.system.for_each_step(&self.decode(state), &mut |step, after| {

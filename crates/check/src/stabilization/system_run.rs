@@ -8,11 +8,10 @@ use tenure_core::stabilization::{StabilizingSystem, SystemStep};
 /// A run of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemRun {
-    /// States in order, each with the step that led to it.
     rows: Vec<Row>,
     /// True if the last state equals the first one, so that the run can repeat for ever.
     pub(super) repeats: bool,
-    /// Explanation of the text in a cell of the table.
+    /// Explanation of the notation in the cells of the table.
     legend: &'static str,
 }
 
@@ -32,13 +31,11 @@ struct Cell {
 }
 
 impl SystemRun {
-    /// Begins a run of the system in this state.
     pub(super) fn from(system: &dyn StabilizingSystem, state: &[u8]) -> Self {
         let row = Row { step: None, cells: cells(system, state) };
         SystemRun { rows: vec![row], repeats: false, legend: system.legend() }
     }
 
-    /// Appends a step and the state after it.
     pub(super) fn step(&mut self, system: &dyn StabilizingSystem, step: SystemStep, state: &[u8]) {
         let step = Some((step.machine, system.rules()[step.rule]));
         self.rows.push(Row { step, cells: cells(system, state) });

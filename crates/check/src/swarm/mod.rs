@@ -13,7 +13,6 @@ mod table;
 /// Default of [`SwarmConfig::bytes`]: 256 MiB.
 const BYTES: u64 = 256 << 20;
 
-/// Default of [`SwarmConfig::depth_max`].
 const DEPTH: u32 = 10_000;
 
 /// Number of hash functions, and thus of bits for each state.

@@ -36,8 +36,8 @@ const LEAST_STATES: u64 = 20_000;
 impl<P: Checkable> Check<P> {
     /// Performs the search of one member of a swarm.
     ///
-    /// Judges safety in every state, and liveness only in states in which a run can end, because no
-    /// possible step must be taken. Never reports that a property holds.
+    /// Judges safety in every state. Judges liveness only in states in which a run can end, that
+    /// is, in which no possible step must be taken. Never reports that a property holds.
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
@@ -101,9 +101,9 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Returns a shorter run that violates the first property that `found` violates. If short
-    /// searches find none, returns `found`. A short search visits at most a quarter of the states
-    /// of the first search, or [`LEAST_STATES`] if that is more.
+    /// Searches for a shorter run that violates the first property that `found` violates. Returns
+    /// `found` if it finds none. Each of these searches visits at most a quarter of the states of
+    /// the first search, or [`LEAST_STATES`] if that is more.
     fn shortened(
         &self,
         mut found: SwarmViolation,
@@ -115,7 +115,7 @@ impl<P: Checkable> Check<P> {
     ) -> SwarmViolation {
         let selected = self.selected.iter().find(|it| self.violates(it, &found, rules));
         let states_max = (states / 4).max(LEAST_STATES);
-        // After a failure only one step less is tried.
+        // After a failed search, the next one only tries to save one step.
         let mut has_failed = false;
         for number in 1..=SHORTENINGS {
             let length = found.actions.len() as u32;
@@ -189,7 +189,6 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// Returns the id of the initial global state with this index.
 fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
 }
@@ -211,7 +210,6 @@ fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     }
 }
 
-/// Replays the run that `found` contains, and returns it as a counterexample to the property.
 fn counterexample<P: Checkable>(
     finished: &FinishedSearch<'_, P>,
     selected: &SelectedProperty,

@@ -17,11 +17,9 @@ use crate::world::action::{Action, Cause};
 /// Number of expanded global states between two checks of the limits on time and memory.
 const CHECK_INTERVAL: u64 = 1 << 12;
 
-/// Parameters of one search.
 pub(super) struct SwarmSearch<'a> {
     pub(super) config: &'a SearchConfig,
     pub(super) stop: StopSignal,
-    /// Size of the table in bytes.
     pub(super) bytes: u64,
     /// Seed of the order of the steps and of the hash functions.
     pub(super) seed: u64,
@@ -36,7 +34,6 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) wanted_at_end: u32,
 }
 
-/// Violation that a search has found, with the run that leads to it.
 #[derive(Clone, Debug)]
 pub(super) struct SwarmViolation {
     /// Index of the initial global state of the run.
@@ -54,7 +51,6 @@ pub(super) enum ViolatedBits {
     End(u32),
 }
 
-/// Panic of a handler after the last step of a run.
 #[derive(Clone, Debug)]
 pub(super) struct SwarmPanic {
     pub(super) first: usize,
@@ -63,12 +59,10 @@ pub(super) struct SwarmPanic {
     pub(super) message: String,
 }
 
-/// Result of a search.
 #[derive(Default)]
 pub(super) struct SwarmResult {
     pub(super) states: u64,
     pub(super) transitions: u64,
-    /// Greatest number of steps of a run.
     pub(super) depth: u32,
     /// Number of global states that were not expanded because they are at the maximum depth.
     pub(super) cut_states: u64,
@@ -86,14 +80,12 @@ pub(super) struct SwarmResult {
 /// A global state on the current run, with the steps that are still to be explored from it.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Step that led to the global state.
     action: Action,
     fingerprint: u64,
     /// Index in `steps` of the first unexplored step of this global state.
     first_step: usize,
 }
 
-/// State of a search.
 struct SwarmRun<'a> {
     search: SwarmSearch<'a>,
     worker: &'a mut Worker,
@@ -103,7 +95,6 @@ struct SwarmRun<'a> {
     worlds: Vec<u32>,
     /// Unexplored steps of all frames, one frame after the other.
     steps: Vec<Action>,
-    /// Index of the initial global state of the current run.
     first: usize,
     expanded: u64,
     result: SwarmResult,
@@ -111,7 +102,8 @@ struct SwarmRun<'a> {
 }
 
 impl<'a> SwarmSearch<'a> {
-    /// Searches from the initial global states until the first violation, a limit, or the end.
+    /// Searches from the initial global states until it finds a violation, reaches a limit, or has
+    /// explored all.
     pub(super) fn run(self, worker: &'a mut Worker, first: &[(Vec<u32>, u64)]) -> SwarmResult {
         let result = SwarmResult {
             table: BitTable::new(self.bytes, HASHES, self.seed),
@@ -130,7 +122,8 @@ impl<'a> SwarmSearch<'a> {
             result,
             started: Instant::now(),
         };
-        // State left inconsistent by a panic is read only for the run to it.
+        // A panic may leave the state of the search inconsistent. The only use of this state is the
+        // run to the panic.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| run.explore(first))) {
             run.result.panicked = Some(SwarmPanic {
                 first: run.first,
@@ -259,15 +252,14 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Records a violation by the current run. If there is a step `last`, it becomes the last step
-    /// of the run, and it causes the violation.
+    /// Records a violation by the current run. If `last` is a step, this step ends the run and
+    /// causes the violation.
     fn found(&mut self, last: Option<Action>, kind: ViolatedBits) {
         let mut actions = self.actions();
         actions.extend(last);
         self.result.violation = Some(SwarmViolation { first: self.first, actions, kind });
     }
 
-    /// Returns the steps of the current run.
     fn actions(&self) -> Vec<Action> {
         self.frames.iter().skip(1).map(|frame| frame.action).collect()
     }
@@ -299,7 +291,6 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Returns the memory of the table, the current run and the caches together, in bytes.
     fn bytes(&self) -> usize {
         let rules = &self.worker.rules;
         let run = self.frames.capacity() * size_of::<Frame>()

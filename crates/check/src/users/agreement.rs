@@ -12,8 +12,8 @@ use tenure_core::service::{
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of an agreement service. It issues as many commands as the workload has entries. If there
-/// is a schedule, it issues the commands of the schedule.
+/// User of an agreement service. It issues the number of commands that [`Workload::entries`]
+/// returns. If there is a schedule, it issues the commands of the schedule instead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,

@@ -31,7 +31,7 @@ impl CheckConfig {
             timing: match &model.latency {
                 Some(_) if model.has_rounds => Timing::Rounds,
                 Some(_) => Timing::Synchronous,
-                // Timers that may fire at any moment include those of partial synchrony.
+                // Timers that may fire at any moment also cover partial synchrony.
                 None => Timing::Partial,
             },
             order: model.order,

@@ -10,20 +10,16 @@ use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionUser {
     is_initiator: bool,
-    /// True if the user starts no election any more once it knows a leader.
+    /// True if the user starts no election after it has learned of a leader.
     single_election: bool,
     knowledge: Knowledge,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Knowledge {
-    /// The user has received no event since the first boot of its process.
     None,
-    /// The user has started an election, or has learned that the leader was deposed.
     Awaited,
-    /// The user knows the leader.
     Leader,
-    /// The process has recovered from a crash, and the user has started no election since.
     Lost,
 }
 

@@ -6,8 +6,8 @@ use tenure_core::service::replication::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a replicated list. It writes as many values as the workload has entries, and waits for
-/// the outcome of each write.
+/// User of a replicated list. [`Workload::entries`] is the number of values that it writes. It
+/// waits for the outcome of each write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplicationUser {
     /// Next value to write. No two users write the same value.

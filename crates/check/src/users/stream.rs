@@ -6,7 +6,7 @@ use tenure_core::service::stream::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of a channel. It sends as many items to each peer as the workload has entries.
+/// User of a channel. [`Workload::entries`] is the number of items that it sends to each peer.
 ///
 /// The user never waits. At the end of a run, the monitor `NoLoss` checks that the items have
 /// arrived.

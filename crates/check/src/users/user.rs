@@ -20,9 +20,9 @@ pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
     /// Model of the user of one process.
     type User: User<Self>;
 
-    /// Returns true if the user may receive this event later than its process emits it. Every run
-    /// in which it does must be as safe and as live as the run in which it does not. For instance,
-    /// an entry may be postponed, because the user then stays inside the critical section for a
+    /// Returns true if the user may receive this event later than its process emits it. Each run
+    /// with such a delay must be as safe and as live as the same run without it. For instance, an
+    /// entry may be postponed, because the user then stays inside the critical section for a
     /// shorter time.
     fn may_postpone(event: &Self::Event) -> bool {
         let _ = event;
@@ -73,7 +73,7 @@ impl Workload {
         self.initiators.contains(&at)
     }
 
-    /// Returns true if a user that has learned of a leader starts no election any more.
+    /// Returns true if a user starts no election after it has learned of a leader.
     pub fn has_single_election(&self) -> bool {
         self.single_election
     }
@@ -83,8 +83,8 @@ impl Workload {
         self.size
     }
 
-    /// Returns the service that the users use. It distinguishes services that have the same command
-    /// type.
+    /// Returns the service. The type of the commands does not determine it, because several
+    /// services share one command type.
     pub fn service(&self) -> tenure_core::Service {
         self.service
     }
@@ -121,8 +121,8 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 pub struct EnabledCommand<C> {
     /// Command that the user may issue.
     pub command: C,
-    /// True if the user must eventually issue the command, for instance to exit. False if the user
-    /// may never issue it, for instance to request.
+    /// True if the user must eventually issue the command, such as an exit. False if the user need
+    /// not issue it, such as a request.
     pub is_obligatory: bool,
 }
 
@@ -132,8 +132,8 @@ impl<C> EnabledCommand<C> {
         EnabledCommand { command, is_obligatory: false }
     }
 
-    /// Converts the command to the command type of a protocol that combines two services. `whole`
-    /// converts the command itself.
+    /// Converts the command of one service to a command of a protocol that combines two services.
+    /// `whole` performs the conversion.
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }

@@ -4,36 +4,28 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action(pub(crate) u32);
 
-/// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ActionKind {
     /// A command of the user, or a timer. Both are items in the menu of the process: the list of
     /// the commands and timers that may occur now.
     Internal,
-    /// Delivery of a message.
     Deliver,
     /// The failure detector of a process suspects a peer.
     Suspect,
     /// The failure detector of a process trusts a peer again.
     Trust,
-    /// Loss of a message.
     Lose,
-    /// Duplication of a message.
     Duplicate,
-    /// Crash of a process.
     Crash,
-    /// Recovery of a process.
     Recover,
     /// The application of a process sends a message.
     Send,
-    /// A unit of time passes.
     Tick,
     /// The step in progress of a process ends, and its messages leave.
     StepEnd,
-    /// The network is partitioned.
     Partition,
-    /// The process suspects a peer because it has detected a new session of that peer. The earlier
-    /// session must have crashed.
+    /// The process suspects a peer because it has detected a new session of that peer: the peer has
+    /// crashed and restarted.
     SessionSuspect,
     /// The process trusts a peer again that it suspected because of a new session. The process
     /// receives no other input between the suspicion and the trust.
@@ -72,7 +64,6 @@ impl Action {
         Action(code as u32)
     }
 
-    /// Returns the same step with another outcome.
     pub(crate) fn with_outcome(self, outcome: usize) -> Self {
         Action(self.0 & !(MAX_OUTCOMES as u32 - 1) | outcome as u32)
     }
@@ -104,13 +95,9 @@ pub(crate) enum Cause {
     Timer(u32),
     /// The process receives the message with this id.
     Deliver(u32),
-    /// The failure detector suspects this peer.
     Suspect(u32),
-    /// The failure detector trusts this peer again.
     Trust(u32),
-    /// The process crashes.
     Crash,
-    /// The process recovers.
     Recover,
     /// The application of the process sends a message to the application of this peer.
     Send(u32),
@@ -121,7 +108,6 @@ pub(crate) enum Cause {
     SessionTrust(u32),
     /// The process becomes mute: its later effects are not released.
     Mute,
-    /// The step in progress ends.
     StepEnd,
     /// The user receives the events that were postponed.
     Notify,

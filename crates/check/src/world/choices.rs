@@ -19,7 +19,6 @@ pub(crate) struct ChoiceEnumerator {
 struct ChoicePoint {
     value: u32,
     bound: u32,
-    /// True if the choice is a reading of the local clock.
     is_clock: bool,
 }
 

@@ -14,7 +14,6 @@ use crate::world::rules::Rules;
 /// The initial global states, each with its fingerprint.
 pub(crate) type InitialWorlds = Vec<(Vec<u32>, u64)>;
 
-/// Returns the initial global states and their fingerprints.
 pub(crate) fn initial_worlds<P: Checkable>(
     processes: &Processes<P>,
     rules: &Rules,

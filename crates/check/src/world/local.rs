@@ -8,7 +8,6 @@ use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::user::{Checkable, Service};
 use crate::world::step_queue::StepQueue;
 
-/// User of a protocol's service.
 pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;
 
 /// Local state: the part of a global state that belongs to one process.
@@ -29,23 +28,18 @@ pub(crate) struct LocalState<P: Checkable> {
     pub(crate) steps: StepQueue<P>,
 }
 
-/// Status of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lifecycle<P: Protocol> {
-    /// The process is up, in this state.
     Up(P),
     /// The process is up, but mute: it will crash before it releases any further effect.
     Mute {
-        /// State of the process, which is also its saved state.
         process: P,
         /// Kind of the steps that the process has taken since it became mute.
         since: MuteState,
     },
     /// The process is up, and has released effects of steps that it has not saved yet.
     SaveBehind {
-        /// State of the process.
         process: P,
-        /// Saved state of the process.
         saved: P::Stable,
     },
     /// The process is down, with this saved state.
@@ -53,25 +47,23 @@ pub(crate) enum Lifecycle<P: Protocol> {
     /// The process is up, and its user has not received some of its events yet. Only a search that
     /// uses commuting deliveries postpones events.
     Postponed {
-        /// State of the process.
         process: P,
         /// Events that the user has not received, in order.
         events: Vec<P::Event>,
     },
 }
 
-/// An armed timer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArmedTimer<T> {
     pub(crate) timer: T,
-    /// Number of units of synchronous time after which the timer may fire.
+    /// Remaining units of synchronous time before the timer may fire.
     pub(crate) min_delay: u32,
-    /// Number of units of synchronous time after which the timer must have fired.
+    /// Remaining units of synchronous time in which the timer must fire.
     pub(crate) max_delay: u32,
 }
 
 impl<P: Protocol> Lifecycle<P> {
-    /// Returns the state of a process that is up.
+    /// Returns the state of the process. `None` if the process is down.
     pub(crate) fn process(&self) -> Option<&P> {
         match self {
             Lifecycle::Up(process)
@@ -82,7 +74,6 @@ impl<P: Protocol> Lifecycle<P> {
         }
     }
 
-    /// Returns the state of a process that is up, for modification.
     pub(crate) fn process_mut(&mut self) -> Option<&mut P> {
         match self {
             Lifecycle::Up(process)
@@ -112,13 +103,12 @@ impl<P: Checkable> LocalState<P> {
         }
     }
 
-    /// Disarms a timer. If the timer is to start at the end of a step, it then does not start.
+    /// Disarms a timer. If an unfinished step would start the timer at its end, it no longer does.
     pub(crate) fn disarm(&mut self, timer: &P::Timer) {
         self.timers.retain(|other| other.timer != *timer);
         self.steps.disarm(timer);
     }
 
-    /// Returns the smallest timestamp in this local state, if any.
     pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
         let in_process = self.lifecycle.process().and_then(shifts.smallest);
         let in_stable = match &self.lifecycle {
@@ -131,7 +121,6 @@ impl<P: Checkable> LocalState<P> {
         [in_process, in_stable, in_steps].into_iter().flatten().min()
     }
 
-    /// Decreases all timestamps in this local state by `by`.
     pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
         if let Some(process) = self.lifecycle.process_mut() {
             (shifts.shift)(process, by);
@@ -142,7 +131,6 @@ impl<P: Checkable> LocalState<P> {
         self.steps.shift(shifts, config, by);
     }
 
-    /// Returns the local state with all process names renamed.
     pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
         let mut lifecycle = self.lifecycle.clone();
         if let Some(process) = lifecycle.process_mut() {

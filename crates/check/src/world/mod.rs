@@ -12,25 +12,23 @@ pub(crate) mod step_queue;
 
 use crate::model::fingerprint::{Role, fingerprint};
 
-/// Greatest number of processes that a search supports.
 pub(crate) const MAX_PROCESSES: u32 = 31;
 
 /// Value in the slot of a monitor that is violated. The search does not check this monitor any
 /// more.
 pub(crate) const VIOLATED: u32 = u32::MAX;
 
-/// Positions of the parts of a global state in its row, and of the marks in its annotations. A mark
-/// is a bit about a global state, for the analysis of liveness.
+/// Layout of the global states of a search: the slot of each process, link and monitor in the row
+/// of ids, and the bit of each mark. A mark is a fact about a global state that the analysis of
+/// liveness reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) size: usize,
-    /// True if there are links between the applications of processes, besides the links of the
-    /// protocol.
+    /// True if the applications of the processes have links of their own, in addition to the links
+    /// of the protocol.
     pub(crate) application: bool,
     pub(crate) monitors: usize,
-    /// Number of properties that are written as expressions.
     pub(crate) own: usize,
-    /// True if processes detect new sessions of their peers.
     pub(crate) detects_restarts: bool,
     /// True if the protocol combines a lock with an election. Each process then has two marks: one
     /// for waiting to be served, one for waiting to be informed.
@@ -60,7 +58,6 @@ impl Layout {
         if self.has_election { 2 * self.size } else { self.size }
     }
 
-    /// Returns the number of links.
     pub(crate) fn links(self) -> usize {
         self.size * self.size * if self.application { 2 } else { 1 }
     }
@@ -72,12 +69,10 @@ impl Layout {
         self.size + layer + from as usize * self.size + to as usize
     }
 
-    /// Returns the receiver of the link at a slot.
     pub(crate) fn receiver(self, slot: usize) -> usize {
         (slot - self.size) % self.size
     }
 
-    /// Returns the sender of the link at a slot.
     pub(crate) fn sender(self, slot: usize) -> usize {
         (slot - self.size) / self.size % self.size
     }
@@ -88,7 +83,6 @@ impl Layout {
         (self.sender(slot) + 1) % self.size == self.receiver(slot)
     }
 
-    /// Returns the slots of all links.
     pub(crate) fn link_slots(self) -> std::ops::Range<usize> {
         self.size..self.size + self.links()
     }
@@ -98,7 +92,6 @@ impl Layout {
         self.size + self.links()
     }
 
-    /// Returns the slot that contains the state of the monitor at `index`.
     pub(crate) fn monitor(self, index: usize) -> usize {
         self.spent() + 1 + index
     }
@@ -121,7 +114,6 @@ impl Layout {
         self.unseen_sessions(self.size) + process
     }
 
-    /// Returns the number of slots of a global state.
     pub(crate) fn stride(self) -> usize {
         self.own(self.own) + if self.detects_restarts { 2 * self.size } else { 0 }
     }

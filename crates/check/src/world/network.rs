@@ -9,7 +9,6 @@ use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::intern::{Change, Interned, Interner};
 use crate::reduce::symmetry::Renaming;
 
-/// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct InFlightMessage {
     pub(crate) from: u32,
@@ -18,9 +17,9 @@ pub(crate) struct InFlightMessage {
     pub(crate) message: u32,
     /// Id of the causal history of the sender; 0 if the search does not track causality.
     pub(crate) past: u32,
-    /// Number of units of synchronous time after which the message may arrive.
+    /// Remaining units of synchronous time before the message may arrive.
     pub(crate) min_delay: u32,
-    /// Number of units of synchronous time after which the message must have arrived.
+    /// Remaining units of synchronous time in which the message must arrive.
     pub(crate) max_delay: u32,
 }
 
@@ -45,15 +44,12 @@ pub(crate) const EMPTY: Interned = Interned { id: 0, fingerprint: 0 };
 pub(crate) struct Item {
     pub(crate) packet: u32,
     pub(crate) application: bool,
-    /// True if the message may be delivered now.
     pub(crate) is_ready: bool,
-    /// Fairness label of the delivery of this message.
     pub(crate) label: u32,
     /// Replacement of the queue by the queue without the message.
     pub(crate) rest: Change,
 }
 
-/// Facts about a queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueFacts {
     pub(crate) fingerprint: u64,
@@ -105,7 +101,6 @@ impl Network {
         self.labels.intern((kind, of), |label| fingerprint(Role::Label, label)).id
     }
 
-    /// Returns the memory of all interned messages, queues, histories and labels, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.packets.len() * 96 + self.queues.len() * 96 + self.pasts.len() * 80
     }
@@ -146,7 +141,6 @@ impl Network {
         Some(self.queue(content))
     }
 
-    /// Returns the queue after one unit of time.
     pub(crate) fn after_one_unit(&self, queue: u32) -> Interned {
         self.mapped(queue, |(mut packet, message)| {
             packet.min_delay = packet.min_delay.saturating_sub(1);
@@ -201,7 +195,6 @@ impl Network {
         fingerprint(Role::Queue, &prints)
     }
 
-    /// Returns the ids of the messages in a queue, in order.
     pub(crate) fn content(&self, queue: u32) -> Vec<u32> {
         if queue == 0 { Vec::new() } else { self.queues.get(queue).to_vec() }
     }
@@ -221,7 +214,6 @@ impl Network {
         })
     }
 
-    /// Returns the facts about a queue.
     pub(crate) fn facts(&self, queue: u32) -> QueueFacts {
         let content = self.content(queue);
         if content.is_empty() {

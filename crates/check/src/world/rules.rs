@@ -14,27 +14,21 @@ use crate::world::action::Action;
 use crate::world::network::Network;
 use crate::world::{Fault, Faults, Layout};
 
-/// Rules of a search, shared by all threads.
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
-    /// True if time is synchronous.
     pub(crate) timed: bool,
-    /// True if all processes step together in rounds.
     pub(crate) rounds: bool,
     pub(crate) budget: Faults,
     /// True if the check explores crashes of a process after a save and before the release of its
     /// effects.
     pub(crate) has_mute_crashes: bool,
-    /// True if processes have failure detectors.
     pub(crate) has_detectors: bool,
     /// Bits of the processes on one side of the partition. 0 if no partition can occur.
     pub(crate) partition_side: u32,
-    /// True if the check allows a process to be down.
     pub(crate) can_be_down: bool,
     pub(crate) can_shift_timestamps: bool,
-    /// True if the ample-set reduction is in effect.
     pub(crate) ample: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use this reduction.
@@ -42,12 +36,10 @@ pub(crate) struct Rules {
     /// Number of renamings by which the search merges global states, the identity included. 1
     /// without symmetry reduction.
     pub(crate) renamings: usize,
-    /// True if the check has a declared bound on terms.
     pub(crate) has_term_bound: bool,
     /// True if a step may change more than its process, its links and the monitors. This is the
     /// case if a process can be down, or if there is a bound on terms.
     pub(crate) has_consequences: bool,
-    /// True if the check can shift the timestamps of the protocol.
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
     pub(crate) drops_when_full: bool,
@@ -56,7 +48,6 @@ pub(crate) struct Rules {
     pub(crate) forced_steps: HashMap<u64, Action>,
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) weighs: bool,
-    /// Properties that are written as expressions; `None` if there are none.
     pub(crate) own: Option<Arc<OwnProperties>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) network: Arc<Network>,

@@ -12,11 +12,11 @@ use crate::world::local::ArmedTimer;
 /// A step that has not ended. The process has handled the input, but the messages have not left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnfinishedStep<P: Protocol> {
-    /// Number of units of synchronous time until the step may end, counted from when it becomes the
-    /// first step of the queue.
+    /// Remaining units of synchronous time before the step may end. They pass only while the step
+    /// is the first of the queue.
     pub(crate) min_duration: u32,
-    /// Number of units of synchronous time until the step must end, counted from when it becomes
-    /// the first step of the queue.
+    /// Remaining units of synchronous time in which the step must end. They pass only while the
+    /// step is the first of the queue.
     pub(crate) max_duration: u32,
     /// Messages that leave at the end of the step, in order.
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
@@ -45,7 +45,6 @@ impl<P: Protocol> Hash for StepQueue<P> {
 }
 
 impl<P: Protocol> StepQueue<P> {
-    /// Returns the step in progress, if any.
     pub(crate) fn first(&self) -> Option<&UnfinishedStep<P>> {
         self.0.front()
     }
@@ -78,19 +77,16 @@ impl<P: Protocol> StepQueue<P> {
             first.max_duration.checked_sub(1).expect("time does not pass while a step must end");
     }
 
-    /// Returns the smallest timestamp in the messages of unfinished steps, if any.
     pub(crate) fn smallest(&self, shifts: &Shifts<P>, config: &P::Config) -> Option<u64> {
         let messages = self.0.iter().flat_map(|step| &step.messages);
         messages.filter_map(|(_, sent)| (shifts.smallest_message_timestamp)(config, sent)).min()
     }
 
-    /// Decreases all timestamps in the messages of unfinished steps by `by`.
     pub(crate) fn shift(&mut self, shifts: &Shifts<P>, config: &P::Config, by: u64) {
         let messages = self.0.iter_mut().flat_map(|step| &mut step.messages);
         messages.for_each(|(_, sent)| (shifts.shift_message)(config, sent, by));
     }
 
-    /// Returns the unfinished steps with all process names renamed.
     pub(crate) fn renamed(&self, symmetry: &Symmetry<P>, names: &Renaming) -> Self {
         let renamed = self.0.iter().map(|step| {
             let mut timers: Vec<ArmedTimer<P::Timer>> = step.timers.clone();

@@ -22,7 +22,6 @@ pub(crate) struct AgreementCase<'a> {
 /// Bound on the messages in flight per link. No case reaches it.
 const MAX_IN_FLIGHT: usize = 16;
 
-/// Purpose of an exploration.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     /// Counts states. Progress is the only property that the check judges.
@@ -31,7 +30,6 @@ enum Purpose {
     Promises,
     /// Judges one property. The search ends at the first violation.
     Property(Property),
-    /// Measures the least and the greatest number of messages of a run.
     Messages,
 }
 
@@ -43,7 +41,6 @@ impl AgreementCase<'_> {
         (report.states, report.transitions)
     }
 
-    /// Judges progress and the properties that the algorithm promises.
     pub(crate) fn judged(&self) -> Report {
         self.explore(Purpose::Promises).report()
     }
@@ -55,7 +52,6 @@ impl AgreementCase<'_> {
         found.unwrap_or_else(|| panic!("{self:?}: {report}")).length()
     }
 
-    /// Returns the least and the greatest number of messages of a run.
     pub(crate) fn messages(&self) -> (u64, u64) {
         self.explore(Purpose::Messages).messages()
     }

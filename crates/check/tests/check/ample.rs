@@ -65,9 +65,9 @@ impl Tally {
         }
     }
 
-    /// For every algorithm on a unidirectional ring and every variant, searches without and with
-    /// the reduction, and asserts equal results. `ids` contains the ranks, and the bits of
-    /// `starting` select the initiators.
+    /// Searches without and with the reduction, for every algorithm on a unidirectional ring and
+    /// every variant. Asserts equal results. `ids` contains the ranks, and the bits of `starting`
+    /// select the initiators.
     fn compare_all(&mut self, ids: &[u32], starting: u32) {
         let ranks: Arc<[Rank]> = ranks(ids);
         for variants in
@@ -355,8 +355,8 @@ fn reduction_finds_every_order_of_observations() {
     assert!(judgements.contains(&Judgement::Violated) && judgements.contains(&Judgement::Holds));
 }
 
-/// The searched locks pass a token. Few of their steps are invisible, and the reduction hides no
-/// violation.
+/// The ring locks in this test pass a token, and few of their steps are invisible. The reduction
+/// hides no violation.
 #[test]
 fn reduction_keeps_judgements_of_ring_locks() {
     fn same<P: Mutex>(check: impl Fn() -> Check<P>) -> Judgement {

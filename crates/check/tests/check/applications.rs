@@ -24,8 +24,9 @@ use tenure_trace::TraceVerifier;
 use crate::by_service::variants;
 use crate::catalogue::holds;
 
-/// An election in which the first trusted process leads. A process that was suspected while it led,
-/// or that has recovered, never leads again. So no term occurs twice.
+/// An election in which P1 leads first. When a process suspects its leader, it follows the next
+/// process that it trusts. A process that was suspected while it led, or that has recovered, never
+/// leads again. So no term occurs twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct DetectorElection {
     group: Group,
@@ -168,13 +169,12 @@ fn two_phase_commit_is_atomic_with_two_crashes_and_recovery() {
     assert_eq!(states(committing(3, &[]).crashing(2).recovering(1).run()), 3_193_411);
 }
 
-/// A transaction whose coordinator has crashed stays undecided until the coordinator recovers.
 #[test]
 fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
     let for_good = [2, 3].map(|size| steps(crashing(size).progress().run(), "progress"));
     assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
-    // Recovery is not required, but sufficient.
+    // No run must recover, but a recovery would let the waiting processes decide.
     let and_back = [2, 3].map(|size| {
         let report = crashing(size).recovering(1).progress().run();
         holds(&report, "atomicity");

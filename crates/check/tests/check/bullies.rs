@@ -36,13 +36,13 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[]), "agreement", 11);
     violated(&race(&[Switch::IgnoreLower]), "agreement", 10);
     violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
-    // With two processes it helps.
+    // Two processes agree even without terms.
     let two = restarted(2, &[Switch::NoTerms]).synchronous(0..=1);
     assert_eq!(states(two.always_and_at_end(Agreement::new())), 892);
 }
 
-/// A leader that crashes and recovers leads at the same time as its successor. The run has five
-/// steps: a crash, a timeout and a recovery, with their consequences.
+/// A leader that crashes and recovers leads at the same time as its successor. Among the five steps
+/// of the run are a crash, a timeout and a recovery.
 #[test]
 fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);
@@ -57,8 +57,8 @@ fn terms_let_three_agree_after_highest_recovers() {
     with_properties(check, &[1, 2, 3]).run().assert_holds();
 }
 
-/// With terms, three processes agree after any recovery. This is the command `tenure check bully -n
-/// 3 --crash 1 --recover 1 --initiators 1`.
+/// With terms, three processes agree after any recovery. The command `tenure check bully -n 3
+/// --crash 1 --recover 1 --initiators 1` runs the same check.
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn terms_let_three_agree_after_any_recovery() {
@@ -87,8 +87,8 @@ fn terms_and_sessions_let_two_agree_after_recovery() {
     assert!(met.states > unmet.states, "detection of a session is a step: {met}");
 }
 
-/// A process that still suspects the recovered leader starts an election when it learns of it. So
-/// terms can grow without end.
+/// A process that still suspects the recovered leader starts an election when it learns which
+/// process leads. So terms can grow without end.
 #[test]
 fn recovery_with_terms_needs_a_term_bound() {
     let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(Agreement::new());
@@ -107,7 +107,7 @@ fn accepting_lower_leader_creates_two_leaders() {
     violated(&report, "validity", 7);
 }
 
-/// The checklist rejects these variants without terms. With terms, two processes agree.
+/// The checklist rejects both variants without terms. With terms, two processes agree.
 #[test]
 fn terms_tolerate_ignored_or_missing_lower_announcements() {
     for (switch, known) in [(Switch::IgnoreLower, 74_901), (Switch::AnnounceLower, 5_300)] {

@@ -49,8 +49,9 @@ fn tolerates_reordering() {
     assert_eq!(cells(&THREE, |check| check), ALL_FINE);
 }
 
-/// In a group of two without terms: if the higher process accepts the lower leader, it follows it
-/// forever. Otherwise both lead until an announcement starts another election.
+/// In a group of two without terms, a higher process that accepts the lower leader follows it
+/// forever. If it does not accept the lower leader, both lead until an announcement starts another
+/// election.
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];

@@ -10,7 +10,6 @@ use tenure_core::Protocol;
 /// A check of an algorithm as a member of its service's type.
 pub(crate) type ServiceCheck<P> = Check<<P as Member>::All>;
 
-/// Creates a check with the default configuration.
 pub(crate) fn of<P>(size: u32) -> ServiceCheck<P>
 where
     P: Member<All: Checkable, Config: Default>,
@@ -18,7 +17,6 @@ where
     with::<P>(size, P::Config::default())
 }
 
-/// Creates a check with the given configuration.
 pub(crate) fn with<P>(size: u32, config: P::Config) -> ServiceCheck<P>
 where
     P: Member<All: Checkable>,
@@ -27,8 +25,8 @@ where
     Check::with(size, P::config_of_all(config)).configure(|config| config.name = card.name)
 }
 
-/// Creates a check of two processes over the reliable channel. Its window has two messages, and so
-/// has each link.
+/// Creates a check of two processes over the reliable channel. The window of the channel and each
+/// link hold at most two messages.
 pub(crate) fn over_channel<P: Protocol>(config: P::Config) -> ServiceCheck<Fifo<P>>
 where
     Fifo<P>: Member<All: Checkable, Config = fifo::Config<P::Config>>,
@@ -44,7 +42,6 @@ pub(crate) fn after<P: Checkable>(check: Check<P>, steps: &str) -> Check<P> {
     check.configure(|config| config.model.prefix = steps)
 }
 
-/// Returns the set of these variants.
 pub(crate) fn variants<S: Switch>(switches: &[S]) -> Variants<S> {
     switches.iter().fold(Variants::none(), |all, one| all.with(*one))
 }

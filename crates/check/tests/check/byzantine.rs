@@ -83,7 +83,7 @@ fn runs_have_as_many_messages_as_the_card_states() {
         let card = OralMessages::card(size, liars);
         assert_eq!(card.message_count, messages(size.into(), liars.into()), "{size}, {liars}");
     }
-    // A run has one step for each message, and one for the order.
+    // A run has one step for each message, and one for the order of the commander.
     assert_eq!(u64::from(check(4, 1, None).depth), OralMessages::card(4, 1).message_count + 1);
 }
 

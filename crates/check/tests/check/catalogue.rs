@@ -34,7 +34,6 @@ pub(crate) fn assert_unsafe<P: Mutex>(check: Check<P>, steps: usize) {
     violated(&safe_and_live(check).run(), "mutual-exclusion", steps);
 }
 
-/// Asserts that the shortest run to a deadlock has `steps` steps.
 fn assert_deadlock<P: Mutex>(check: Check<P>, steps: usize) {
     let kind = violated(&safe_and_live(check).run(), "starvation-freedom", steps);
     assert_eq!(kind, ViolationKind::Deadlock);
@@ -81,7 +80,7 @@ fn c3_untagged_central_is_unsafe_with_duplicates() {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
     assert_unsafe(with::<Central>(3, config).entries([0, 2, 2]).duplicating(1), 11);
-    // Numbered requests with matching grants tolerate duplicates (2.1).
+    // Numbered requests with matching grants tolerate duplicates (checklist 2.1).
     assert_sound(central_with(3).entries([0, 2, 2]).duplicating(1));
 }
 
@@ -191,7 +190,7 @@ fn r3_and_r4_missing_tie_break_is_unsafe_or_deadlocks() {
 
 #[test]
 fn r5_a_clock_that_ignores_requests_is_unsafe() {
-    // The reply must not advance the clock either, as in 1981.
+    // As in the paper of 1981, replies carry no timestamp, so they do not advance the clock either.
     let switches =
         [ricart_agrawala::Switch::NoClockOnRequest, ricart_agrawala::Switch::UnstampedReply];
     assert_unsafe(ricart_agrawala_with(2, &switches).entries(2), 6);

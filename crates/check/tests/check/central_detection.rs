@@ -13,7 +13,6 @@ fn case<'a>(times: &'a [u32], variants: &'a [&'a str]) -> AgreementCase<'a> {
     AgreementCase { name: "central-detection", times, variants, order: Order::Fifo, duplicates: 0 }
 }
 
-/// Compares the numbers of states and steps with those of the independent model.
 fn compare(rounds: &[u32]) {
     assert_eq!(case(rounds, &[]).states(), count(sites(rounds), Fifo), "{rounds:?}");
 }

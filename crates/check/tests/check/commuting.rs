@@ -11,7 +11,7 @@ use tenure_core::{Agreement, Algorithm, Detection, Election, Mutex, Order, Timin
 
 use crate::verdicts::verdicts;
 
-/// Maximum number of states of a search without the reduction that the tests compare.
+/// The tests compare only checks whose search without the reduction has at most this many states.
 const MAX_STATES: u64 = 5_000;
 
 /// Results of a check without and with the reduction.

@@ -76,7 +76,7 @@ fn quorum_is_blocked_only_by_its_members() {
         let config = maekawa::Config::of(Kind::Pairs, 3).expect("pairs exist");
         with::<Maekawa>(3, config).entries(entries).fifo()
     };
-    // The quorums: P1 and P2 for P1, P2 and P3 for P2, P3 and P1 for P3.
+    // The quorums are {P1, P2} for P1, {P2, P3} for P2, and {P3, P1} for P3.
     assert_eq!(outcomes(pairs), ALL_BLOCKED);
     assert_eq!(crashing_idle(pairs([1, 0, 0]), 2), Fine);
     assert_eq!(crashing_idle(pairs([1, 0, 0]), 1), Blocked);

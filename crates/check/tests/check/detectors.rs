@@ -61,7 +61,7 @@ fn sufficient_timeout_makes_detector_perfect() {
         complete(heartbeats(size, SUFFICIENT_TIMEOUT).crashing(1), size).assert_holds();
     }
     accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1)).assert_holds();
-    // Any reading of its own clock only delays a suspicion.
+    // The local clock may show any value, which can only delay a suspicion.
     accurate(with_four_readings()).assert_holds();
 }
 
@@ -112,8 +112,8 @@ fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
-/// Without terms, and if processes accept lower leaders, the bully algorithm violates agreement
-/// after a recovery (7-B3 of the checklist).
+/// Without terms, the bully algorithm violates agreement after a recovery if processes accept lower
+/// leaders (7-B3 of the checklist).
 #[test]
 fn bully_without_terms_disagrees_with_heartbeats() {
     let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
@@ -219,7 +219,6 @@ fn second_crash_after_new_session_is_suspected() {
         .assert_holds();
 }
 
-/// A detector that ignores new sessions trusts a peer that has crashed again.
 #[test]
 fn detector_ignoring_sessions_trusts_crashed_process() {
     let report = crash_after_recovery(

@@ -1,5 +1,5 @@
-//! Dining philosophers: every schedule on small graphs, the least and greatest numbers of messages,
-//! and mistakes. They are compared with the independent model of `tests/independent`.
+//! Dining philosophers: every schedule on small graphs, and mistakes. The numbers of states and
+//! messages are compared with those of the independent model of `tests/independent`.
 
 use std::sync::Arc;
 
@@ -98,7 +98,6 @@ fn processes_at_a_distance_are_inside_together() {
     check(&triangle, &[1; 3]).always(MutualExclusion::new()).run().assert_holds();
 }
 
-/// Explores a ring of philosophers with one known mistake.
 fn mistaken(size: u32, switch: Switch) -> Report {
     let ring = Graph::ring(size);
     let local = LocalMutualExclusion::of(Arc::new(ring.clone()));

@@ -22,8 +22,9 @@ use tenure_core::{
     Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Service, Timing,
 };
 
-/// Maximum number of states of a search over the channel. If a token circulates forever, the
-/// sequence numbers of the channel grow without end.
+/// Limit on the states of those searches that would not end, or would take too long. For instance,
+/// if a token circulates forever over the channel, the sequence numbers of the channel grow without
+/// end.
 const MAX_STATES: u64 = 100_000;
 
 /// Scope of a search. The file `states` of an algorithm has one line for each scope.
@@ -40,7 +41,6 @@ enum Scope {
 
 use Scope::{OverTheChannel, Three, Two};
 
-/// An algorithm in a scope.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     name: &'static str,
@@ -109,8 +109,6 @@ impl Case {
         }
     }
 
-    /// Configures a check with the environment that the algorithm requires, and with the faults of
-    /// this case.
     fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
         let mut check = check.channel(if self.needs_fifo() { Order::Fifo } else { card.order });
         if card.detection != Detection::None {
@@ -222,7 +220,7 @@ impl Scope {
     }
 }
 
-/// Searches with these algorithms in one scope. Asserts that no property is violated, and that the
+/// Explores these algorithms in one scope. Asserts that no property is violated, and that the
 /// numbers of states equal those in the files.
 fn explore(names: &[&'static str], scope: Scope) {
     let mut wrong = String::new();
@@ -241,8 +239,8 @@ fn explore(names: &[&'static str], scope: Scope) {
     assert!(wrong.is_empty(), "\n{wrong}TENURE_GOLDEN=rewrite updates the files.");
 }
 
-/// Returns true if an algorithm needs synchronous rounds. The channel sends a lost message again,
-/// but too late for the round.
+/// Returns true if an algorithm needs synchronous rounds. The channel is no help to such an
+/// algorithm: it sends a lost message again, but too late for the round.
 fn is_in_rounds(name: &str) -> bool {
     let card = catalogue::card(name, &Parameters::plain(2)).unwrap();
     card.timing == Timing::Rounds

@@ -9,8 +9,8 @@ use tenure_core::{
     Agreement, Algorithm, Card, Detection, Election, Mutex, Order, Property, SystemModel, Timing,
 };
 
-/// Maximum number of states of a search. The searches find all violations of the locks without a
-/// lease within a tenth of it.
+/// Maximum number of states of a search. A tenth of it is enough to find every violation of the
+/// locks without a lease.
 const MAX_STATES: u64 = 20_000;
 
 /// Visitor of the catalogue that checks an algorithm with two processes and one wrong suspicion. It
@@ -65,8 +65,8 @@ fn judge(name: &str) -> Option<Judgement> {
     catalogue::visit(name, &parameters(), Suspect).expect("a name of the catalogue")
 }
 
-/// Returns the compositions that are not over the reliable channel. Those over the channel are the
-/// same algorithms with more states.
+/// Returns the compositions without the reliable channel. The other ones are the same algorithms
+/// with more states.
 fn compositions() -> impl Iterator<Item = (&'static str, Card)> {
     let names = catalogue::compositions().filter(|name| !name.starts_with("fifo:"));
     let cards = names.filter_map(|name| Some((name, catalogue::card(name, &parameters()).ok()?)));

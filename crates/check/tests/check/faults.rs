@@ -99,7 +99,6 @@ fn duplicates_are_unsafe_without_request_numbers() {
 fn blocked_duplicate_is_reported_as_bound() {
     let within = |max| ring().duplicating(1).in_flight(max).always(MutualExclusion::new()).run();
     let one = within(1);
-    // The token fills its link, so it is never duplicated, and the report must list the bound.
     assert_eq!(one.bounds.in_flight, Some(1), "{one}");
     assert_eq!(within(2).judgement_of("mutual-exclusion"), Judgement::Violated);
     let none = ring().in_flight(1).always(MutualExclusion::new()).run();
@@ -168,7 +167,7 @@ fn crash_of_holder_or_waiter_blocks_all_waiters() {
 fn live_quorum_serves_and_crashed_coordinator_does_not() {
     let down = |place| [tenure_core::ProcessId(place)];
     assert_eq!(cell(central([0, 1, 1]).down(down(0))), Blocked);
-    // The quorums: P1 and P2 for P1, P2 and P3 for P2, P3 and P1 for P3.
+    // The quorums are {P1, P2} for P1, {P2, P3} for P2, and {P3, P1} for P3.
     assert_eq!(cell(maekawa(3, [1, 0, 0]).down(down(2))), Fine);
     assert_eq!(cell(maekawa(3, [1, 0, 0]).down(down(1))), Blocked);
     assert_eq!(cell(maekawa(3, [0, 1, 0]).down(down(0))), Fine);
@@ -186,12 +185,12 @@ fn partition_blocks_sides_lacking_permissions() {
     assert_eq!(cell(lamport.partitioning(cut(2))), Blocked);
     let ricart_agrawala = of::<RicartAgrawala>(3).entries([1, 1, 0]);
     assert_eq!(cell(ricart_agrawala.partitioning(cut(2))), Blocked);
-    // P1's quorum, P1 and P2, is on one side. P2's is not.
+    // P1's quorum, {P1, P2}, is on one side of the partition. P2's quorum is not.
     assert_eq!(cell(maekawa(3, [1, 0, 0]).partitioning(cut(2))), Fine);
     assert_eq!(cell(maekawa(3, [0, 1, 0]).partitioning(cut(2))), Blocked);
 }
 
-/// A partition never moves the token to the other side, where processes then wait. In the first
+/// A token stays on its side of a partition, and processes on the other side wait. In the first
 /// case, P1 and P2 request, and the partition separates P3. In the other cases, it separates P1,
 /// which has the token: first only P1 requests, then only P2 and P3.
 #[test]

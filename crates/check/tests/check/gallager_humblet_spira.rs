@@ -121,7 +121,7 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
 }
 
 /// Runs one schedule, and returns the cluster at its end. At each step, `pick` receives the number
-/// of links in use and returns the index of one of them in ascending order.
+/// of links in use and returns the index of one of them. The links are in ascending order.
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
     let size = config.graph.vertices();
     let mut cluster = TestCluster::uniform(size, Order::Fifo, config);

@@ -1,6 +1,5 @@
-//! Algorithms on general graphs and trees: every schedule on small graphs, and the least and
-//! greatest numbers of messages. They are compared with the independent models of
-//! `tests/independent`.
+//! Algorithms on general graphs and trees: every schedule on small graphs. The numbers of states
+//! and messages are compared with those of the independent models of `tests/independent`.
 
 use std::sync::Arc;
 
@@ -27,14 +26,11 @@ struct Case<'a> {
     duplicates: u32,
 }
 
-/// Purpose of an exploration.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Judges the properties that the algorithm promises.
     Promises,
     /// Counts states without monitors. An initiator that knows the leader starts no election.
     States,
-    /// Measures the least and the greatest number of messages of a run.
     Messages,
 }
 
@@ -69,7 +65,6 @@ impl<'a> Case<'a> {
         (report.states, report.transitions)
     }
 
-    /// Returns the least and the greatest number of messages of a run.
     fn messages(&self) -> (u64, u64) {
         self.explore(Kind::Messages).messages()
     }
@@ -185,7 +180,7 @@ fn compare_extinction(graph: &graphs::Graph, starters: &[usize]) {
     let case = Case::new(EXTINCTION, graph, starters);
     let (least, greatest) = compare(&case, &extinction::sites(graph, starters));
     assert_eq!(least, wave + others, "{case:?}");
-    // The winner takes part in no smaller wave.
+    // The winner takes part in no wave of a smaller rank.
     assert!(greatest <= k * wave + others + 1 - k, "{case:?}");
 }
 
@@ -217,7 +212,6 @@ fn tree_election_matches_independent_model() {
     }
 }
 
-/// Compares flooding with its independent model on one graph.
 fn compare_flooding(graph: &graphs::Graph, starters: &[usize]) {
     let cost = 2 * edges(graph) * diameter(graph) as u64;
     let case = Case::new(FLOODING, graph, starters);
@@ -251,7 +245,6 @@ fn elections_match_independent_models_on_graphs_of_four() {
     compare_extinction(&triangle, &[0, 1, 2]);
 }
 
-/// Asserts that the independent models have the expected costs on this graph.
 fn assert_model_costs(graph: &graphs::Graph) {
     let (wave, n) = (2 * edges(graph), graph.len() as u64);
     let one = [0];
@@ -318,7 +311,7 @@ fn elections_tolerate_a_duplicate() {
             one.report().assert_holds();
         }
     }
-    // Negative control: a wave that is repeated starts again.
+    // Negative control: in `echo`, a duplicated message starts the wave again.
     let line = &connected(2)[0];
     violates(&Case { duplicates: 1, ..Case::new(ECHO, line, &[0]) }.report(), "one-tree");
 }

@@ -131,9 +131,9 @@ fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// A transfer of leadership never creates two leaders. A process that votes for the successor
-/// breaks its promise not to vote, but by then the old leader has stepped down. If the old leader
-/// continues to lead, there are two leaders.
+/// A process that votes for the successor breaks its promise not to vote while another process may
+/// lead. This is safe, because the old leader has stepped down before. In the control, the old
+/// leader continues to lead, and there are two leaders.
 #[test]
 fn leadership_transfer_never_creates_two_leaders() {
     one_leader_at_a_time(timed(false)).assert_holds();
@@ -183,12 +183,13 @@ fn bully_transfers_leadership_and_all_agree() {
     let one = |check: Check<ResigningElection<Bully>>| check.always(OneLeader::new(Scope::Overall));
     eventually_agrees(one(bullies(false))).assert_holds();
     eventually_agrees(one(bullies(false).term_max(2).crashing(1))).assert_holds();
-    // Negative control: a leader that continues to lead has created a second leader.
+    // Negative control: a leader that only claims to resign leads at the same time as its
+    // successor.
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
 }
 
-/// If the successor crashes in addition, two processes may lead: one that did not learn of the
-/// successor, and the one that transferred its leadership to the successor. This ends when the
+/// If the successor crashes after the transfer, two processes may lead: one that did not learn of
+/// the successor, and the one that transferred its leadership to the successor. This ends when the
 /// lower of the two learns of the higher one.
 #[test]
 #[ignore = "takes some seconds on two cores"]

@@ -1,5 +1,5 @@
-//! Comparison with independent searches that share no code with the checker. The numbers of states
-//! and steps are equal. `tests/independent/README.md` defines these numbers.
+//! Comparison with independent searches that share no code with the checker. Both must find the
+//! same numbers of states and steps. `tests/independent/README.md` defines these numbers.
 
 #[path = "../../../../tests/independent/mod.rs"]
 pub(crate) mod searches;
@@ -126,7 +126,7 @@ fn maekawa_matches_independent_state_counts() {
         let theirs = count(maekawa::sites(entries, &quorums), Fifo);
         assert_eq!(checked(check, entries), theirs, "{kind:?}, entries {entries:?}");
     }
-    // Negative control: no process learns that its request failed.
+    // Negative control: with this variant, no process learns that its request failed.
     let basic = Variants::none().with(votes::Switch::Basic);
     let (check, quorums) = maekawa_with_lists(Kind::Grid, 2, basic);
     assert_ne!(checked(check, &[2, 2]), count(maekawa::sites(&[2, 2], &quorums), Fifo));
@@ -145,8 +145,8 @@ fn bully_matches_independent_state_counts() {
     }
 }
 
-/// An independent model that omits a rule of the paper has another number of states than the
-/// checker finds.
+/// If an independent model omits a rule of the paper, its number of states differs from that of the
+/// checker.
 #[test]
 fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);

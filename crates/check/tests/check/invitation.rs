@@ -17,7 +17,6 @@ fn invitation(size: u32, mistakes: &[Switch]) -> ServiceCheck<Invitation> {
     with::<Invitation>(size, Config { variants: variants(mistakes), ..plain }).detecting()
 }
 
-/// Adds the properties that the algorithm promises to a check.
 fn promised(check: ServiceCheck<Invitation>) -> ServiceCheck<Invitation> {
     let check = check.always_and_at_end(Agreement::new()).progress();
     check.always_and_at_end(OneLeaderPerGroup::new()).always(FreshTerms::new())
@@ -33,7 +32,6 @@ fn two(mistakes: &[Switch]) -> ServiceCheck<Invitation> {
 /// order of delivery.
 type Case = (u32, usize, u64, usize, Delivery);
 
-/// Compares the numbers of states and steps of the checker with those of the independent model.
 fn compare((size, starters, most, in_flight, order): Case) {
     let starters: Vec<usize> = (0..starters).collect();
     let check = invitation(size, &[]).in_flight(in_flight).term_max(most).progress();

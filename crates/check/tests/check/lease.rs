@@ -54,7 +54,7 @@ fn safe_for_three() {
     three().crashing(1).recovering(1).run().assert_holds();
 }
 
-/// Without any one of these rules, two processes may be inside the critical section.
+/// If the lock omits one of these rules, two processes may be inside the critical section.
 #[test]
 fn every_rule_is_needed_for_safety() {
     use Switch::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};
@@ -81,7 +81,6 @@ fn paused_holder_wakes_up_beside_another_holder() {
     violates(&check.in_flight(2).run(), "mutual-exclusion");
 }
 
-/// A leader whose lock is a lease is deposed before another process is elected.
 #[test]
 fn leader_lease_ends_before_next_election() {
     let office = |switches: &[Switch]| {

@@ -45,8 +45,8 @@ fn lease_ends_crashed_holder_across_leader_changes() {
     violates(&full, "starvation-freedom");
 }
 
-/// The steps that the check takes before the search precede all passing of time. In these steps, P2
-/// enters and crashes. The card of the algorithm contains the same steps as a command.
+/// P2 enters and crashes in steps before the search, in which no time passes. The command on the
+/// algorithm's card begins with the same steps.
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
@@ -56,8 +56,8 @@ fn steps_before_the_search_precede_time() {
     violates(&check(&[Switch::TtlJumpsBack]), "starvation-freedom");
 }
 
-/// The log of a new leader may lack an expiry that its predecessor had not logged. The lease of the
-/// holder then expires all the same.
+/// The leader grants the lock before the end of the previous lease is in its log. The next leader
+/// may not know of this end, but the lease expires nevertheless.
 #[test]
 fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[Switch::EarlyRelease]);
@@ -71,7 +71,7 @@ fn early_grant_before_logged_expiry_tolerates_duplication() {
     assert_eq!(states(two(&[Switch::EarlyRelease]).duplicating(1).in_flight(2)), 776_843);
 }
 
-/// Without any one of these rules, the lock service violates a property.
+/// If the service or a client omits one of these rules, a property is violated.
 #[test]
 fn every_rule_is_needed() {
     use Switch::{DeadlineFromAnswer, DeposedRenews, ExpiryDisregardsRenewal};
@@ -140,8 +140,8 @@ fn tolerates_duplication() {
     assert_eq!(states(two(&[]).duplicating(1).in_flight(2)), 144_129);
 }
 
-/// If a message may be lost, the search needs more than 5 GB of memory. It finds no violation in
-/// the first 4.8 million states.
+/// Two processes enter twice each, and no message is lost. With one lost message, a search found no
+/// violation in its first 4.8 million states, for which it needed more than 5 GB of memory.
 #[test]
 #[ignore = "takes ten seconds on one core when optimised"]
 fn safe_with_two_entries_each() {

@@ -1,6 +1,6 @@
-//! Read and write locks, semaphores and several locks of a lock service with clients. While clocks
-//! are accurate, no two clients hold conflicting parts of a lock at the same time. Fences grow, and
-//! every client is served. In the controls, the service omits a rule.
+//! A lock service with clients that offers read and write locks, semaphores, and several locks at
+//! once. While clocks are accurate, no two clients hold conflicting parts of a lock at the same
+//! time. Fences grow, and every client is served. In the controls, the service omits a rule.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Judgement, Report};
@@ -9,7 +9,7 @@ use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Property};
 
 use crate::by_service::after;
 
-/// Maximum number of states of a search of three processes that finds no violation.
+/// Limit on the number of states, for searches in which no violation is expected.
 const MAX_STATES: u64 = 30_000;
 
 /// A search in synchronous time.
@@ -121,12 +121,13 @@ const ONE_READER: &str = "lock p1 part; lock p2 part; deliver p2→p1; deliver p
     deliver p2→p1; deliver p1→p2; lock p3 whole; deliver p3→p1; deliver p1→p3; deliver p3→p1; \
     deliver p1→p3; deliver p3→p1; unlock p1";
 
-/// P1 holds a part, and P3 waits for the whole lock. After P3, P2 has requested a part.
+/// P1 holds a part, and P3 waits for the whole lock. P2 has requested a part after the request of
+/// P3.
 const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver p1→p3; \
     deliver p3→p1; deliver p1→p3; deliver p3→p1; lock p2 part; deliver p2→p1; deliver p1→p2; \
     deliver p2→p1; deliver p1→p2";
 
-/// P2 has made the first of two claims for the whole lock, and P1 begins.
+/// P2 has made the first of two claims for the whole lock. Then P1 requests a part.
 const TWO_CLAIMS: &str =
     "lock p2 whole; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 part";
 

@@ -33,8 +33,8 @@ fn safe_and_live_without_crashes() {
     assert_eq!(KINDS.map(counts), [[49, 269, 457], [49, 269, 404]]);
 }
 
-/// Without crashes, the lock tolerates links that reorder messages. Without suspicions, no process
-/// withdraws its request, as in Maekawa's algorithm.
+/// Without crashes, no process is suspected, so no process withdraws its request. The lock then
+/// tolerates links that reorder messages, as Maekawa's algorithm does.
 #[test]
 fn tolerates_reordering_without_crashes() {
     assert_eq!(KINDS.map(|kind| survives(reordered(kind, 3))), [549, 622]);
@@ -60,8 +60,8 @@ fn reordered_withdrawal_cancels_next_request() {
     violated(&report, "starvation-freedom", 8);
 }
 
-/// With three pairs, one quorum is left whichever process crashes. With the two pairs that contain
-/// P2, none is left if P2 crashes.
+/// If the quorums are all three pairs of processes, one quorum is left whichever process crashes.
+/// If they are the two pairs with P2, none is left if P2 crashes.
 #[test]
 fn listed_quorums_survive_while_one_is_left() {
     let listed = |text: &str| {
@@ -106,7 +106,8 @@ fn false_suspicion_admits_two_with_different_fences() {
     };
     different(wrong(2, 2).entries([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
-    // Twice, so that a process that withdraws its own vote does not give it to a suspected process.
+    // Two suspicions, to show that a process that withdraws its own vote does not give it to a
+    // suspected process.
     different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
 }
 
@@ -116,7 +117,6 @@ fn switched(kind: Kind, switch: Switch) -> Report {
     with_properties(with::<Majority>(3, config).fifo().detecting().crashing(1))
 }
 
-/// Without quorums that intersect, or without generations, the lock is unsafe.
 #[test]
 fn disjoint_quorums_and_missing_generations_are_unsafe() {
     let report = switched(Kind::Tree, Switch::LeftOut);

@@ -113,8 +113,8 @@ fn stopped_search_states_no_exact_extreme() {
     assert!(report.summary().contains("at least"), "{report}");
 }
 
-/// A message takes at most one unit, so a request and its reply are a chain of two messages. The
-/// last process waits for the replies of all others.
+/// A message takes at most one unit of time. So the time of a run is the length of its longest
+/// causal chain of messages. A request and its reply are a chain of two.
 #[test]
 fn time_is_the_longest_chain() {
     let alone = ricart_agrawala(2, Variants::none()).entries([1, 0]);

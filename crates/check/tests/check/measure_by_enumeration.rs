@@ -15,13 +15,11 @@ type Stepping<P> = Batch<P, ConstantEnvironment>;
 
 /// User of a process, as the enumeration models it.
 trait Driver<P: Protocol>: Clone {
-    /// Returns the command that the user issues next, if any.
     fn command(&self) -> Option<P::Command>;
     fn issue(&mut self);
     fn observe(&mut self, event: &P::Event);
 }
 
-/// User that enters a lock once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LockUser {
     Outside,
@@ -70,7 +68,7 @@ impl<P: Protocol<Command = election::Command, Event = election::Event>> Driver<P
     }
 }
 
-/// A prefix of a run, given by the processes, users and messages in flight after it.
+/// A prefix of a run, represented by the processes, users and messages in flight at its end.
 #[derive(Clone)]
 struct Prefix<P: Protocol, U> {
     processes: Vec<P>,
@@ -89,7 +87,6 @@ struct Totals {
     moves: u32,
 }
 
-/// Extremes of the measures over all enumerated runs.
 #[derive(Debug)]
 struct Extremes {
     runs: u64,
@@ -190,7 +187,6 @@ fn enumerate<P: Protocol, U: Driver<P>>(config: &P::Config, users: Vec<U>, fifo:
     extremes
 }
 
-/// Asserts that the extremes of the enumeration equal those of the checker.
 fn assert_equal<P: Checkable>(check: impl Fn() -> Check<P>, all: &Extremes) {
     let measures = [
         (Measure::Messages, all.sent),

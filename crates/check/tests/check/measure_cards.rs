@@ -104,8 +104,9 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
     found.into_iter().filter(|(_, attained)| !attained).map(|(name, _)| name).collect()
 }
 
-/// With quorums, two entries of two processes take at most 7 messages, although the algorithm's
-/// bound is 12. Only with more competitors does a run attain 6(K − 1) messages for an entry.
+/// With quorums, two processes that enter once each send at most 7 messages, although the
+/// algorithm's bound is 12. An entry takes 6(K − 1) messages only with more competitors, where K is
+/// the size of a quorum.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));

@@ -34,8 +34,8 @@ fn one_lost_token_is_regenerated_but_not_both() {
     violates(&both, "starvation-freedom");
 }
 
-/// N + 1 numbers are sufficient, and N numbers are not. So the bound in the documentation of the
-/// algorithm is exact for two and three processes.
+/// Both tokens carry a number that counts modulo N + 1. If it counts modulo N, the lock is unsafe
+/// for two and three processes. So the documentation of the algorithm states the exact bound.
 #[test]
 fn needs_n_plus_one_numbers() {
     let variants = Variants::none().with(misra_ring::Switch::FewNumbers);

@@ -61,7 +61,6 @@ fn textbook_fences_increase() {
     assert!(states(check().rebasing()) < states(check()));
 }
 
-/// Monitor that rejects every entry.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct NoEntry;
 

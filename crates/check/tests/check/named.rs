@@ -25,7 +25,7 @@ struct SingleNameUser<E: Election> {
 
 #[derive(Clone, Debug)]
 struct Config<C> {
-    /// Name of the lock that each process uses.
+    /// For each process, by index: the name of the lock that it uses.
     names: Vec<LockName>,
     locks: coordinated::Config<C>,
 }
@@ -111,8 +111,9 @@ fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-/// A named lock exists from the first request with its name, although a new leader may not know the
-/// name. It is safe and live in all states. The test pins their number.
+/// A named lock exists from the first request with its name, even if the leader that receives the
+/// request does not know the name. It is safe and live in all states, whose number the test
+/// asserts.
 #[test]
 fn named_lock_is_safe_and_live_with_recovery() {
     let same = || named(["a", "a"]).starvation_free();

@@ -200,8 +200,8 @@ fn fairness_decides_liveness() {
     judged(Fairness::Strong).assert_holds();
 }
 
-/// A process that enters when its second timer fires. Each time the first timer fires, it arms or,
-/// the next time, cancels the second one, and so on for ever.
+/// A process that enters when its second timer fires. Its first timer fires again and again, and
+/// alternately arms and cancels the second one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Toggling {
     is_armed: bool,
@@ -257,7 +257,7 @@ impl Protocol for Toggling {
 }
 
 /// The second timer is armed and cancelled for ever, so it never stays possible. Weak fairness does
-/// not demand that it fires, and strong fairness does.
+/// not demand that it fires, but strong fairness does.
 #[test]
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
@@ -302,7 +302,8 @@ fn symmetry_is_off_for_named_processes() {
 fn ample_sets_are_off_for_own_properties() {
     let config = || chang_roberts::Config::of(ranks(&[3, 1, 2]), Variants::none());
     let check = || with::<ChangRoberts>(3, config()).fifo();
-    // Ample sets deliver one message while the others wait, so that they never meet.
+    // With ample sets, one message is delivered while the others wait, so the two messages are
+    // never in flight together.
     let property = election(Form::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
     let reduced = check().ample().own(property.clone()).run();
     let plain = check().own(property).run();

@@ -1,4 +1,5 @@
-//! A check ends when a handler panics, with the message of the panic and the steps before it.
+//! If a handler panics, the check ends and reports the message of the panic and the steps before
+//! it.
 
 use serde::{Deserialize, Serialize};
 use tenure_check::{Check, CheckError};
@@ -72,7 +73,8 @@ fn handler_panic_reports_message_and_steps() {
         let error = error.expect_err("a handler panics");
         let CheckError::Panicked { message, run } = &error else { panic!("{error}") };
         assert!(message.ends_with("greets a process that is inside"), "{message}");
-        // Two processes request; one receives both welcomes and then a greeting.
+        // Two processes request. One of them gets both welcomes in four steps and enters. Then the
+        // greeting of the other one arrives.
         assert_eq!(run.length(), 7, "{run}");
         assert!(error.to_string().contains("receives hello"), "{error}");
     }

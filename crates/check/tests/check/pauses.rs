@@ -23,9 +23,7 @@ struct Pausable<P: Protocol> {
     inner: P,
     is_stopped: bool,
     fires_first: bool,
-    /// Messages that arrived during the pause.
     arrived: Vec<(ProcessId, P::Message)>,
-    /// Timers that became due during the pause.
     due: Vec<P::Timer>,
 }
 

@@ -1,5 +1,5 @@
-//! Drinking philosophers and group mutual exclusion: every schedule of small groups, the least and
-//! greatest numbers of messages, and mistakes. They are compared with the independent models of
+//! Drinking philosophers and group mutual exclusion: every schedule of small groups, and mistakes.
+//! The numbers of states and messages are compared with those of the independent models of
 //! `tests/independent`.
 
 use std::sync::Arc;
@@ -46,7 +46,6 @@ impl<'a> Case<'a> {
         explored.unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
 
-    /// Checks the promises of the algorithm in every schedule.
     fn report(&self) -> Report {
         self.explore(false).report()
     }
@@ -142,7 +141,8 @@ fn congenial_tolerates_duplicates() {
     case.report().assert_holds();
 }
 
-/// Each mistake violates its property, and the plain algorithm holds in the same scope.
+/// Each mistake violates its property. Without the mistake, the algorithm satisfies this property
+/// in the same scope.
 #[test]
 fn detects_mistakes() {
     let (unsafe_, stuck) = ("session-exclusion", "progress");

@@ -63,7 +63,7 @@ fn two_elect_one_leader_per_term_under_faults() {
 fn three_elect_one_leader_per_term_under_faults() {
     let raft = |terms| raft(3, terms, &[]).in_flight(1);
     one_leader_per_term(raft(1)).assert_holds();
-    // A link drops a second message.
+    // Losses are allowed, so a link that holds one message drops every further one.
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
@@ -100,8 +100,9 @@ fn forgotten_vote_makes_two_leaders_of_one_term() {
     one_leader_per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
 }
 
-/// Three processes agree in synchronous time although one crashes and recovers. This is the command
-/// `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1 --initiators 1`.
+/// Three processes agree in synchronous time although one crashes and recovers. The command `tenure
+/// check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1 --initiators 1` runs the
+/// same check.
 ///
 /// In synchronous time every message arrives after one unit, so the search ends without a bound on
 /// messages per link. Only terms are bounded.
@@ -116,7 +117,8 @@ fn three_agree_in_synchronous_time_with_recovery() {
     let report = check(&[]).always_and_at_end(Agreement::new()).progress().always(overall).run();
     report.assert_holds();
     assert_eq!((report.states, report.bounds.in_flight), (1_168_460, None));
-    // Control: a lost vote is given twice here, too.
+    // Negative control: without its saved vote, a recovered process votes twice in synchronous
+    // time, too.
     let forgetful = one_leader_per_term(check(&[Switch::ForgottenVote]));
     violated(&forgetful, "one-leader-per-term", 10);
 }
@@ -146,7 +148,6 @@ fn partition_has_one_leader_with_pre_vote_or_latency() {
     one_leader_at_a_time(timed(&[], 0..=1)).assert_holds();
 }
 
-/// Two processes lead if the leader does not check for a quorum, or if its lease is too long.
 #[test]
 fn missing_check_quorum_or_long_lease_makes_two_leaders() {
     for (switch, length) in [(Switch::NoCheckQuorum, 14), (Switch::LongLease, 12)] {

@@ -20,8 +20,9 @@ fn after_recovery<P: Mutex>(check: Check<P>) -> Outcome {
     cell(check.crashing(1).recovering(1))
 }
 
-/// A recovery makes these locks unsafe. The recovered coordinator has forgotten the current grant,
-/// and other processes have forgotten the answers that they received.
+/// A recovery makes these locks unsafe, because the recovered process has lost its state. A
+/// coordinator has forgotten the current grant. Another process has forgotten the answers that it
+/// received.
 #[test]
 fn forgotten_grant_is_unsafe_after_recovery() {
     assert_eq!(after_recovery(of::<Central>(3).entries([0, 1, 1])), Unsafe);

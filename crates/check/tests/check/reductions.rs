@@ -35,7 +35,7 @@ fn election_by_lock_elects_first_entrant() {
             for property in ["agreement", "one-leader-at-a-time", "progress"] {
                 holds(&report, property);
             }
-            // The first entrant leads, not the largest.
+            // The first process that enters leads, not the one with the largest rank.
             assert_eq!(report.judgement_of("validity"), Judgement::Violated);
         }
     }

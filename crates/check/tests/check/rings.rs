@@ -121,8 +121,8 @@ pub(crate) fn classified<P: Election>(check: Check<P>) -> Outcome {
 
 const THREE: [u32; 3] = [3, 1, 2];
 
-/// The bidirectional algorithms number their phases, and Itai–Rodeh its rounds. So they tolerate
-/// reordering.
+/// The bidirectional algorithms number their phases, and Itai–Rodeh its rounds. So these tolerate
+/// reordering, in contrast to the other algorithms.
 #[test]
 fn reordering_breaks_algorithms_that_need_fifo() {
     let reordered = Order::Reordered;
@@ -184,8 +184,6 @@ fn crash_breaks_the_ring() {
     breaks(itai_rodeh(2));
 }
 
-/// The processes that survive a crash elect a leader if their ring never contained the crashed
-/// process.
 #[test]
 fn survivors_elect_on_initially_repaired_ring() {
     let rest = &THREE[..2];
@@ -215,7 +213,7 @@ fn reliable_channel_hides_loss_duplication_and_reordering() {
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Returns the number of states of a lock at the elected leader that two processes enter once each.
+/// Returns the number of states of a lock at the elected leader. Two processes enter once each.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     verdicts::states(safe.progress())

@@ -1,5 +1,5 @@
-//! Synchronous rounds: every crash pattern of FloodSet, and elections on synchronous rings. They
-//! are compared with the independent models of `tests/independent`.
+//! Synchronous rounds: every crash pattern of FloodSet, and elections on synchronous rings. The
+//! results are compared with those of the independent models of `tests/independent`.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, CheckConfig, Checkable, Judgement, Report};
@@ -132,7 +132,7 @@ fn f_plus_one_rounds_agree_and_f_rounds_do_not() {
         let few = size - 2;
         assert_eq!(less.clone().crashing(few).is("agreement"), Judgement::Violated, "{size}");
         assert!(!outcomes(size as usize, rounds - 1, few as usize).agree());
-        // With fewer crashes, one of the rounds is without a crash.
+        // With fewer crashes, at least one round has no crash.
         let fewer = few - 1;
         less.crashing(fewer).report().assert_holds();
         assert!(outcomes(size as usize, rounds - 1, fewer as usize).agree());
@@ -178,8 +178,8 @@ fn asynchronous_time_violates_agreement_without_a_crash() {
     assert_eq!(asynchronous.is("agreement"), Judgement::Violated);
 }
 
-/// FloodSet needs no common clock if its rounds are longer than the latency. It needs only a common
-/// start.
+/// FloodSet needs no common clock if its rounds are longer than the latency. A common start is
+/// enough.
 #[test]
 fn known_bounds_carry_rounds_that_are_long_enough() {
     let stretched = |units| {

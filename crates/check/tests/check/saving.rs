@@ -1,5 +1,5 @@
-//! Crashes between a save and the release of the effects. In addition, a runner that releases
-//! effects before it saves, which the checker must detect.
+//! Crashes between a save and the release of the effects. The checker must also detect a runner
+//! that releases effects before it saves.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -94,7 +94,8 @@ fn counting(saving: Saving, max: u64) -> Report {
 #[test]
 fn crash_after_save_suppresses_all_effects() {
     counting(Saving::Atomic, 0).assert_holds();
-    // The steps, becoming mute, the crash, the recovery, and the step that reports.
+    // The run consists of `skipped + 1` steps whose effects are lost, the start of muteness, the
+    // crash, the recovery, and the step that reports a count.
     for skipped in 0..3 {
         let report = counting(Saving::BeforeRelease, skipped);
         violated(&report, "fresh-terms", 5 + usize::try_from(skipped).expect("a few"));
@@ -141,7 +142,7 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
 }
 
 /// Asserts that a counterexample can be replayed in the checker and in the simulator. Without the
-/// steps that lose saves, the replay must fail.
+/// steps in which a save is lost, the schedule must fail or lead to another run.
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,

@@ -122,8 +122,8 @@ fn b5_recovery_makes_two_leaders_after_four_steps() {
         let leader = || check().crashing_at([ProcessId(1)]);
         violated(&leader().run(), "one-leader-at-a-time", 4);
         violated(&leader().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
-        // A recovered process queries the higher ones and, if timers fire at any time, receives no
-        // answer.
+        // A recovered process queries the processes with higher ranks. If timers fire at any time,
+        // its timeout may come before their answers.
         violated(&check().run(), "one-leader-at-a-time", 3);
         violated(&check().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
     }

@@ -48,7 +48,6 @@ where
     check_shared_memory::<L>(&config(size, &properties), &variants)
 }
 
-/// Asserts that a report contains the findings of the independent model.
 fn assert_agrees(report: &Report, program: Program) {
     let theirs = findings(program, report.size as usize);
     let collision = report.counterexample("mutual-exclusion").map(|found| found.length());

@@ -91,7 +91,6 @@ fn ring_converges_from_n_minus_one_states_on() {
     }
 }
 
-/// Executes a run in the independent model, and returns the states of the model.
 fn executed(model: &System, run: &SystemRun) -> Vec<Vec<Machine>> {
     let value = |text: &str| -> Machine {
         let mut letters = text.chars();

@@ -14,11 +14,10 @@ pub(crate) struct QueueCoordinator {
     group: Group,
     waits: bool,
     manner: Manner,
-    /// The holder and the waiting processes.
+    /// The holder, followed by the waiting processes.
     queue: Vec<ProcessId>,
 }
 
-/// Behaviour of the coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Manner {
     /// The coordinator serves the waiting processes in the order of arrival.

@@ -1,6 +1,6 @@
 //! Ricart–Agrawala as in the textbook. The clock of a process is the highest number that the
-//! process saw or sent in a request. Replies carry no content. A state has no fields that are
-//! meaningless in the phase of the process.
+//! process saw or sent in a request. Replies carry no content. A state has only the fields that
+//! have a meaning in the phase of the process.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
@@ -24,7 +24,6 @@ enum Phase {
     Inside { request: u64 },
 }
 
-/// A rule with a known mistake, which the checker must find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
     #[default]

@@ -17,8 +17,8 @@ use crate::independent::searches::timed::Bounds;
 use crate::independent::searches::timed_bully::two_leaders;
 use crate::independent::searches::timed_heartbeat::false_suspicion;
 
-/// Returns bounds in which the latency varies or not, steps take time or not, and clocks drift or
-/// not.
+/// Returns all combinations of three ranges of latency, three ranges of the duration of a step, and
+/// clocks with and without drift.
 fn all_bounds() -> impl Iterator<Item = Bounds> {
     let latencies = [(0, 1), (1, 1), (1, 2)];
     let steps = [(0, 0), (0, 1), (1, 1)];
@@ -28,7 +28,6 @@ fn all_bounds() -> impl Iterator<Item = Bounds> {
     })
 }
 
-/// Makes time synchronous within these bounds.
 fn within<P: Checkable>(check: Check<P>, bounds: Bounds) -> Check<P> {
     let Bounds { latency, step, drift } = bounds;
     let check = check.synchronous(latency.0..=latency.1).stepping(step.0..=step.1);
@@ -98,7 +97,6 @@ fn least_safe_answer_timeout_is_the_same_for_three() {
     }
 }
 
-/// Returns the configuration that the algorithm derives from the bounds.
 fn derived<C: Configured>(size: u32, bounds: Bounds) -> C {
     let Bounds { latency, step, drift } = bounds;
     let [latency, step] = [latency.1, step.1].map(|units| u64::from(units) * TICKS_PER_UNIT);
@@ -118,7 +116,6 @@ fn derived_timeouts_of_bully_are_safe() {
     within(crashing, bounds).run().assert_holds();
 }
 
-/// Timeouts that are derived from smaller bounds than the true ones are unsafe.
 #[test]
 fn timeouts_for_smaller_bounds_are_unsafe() {
     let [steady, slow] = [(0, 0), (1, 4)].map(|step| Bounds { latency: (0, 1), step, drift: 0 });
@@ -161,7 +158,6 @@ fn least_accurate_timeout_matches_independent_search() {
     }
 }
 
-/// Without bounds on latency, no timeout is safe.
 #[test]
 fn no_timeout_is_safe_in_asynchronous_time() {
     for timeout in [4, 4_000] {
@@ -201,7 +197,6 @@ fn measures_count_messages_at_the_end_of_steps() {
     assert_eq!(measured((0, 2)), Some((3, 3)));
 }
 
-/// The description of a counterexample shows the end of each step.
 #[test]
 fn counterexample_shows_the_ends_of_steps() {
     let bounds = Bounds { latency: (1, 1), step: (1, 1), drift: 0 };

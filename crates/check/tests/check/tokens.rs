@@ -129,8 +129,9 @@ fn reordering_and_loss_match_fault_matrix() {
     assert_eq!(cell(path(3).losing(1)), Blocked);
 }
 
-/// A process that does not wait ignores a token. So two processes violate exclusion only if a
-/// message overtakes the duplicate. Three processes need a second entry.
+/// A process that does not wait ignores a token. So a duplicated token violates exclusion between
+/// two processes only if a message overtakes the duplicate, and among three processes only with a
+/// second entry.
 #[test]
 fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     let twice = |size| suzuki_kasami(size).duplicating(1);

@@ -75,8 +75,8 @@ fn recovered_process_enters_with_higher_fence() {
     }
 }
 
-/// P1 enters while P2 is down. P1 is down when P2 enters after its recovery, so no live process
-/// knows P1's fence.
+/// P1 enters while P2 is down. After P2 has recovered, it enters while P1 is down. So no live
+/// process knows the fence of P1.
 #[test]
 fn alternating_crashes_break_fence_order_only() {
     let report = with_properties(check(2).entries(1).crashing(2).recovering(2));

@@ -34,7 +34,6 @@ pub(crate) fn messages<P: Checkable>(check: Check<P>) -> (u64, u64) {
     (least.into(), greatest.into())
 }
 
-/// Result of an exploration of an algorithm that is known by its name.
 pub(crate) enum Explored {
     Checked(Box<Report>),
     /// The least and the greatest number of messages of a run.

@@ -2,10 +2,8 @@
 
 use std::cell::RefCell;
 
-/// Texts that a command printed while its output was captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Output {
-    /// Text on standard output.
     pub(super) stdout: String,
     /// Warnings and the error message, which a process would print to standard error.
     pub(super) stderr: String,
@@ -15,8 +13,8 @@ thread_local! {
     static CAPTURED: RefCell<Option<Output>> = const { RefCell::new(None) };
 }
 
-/// Runs `act`, and captures the texts that its thread prints through this module. Returns the
-/// result of `act` and the texts.
+/// Runs `act`, and captures the texts that this thread prints through this module meanwhile.
+/// Returns the result of `act` and the texts.
 pub(super) fn capture<T>(act: impl FnOnce() -> T) -> (T, Output) {
     let before = CAPTURED.replace(Some(Output::default()));
     let result = act();
@@ -24,7 +22,6 @@ pub(super) fn capture<T>(act: impl FnOnce() -> T) -> (T, Output) {
     (result, output.unwrap_or_default())
 }
 
-/// Returns true if the output of this thread is captured.
 pub(super) fn is_active() -> bool {
     CAPTURED.with_borrow(Option::is_some)
 }

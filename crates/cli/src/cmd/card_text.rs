@@ -5,11 +5,10 @@ use tenure_core::Variant;
 use super::output::{width, wrap};
 use super::rows::Rows;
 
-/// Column at which the text of a row begins, in the printed card of an algorithm. In characters.
+/// Column at which the text of a row begins in the printed card, in characters.
 const COLUMN: usize = 13;
 
 impl Rows {
-    /// Starts the text of an algorithm's card with the name and the title of the algorithm.
     pub(crate) fn of_card(name: &str, title: &str) -> Self {
         let heading = wrap(&format!("{name}: {title}"), width() - 2);
         Rows { text: heading.join("\n  ") + "\n", column: COLUMN }

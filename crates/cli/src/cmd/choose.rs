@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     };
     let partitions = match options.partitions {
         Some(answer) => answer,
-        // Without crashes there is no failure detector that could take a partition for a crash.
+        // The recommendation depends on partitions only if the other nodes must survive a crash.
         None if crashes == Answer::No => Answer::No,
         None => {
             prompt(&mut lines, "May the network between them be partitioned? [yes/no]", yes_or_no)?
@@ -92,7 +92,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the name of the recommended lock, and the reason for it.
 fn recommend(crashes: Answer, partitions: Answer) -> (&'static str, &'static str) {
     match (crashes, partitions) {
         (Answer::No, _) => (
@@ -122,10 +121,8 @@ fn recommendation(card: &Card, reason: &str) -> String {
     format!("{name}: {title}\n{reason}\nIt promises {}.", promises.join(", "))
 }
 
-/// Line of the example configuration that enables the status page.
 const PAGE: &str = "# listen = \"127.0.0.1:7180\"";
 
-/// Returns the example configuration with this lock, `size` nodes, and an enabled status page.
 fn configuration(lock: &str, size: u32) -> String {
     let election = lock.split_once(':').map_or("raft", |(_, election)| election);
     let addresses: Vec<String> =

@@ -8,7 +8,6 @@ const UNITS: [(&str, f64); 5] =
 /// Upper bound on a duration, in seconds: one day.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// Parses a duration with its unit, at most [`MAX_SECONDS`].
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let invalid = || "expected a number and a unit, such as 500us, 250ms, 10s, 1m or 1h".to_owned();
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(invalid)?;

@@ -11,7 +11,7 @@ use super::capture::capture;
 use super::lab::RunFactory;
 use super::{interrupt, program, run_line};
 
-/// Result of a command that was performed: its exit status and the texts that it printed.
+/// Exit status and output of a command that [`perform`] has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerformedCommand {
     /// Exit status that the process `tenure` would have.
@@ -58,7 +58,7 @@ pub fn perform(arguments: &[String]) -> PerformedCommand {
     PerformedCommand { exit: status as u8, stdout: output.stdout, stderr: output.stderr }
 }
 
-/// Creates a lab without sessions. Its runs are simulations of the algorithms in the catalogue.
+/// Creates a [`Lab`] without open sessions. Its runs simulate algorithms of the catalogue.
 pub fn lab() -> Lab {
     Lab::new(RunFactory)
 }

@@ -44,17 +44,14 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// The error of a failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Exit status that the process returns.
     pub(crate) status: Status,
     /// The problem and the remedy, in one line.
     message: String,
 }
 
 impl Failure {
-    /// Creates a failure for invalid usage or input.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Failure { status: Status::Usage, message: one_line(&message.to_string()) }
     }
@@ -67,13 +64,11 @@ impl Failure {
         Failure { status: Status::Usage, message: lines.join("\n") }
     }
 
-    /// Creates a failure for a run that exceeds an assumption of the algorithm.
     pub(crate) fn unmet_assumption(algorithm: &str, weakness: &UnmetAssumption) -> Self {
         let remedy = "change it or add --beyond-assumptions";
         Failure::usage(format!("{algorithm}: {weakness}; {remedy}"))
     }
 
-    /// Creates a failure for a violated property.
     pub(crate) fn violated(message: impl fmt::Display) -> Self {
         Failure { status: Status::Violated, message: one_line(&message.to_string()) }
     }
@@ -94,18 +89,14 @@ impl Failure {
         move |error| Failure::environment(format!("cannot {act}: {error}"))
     }
 
-    /// Returns a function that converts an error of writing the file at `path` into a failure of
-    /// the environment.
     pub(crate) fn cannot_write<E: fmt::Display>(path: &Path) -> impl Fn(E) -> Self {
         move |error| Failure::environment(format!("cannot write {}: {error}", path.display()))
     }
 
-    /// Creates a failure for a node that its peers have evicted.
     pub(crate) fn evicted(message: impl fmt::Display) -> Self {
         Failure { status: Status::Evicted, message: one_line(&message.to_string()) }
     }
 
-    /// Appends the path of a file with more information to the message.
     pub(crate) fn with_path(mut self, path: &Path) -> Self {
         self.message = format!("{} (see {})", self.message, one_line(&path.display().to_string()));
         self
@@ -118,7 +109,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Joins the lines of a text, and escapes its control characters. The text may contain file names
+/// Joins the lines of a text and escapes its control characters. The text may contain file names
 /// and the contents of files.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(plain);

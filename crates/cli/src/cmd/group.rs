@@ -16,14 +16,13 @@ use super::failure::Failure;
 use super::graph::{QuorumsOption, TOPOLOGIES, TopologyOption, TreeOption};
 use super::name_parser::NameParser;
 
-/// Default number of processes of a group.
 pub(crate) const DEFAULT_SIZE: u32 = 5;
 
 /// Upper bound on the number of processes. More of them do not fit into the memory of ordinary
 /// machines.
 const MAX_PROCESSES: u32 = 16_000_000;
 
-/// Upper bound on the number of threads. Each thread takes memory, and no machine has more cores.
+/// Upper bound on `--threads`: each thread takes memory, and few machines have more cores.
 const MAX_THREADS: usize = 1024;
 
 /// Options that describe a group, its workload and its environment.
@@ -92,7 +91,6 @@ pub(crate) struct GroupOptions {
 }
 
 impl GroupOptions {
-    /// Returns the number of processes.
     pub(crate) fn size(&self) -> Result<u32, Failure> {
         let given = self.given_sizes();
         let first = given.first().copied();
@@ -119,8 +117,8 @@ impl GroupOptions {
         Ok(size)
     }
 
-    /// Returns the given options that determine the number of processes. Each has the name of the
-    /// option, the name of its items, and the number of these items.
+    /// Lists the given options that determine the number of processes. An element has the name of
+    /// the option, the name of the option's items, and the number of these items.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
             Some(Ids::Listed(ids)) => Some(ids.0.len()),
@@ -142,8 +140,8 @@ impl GroupOptions {
         given.collect()
     }
 
-    /// Returns the names that the vertices have in the file of `--topology`. Returns an empty list
-    /// if the vertices have only numbers.
+    /// Returns the names of the vertices in the file of `--topology`. The slice is empty if the
+    /// vertices have only numbers.
     pub(crate) fn vertex_names(&self) -> &[String] {
         self.topology.as_ref().map_or(&[], TopologyOption::names)
     }
@@ -156,8 +154,8 @@ impl GroupOptions {
         self
     }
 
-    /// Returns the parameters of the algorithm's configuration. If each run draws its ranks, the
-    /// ranks here are 1 to n. The longest message delay here is one unit of time.
+    /// Returns the configuration of the algorithm, with one unit of time as the longest message
+    /// delay. The ranks are 1 to n if each run draws its own.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
@@ -189,7 +187,6 @@ impl GroupOptions {
         })
     }
 
-    /// Returns an error if `--timeout` names a timeout that the algorithm does not have.
     pub(crate) fn check_timeouts(&self, card: &Card) -> Result<(), Failure> {
         let known = || card.timeouts.iter().map(|timeout| timeout.name);
         let unknown = self.timeout.iter().find(|option| known().all(|name| name != option.name));
@@ -202,7 +199,6 @@ impl GroupOptions {
         )))
     }
 
-    /// Returns true if each run draws new ranks of the processes.
     pub(crate) fn draws_ids(&self) -> bool {
         matches!(self.ids, Some(Ids::Random))
     }
@@ -215,14 +211,13 @@ impl GroupOptions {
         }
     }
 
-    /// Returns the given options that have no effect on this algorithm.
     pub(crate) fn unused_options(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
         let ignored = |other: Parameters| is_same_config(algorithm, &plain, &other);
         let (tree, other) = (Shape::Path, ProcessId(1));
         let quorums = match self.quorums.as_ref().and_then(QuorumsOption::own) {
-            // Quorums that the user lists differ from every kind of quorums. Only the algorithms
-            // that accept such a list read it.
+            // Gives the algorithm a list of quorums. Its configuration changes only if the
+            // algorithm accepts such a list.
             Some(_) => {
                 let own_quorums = Quorums::of(Kind::Plane, plain.size).ok().map(Arc::new);
                 Parameters { own_quorums, ..plain.clone() }
@@ -254,8 +249,8 @@ impl GroupOptions {
         self.down.as_ref().map_or(&[], |down| &down.0)
     }
 
-    /// Returns the delivery order of links that the user selects; `None` to use the order on the
-    /// card.
+    /// Returns the delivery order of links that the user selects; `None` means the order on the
+    /// [`Card`].
     pub(crate) fn order(&self) -> Option<Order> {
         self.channel.map(|channel| match channel {
             Channel::Fifo => Order::Fifo,
@@ -263,7 +258,7 @@ impl GroupOptions {
         })
     }
 
-    /// Returns the timing model that the user selects; `None` to use the model on the card.
+    /// Returns the timing model that the user selects; `None` means the model on the [`Card`].
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.map(|timing| match timing {
             TimingOption::Asynchronous => Timing::Asynchronous,
@@ -273,7 +268,6 @@ impl GroupOptions {
         })
     }
 
-    /// Formats the options that configure the algorithm, as on a command line.
     pub(crate) fn algorithm_options(&self) -> String {
         self.options_with(
             TopologyOption::shell_word,
@@ -282,8 +276,8 @@ impl GroupOptions {
         )
     }
 
-    /// Formats the options that configure the algorithm for the header of a trace. They contain the
-    /// contents of files in place of file names.
+    /// Formats the options that configure the algorithm for the header of a trace. The contents of
+    /// files replace their names.
     pub(crate) fn header_options(&self) -> String {
         self.options_with(
             TopologyOption::without_file,
@@ -312,8 +306,6 @@ impl GroupOptions {
         given.filter_map(|(name, value)| Some(format!(" --{name} {}", value?))).collect()
     }
 
-    /// Returns the options that recreate this group as separate words, as the header of a trace
-    /// stores them.
     pub(crate) fn option_words(&self) -> Result<Vec<String>, Failure> {
         let mut words = vec!["-n".to_owned(), self.size()?.to_string()];
         let mut list = |name: &str, list: Vec<String>| {
@@ -362,7 +354,6 @@ impl GroupOptions {
     }
 }
 
-/// The value of the option `--timeout`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimeoutOption {
     name: String,
@@ -401,11 +392,9 @@ pub(crate) fn in_units(delay: Delay) -> Distribution {
     if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }
 }
 
-/// A comma-separated list on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 
-/// The ranks of the processes, as the value of `--ids`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ids {
     /// Ranks that the user lists in ring order.
@@ -414,12 +403,11 @@ pub(crate) enum Ids {
     Random,
 }
 
-/// Numbers of requests that the processes issue, as the value of `--entries`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOption {
-    /// The same number for all processes, or one number for each.
+    /// Number of requests: the same for all processes, or one for each.
     Of(Entries),
-    /// The number of requests has no bound. Only the checker supports this value.
+    /// No bound on the number of requests. Only the checker accepts this value.
     Unbounded,
 }
 
@@ -459,7 +447,6 @@ fn ids(text: &str) -> Result<Ids, String> {
     numbers(text, "a rank for each process, such as 8,1,5").map(|ids| Ids::Listed(CommaList(ids)))
 }
 
-/// Returns true if both sets of parameters lead to the same configuration of the algorithm.
 pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {
     let config = |parameters: &Parameters| {
         let algorithm = tenure_instances::algorithm(algorithm, parameters).ok()?;
@@ -469,14 +456,13 @@ pub(crate) fn is_same_config(algorithm: &str, one: &Parameters, other: &Paramete
     first.is_some() && config(other) == first
 }
 
-/// Returns those names in `options` that are paired with true.
 pub(crate) fn names_where_true(
     options: impl IntoIterator<Item = (&'static str, bool)>,
 ) -> Vec<&'static str> {
     options.into_iter().filter(|(_, is_selected)| *is_selected).map(|(option, _)| option).collect()
 }
 
-/// Parses a number of processes. `GroupOptions::size` checks the range.
+/// Parses a number of processes without a check of its range, which `GroupOptions::size` does.
 pub(crate) fn parse_size(text: &str) -> Result<u32, String> {
     match text.parse::<i128>() {
         Ok(number) if number < 0 => Err("expected at least 1".to_owned()),
@@ -495,13 +481,11 @@ fn entries(text: &str) -> Result<EntriesOption, SettingsError> {
     text.parse().map(EntriesOption::Of)
 }
 
-/// Parses a number of threads, and checks its range.
 pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     let threads = text.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
     threads.ok_or_else(|| format!("expected 1 to {MAX_THREADS}"))
 }
 
-/// Parses a number of at least 1.
 pub(crate) fn parse_positive<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::Zero => "expected at least 1".to_owned(),

@@ -14,13 +14,12 @@ use super::capture::print_error;
 use super::failure::{Failure, Status};
 use super::program;
 
-/// Returns a flag that the first Ctrl-C or signal sets. A second one ends the process.
+/// Returns a flag that the first Ctrl-C or signal sets. The second one ends the process.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     FLAG.get_or_init(watch).clone()
 }
 
-/// Returns true if the process has received Ctrl-C or a signal that asks it to end.
 pub(crate) fn is_interrupted() -> bool {
     flag().load(Ordering::Relaxed)
 }
@@ -31,7 +30,7 @@ pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
     if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
 
-/// Applies `act` to each item. Stops after an interrupt with an error that names the last completed
+/// Applies `act` to each item. After an interrupt, returns an error that names the last completed
 /// item.
 pub(crate) fn run_each<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
@@ -85,7 +84,6 @@ fn watch() -> Arc<AtomicBool> {
     flag
 }
 
-/// Stream of the signals that ask this command to end.
 #[cfg(not(target_family = "wasm"))]
 #[derive(Debug)]
 pub(crate) struct TerminationSignals(Vec<Signal>);
@@ -101,13 +99,11 @@ impl TerminationSignals {
         ])
     }
 
-    /// Catches signals of these kinds.
     pub(crate) fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
         let signals = kinds.iter().copied().map(signal).collect::<Result<_, _>>();
         signals.map(TerminationSignals).map_err(Failure::cannot("install signal handlers"))
     }
 
-    /// Waits for the next of the caught signals.
     pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut signals = self.0.iter_mut();

@@ -9,7 +9,6 @@ use tenure_daemon::{make_keys, private_key_file, public_keys_file};
 use super::failure::{Failure, Status};
 use super::output::print;
 
-/// Upper bound on the number of nodes for which keys are created.
 const MAX_NODES: u32 = 1024;
 
 /// Manage the keys that authenticate the nodes of a cluster
@@ -54,7 +53,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Describes the files that were created, and how to use them.
 fn next_steps(directory: &Path, nodes: u32) -> String {
     let private = |process| private_key_file(directory, ProcessId(process)).display().to_string();
     let public = public_keys_file(directory).display().to_string();

@@ -43,7 +43,6 @@ struct LabOptions {
 }
 
 impl LabOptions {
-    /// Returns true if a word of a command line is an option of the lab itself, not of a run.
     fn is_lab_option(word: &str) -> bool {
         let name = word.split('=').next().and_then(|word| word.strip_prefix("--"));
         let command = LabOptions::augment_args(Command::new("lab"));
@@ -51,7 +50,6 @@ impl LabOptions {
     }
 }
 
-/// Creates the runs of the lab, from words of a command line or from traces.
 pub(super) struct RunFactory;
 
 impl RunSource for RunFactory {
@@ -72,7 +70,6 @@ impl RunSource for RunFactory {
     }
 }
 
-/// Place where the user typed the options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordsFrom {
     /// The command line of `tenure lab`. Its options may name files.
@@ -82,8 +79,6 @@ enum WordsFrom {
     Page,
 }
 
-/// Creates a run from options in the form of command-line words. `from` is the place where the user
-/// typed them.
 fn run_from_words(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     if let Some(own) = words.iter().find(|word| LabOptions::is_lab_option(word)) {
         return Err(format!(
@@ -123,7 +118,6 @@ fn run_from_words(words: &[String], from: WordsFrom) -> Result<LabRun, String> {
     })
 }
 
-/// Creates a run that repeats the steps in a trace.
 fn run_along_trace(trace: &Trace) -> Result<LabRun, String> {
     let header = &trace.header;
     let parameters = replay::parameters(header).map_err(|failure| failure.to_string())?;
@@ -150,7 +144,6 @@ fn run_along_trace(trace: &Trace) -> Result<LabRun, String> {
     })
 }
 
-/// Returns the positions at which the page draws the processes.
 fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     if let Some(network) = card.graph.as_deref().or(parameters.graph.as_deref()) {
         return NodeLayout::of_graph(network);
@@ -170,8 +163,8 @@ fn node_layout(card: &Card, parameters: &Parameters) -> NodeLayout {
     NodeLayout::of(card, size, coordinator, &tree, quorums.as_ref())
 }
 
-/// Formats an error of the command-line parser in one line. In place of the help text, which is of
-/// no use on a page, it contains a hint.
+/// Formats an error of the command-line parser in one line. A hint replaces the help text, which is
+/// of no use on a page.
 fn parse_error(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

@@ -68,18 +68,15 @@ impl GroupKnowledge {
 /// Least width of the terminal, in characters, at which the table has all columns.
 const FULL_TABLE_WIDTH: usize = 100;
 
-/// An algorithm in the JSON output.
 #[derive(Debug, Serialize)]
 struct AlgorithmEntry<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
-    /// Extent to which the algorithm is verified by proofs and exhaustive checks.
     verified: Verified,
     variants: Vec<VariantEntry<'a>>,
 }
 
-/// A variant in the JSON output, with the command that demonstrates it.
 #[derive(Debug, Serialize)]
 struct VariantEntry<'a> {
     #[serde(flatten)]
@@ -114,7 +111,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Returns the [`Card`]s of the algorithms that the options select.
 fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     let parameters = Parameters::plain(SIZE);
     let card = |name: &str| tenure_instances::card(name, &parameters).map_err(Failure::usage);
@@ -128,7 +124,6 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     }
 }
 
-/// Returns the JSON output for the selected algorithms.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     if let Some(card) = options.algorithm.as_deref().and_then(OwnModelCard::of) {
         return Ok(card.entries());
@@ -169,7 +164,6 @@ fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     variant.command(full_card)
 }
 
-/// Formats the [`Card`]s of all algorithms, each in two lines, and the names of the compositions.
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
     let is_wide = width() >= FULL_TABLE_WIDTH;
@@ -209,7 +203,6 @@ fn table(cards: &[Card]) -> String {
     )
 }
 
-/// Formats the [`Card`] of an algorithm with all its claims.
 fn full_card(card: &Card) -> String {
     let mut text = Rows::of_card(&card.name, &card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);
@@ -267,7 +260,6 @@ fn channel(order: Order) -> &'static str {
     }
 }
 
-/// Describes what each process knows about its group before the start.
 fn knowledge(card: &Card) -> String {
     let names = if card.knows.names { "have names" } else { "have no names" };
     let size = if card.knows.size { "know the group size" } else { "need not know the group size" };

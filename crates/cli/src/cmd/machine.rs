@@ -12,11 +12,10 @@ use rustix::process::{Resource, getrlimit};
 use super::failure::{Failure, Status};
 use super::{interrupt, program};
 
-/// Interval between two measurements of this process's memory use.
 const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Number of measurements for which the memory use may stay too high after the interrupt. After
-/// that, the process is ended.
+/// Number of measurements for which the memory use may stay too high after [`watch_memory_use`] has
+/// interrupted the command. After that, the process is ended.
 const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
 /// Returns the memory that this process may use, in bytes. It is the memory of the machine, unless
@@ -33,7 +32,6 @@ pub(crate) fn memory() -> Option<u64> {
     Some(limits.fold(all, u64::min))
 }
 
-/// Returns the width of a terminal in characters, if the system reports it.
 pub(crate) fn terminal_columns(terminal: impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
@@ -101,7 +99,6 @@ fn used_memory(field: &str) -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, field)
 }
 
-/// Finds the field `name` in `text`, whose value is in kB, and converts the value to bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

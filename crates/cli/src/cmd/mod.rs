@@ -167,7 +167,7 @@ fn with_help_as_subcommand(command: &clap::Command, mut words: Vec<OsString>) ->
     words
 }
 
-/// Joins the first few of `names`, which are the most used ones. A terminal has no room for all.
+/// Joins the first few of `names`, the most used ones. A terminal has no room for all.
 fn first_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 12;
     match names.get(..MAX_NAMES) {

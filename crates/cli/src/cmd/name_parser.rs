@@ -11,8 +11,8 @@ use super::own_model_card;
 use crate::lessons::{Question, Scenario};
 use crate::nearest::nearest;
 
-/// Command-line parser of a name out of several. Shells complete these names, but the help does not
-/// list them.
+/// Command-line parser that accepts one of several names. Shells complete these names, but the help
+/// does not list them.
 #[derive(Clone)]
 pub(crate) struct NameParser<T> {
     names: fn() -> Vec<&'static str>,
@@ -43,7 +43,6 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
     }
 }
 
-/// Returns a parser of the name of an algorithm.
 pub(crate) fn algorithm() -> NameParser<String> {
     NameParser::new(|| tenure_instances::names().collect(), parse_algorithm)
 }
@@ -79,7 +78,6 @@ pub(crate) fn scenario() -> NameParser<String> {
     )
 }
 
-/// Returns a parser of the number of a question.
 pub(crate) fn question() -> NameParser<String> {
     NameParser::new(|| Question::all().map(|(_, it)| &*it.id).collect(), |text| Ok(text.to_owned()))
 }
@@ -144,8 +142,8 @@ pub(crate) fn describe_mismatch(
     )
 }
 
-/// Describes why the names of a lock and an election are invalid. `write` formats a setting from
-/// its key and its value. Serves names that no command-line parser has checked.
+/// Describes why the names of a lock and an election are invalid, for names that no command-line
+/// parser has checked. `write` formats a setting from its key and its value.
 pub(crate) fn describe_unknown_names(
     mutex: &str,
     election: &str,

@@ -1,4 +1,4 @@
-//! Placeholders for the subcommands of the lock service, in a build that lacks the lock service.
+//! Placeholders for the subcommands of the lock service, in a build without that service.
 
 use std::ffi::OsString;
 
@@ -45,7 +45,6 @@ impl Subcommands {
     }
 }
 
-/// Returns the error for a subcommand that this build lacks, because it lacks the lock service.
 pub(super) fn not_in_this_build(subcommand: &str) -> Failure {
     Failure::usage(format!(
         "`tenure {subcommand}` is not available: this build excludes the lock service; install it \

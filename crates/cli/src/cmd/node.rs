@@ -24,7 +24,6 @@ use super::name_parser::describe_unknown_names;
 use super::notify::{ServiceManager, notify, watchdog_interval};
 use super::output::{print_file, print_line};
 
-/// A complete configuration file of a node, with comments.
 pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 
 /// Run a node from a configuration file
@@ -197,9 +196,9 @@ pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
 }
 
-/// Returns an error if the parent process no longer runs. If it ends later, this operating system
-/// closes the node's standard input, which ends the node. A suspended node notices this after it
-/// resumes.
+/// Returns an error if the parent process no longer runs. If the parent ends later, the operating
+/// system closes the node's standard input, which ends the node. A suspended node ends only after
+/// it resumes.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
@@ -212,8 +211,7 @@ fn check_parent(parent: i32) -> Result<(), Failure> {
     Err(Failure::environment("the parent process has ended"))
 }
 
-/// Waits until the node must end. The reason is a signal, or the end of standard input if
-/// `by_input` is true.
+/// Waits for a signal that ends the node or, if `by_input` is true, for the end of standard input.
 async fn stop(by_input: bool) {
     let (ended, input) = oneshot::channel();
     if by_input {
@@ -226,7 +224,8 @@ async fn stop(by_input: bool) {
             let _ = ended.send(());
         });
     } else {
-        // The sender is never dropped: a dropped one would end a service without standard input.
+        // Keeps the sender. If it were dropped, `input` would resolve, and end a service that has
+        // no standard input.
         std::mem::forget(ended);
     }
     tokio::select! {

@@ -7,7 +7,6 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::Duration;
 
-/// A service manager, such as systemd, that supervises this process.
 #[derive(Debug)]
 pub(crate) struct ServiceManager {
     socket: UnixDatagram,
@@ -47,7 +46,6 @@ impl ServiceManager {
     }
 }
 
-/// Sends a notification to the service manager, if there is one.
 pub(crate) fn notify(manager: Option<&ServiceManager>, state: &str) {
     if let Some(manager) = manager {
         manager.notify(state);

@@ -43,7 +43,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Prints a result in this format: either `json` as JSON, or the text that `text` returns.
+    /// Prints a result in this format: as JSON, or as the text that `text` returns.
     pub(crate) fn print(
         self,
         result: &impl Serialize,
@@ -63,7 +63,6 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
 }
 
-/// Returns true if text on standard output may be coloured.
 pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     wanted && !capture::is_active() && io::stdout().is_terminal()
@@ -75,7 +74,6 @@ pub(crate) fn print_file(text: &str) -> Result<(), Failure> {
     write_stdout(text)
 }
 
-/// Colours each line that reports a failure red.
 fn colour_failures(text: &str) -> String {
     let red = |line: &str| {
         let is_bad = line.contains('✗') || line.trim_end().ends_with(" violated");
@@ -106,7 +104,6 @@ pub(crate) fn print_line(line: &str) -> io::Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
-/// Prints `value` as JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|error| Failure::environment(error.to_string()))?;
@@ -116,13 +113,11 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     write_stdout(&(lines.join("\n") + "\n"))
 }
 
-/// Returns the JSON name of an enum variant.
 pub(crate) fn json_name(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_string()
 }
 
-/// Warns the user that an option has no effect on `subject`.
 pub(crate) fn warn_no_effect(option: &str, subject: &str) {
     capture::print_error(&format!("{}: {option} has no effect on {subject}", program::name()));
 }
@@ -168,7 +163,8 @@ pub(crate) fn format_columns<R: AsRef<[String]>>(
     let mut text = String::new();
     for row in rows {
         let cells = row.as_ref().iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            // Not `{cell:width$}`, whose width is limited, as a name may have 64 KiB.
+            // A cell may be a name of 64 KiB. That is too wide for `{cell:width$}`, whose width is
+            // limited.
             let gap = " ".repeat(width - cell.chars().count());
             if is_figure(column) { gap + cell } else { cell.clone() + &gap }
         });

@@ -1,5 +1,5 @@
 //! Cards of the algorithms that only the checker runs, for `tenure list`: locks in shared memory,
-//! and generals of whom some lie.
+//! and Byzantine generals.
 
 use std::fmt::Write;
 
@@ -22,21 +22,19 @@ const GENERALS: u32 = 4;
 /// Number of lying generals for which the [`GeneralsCard`] is made.
 const LIARS: u32 = 1;
 
-/// Card of an algorithm that only `tenure check` runs.
 #[derive(Debug)]
 pub(crate) enum OwnModelCard {
     Lock(SharedMemoryCard),
     Generals(GeneralsCard),
 }
 
-/// Returns the names of all algorithms that only `tenure check` runs.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     shared_memory::names().chain(byzantine::names())
 }
 
 impl OwnModelCard {
-    /// Returns the [`OwnModelCard`] of the algorithm with this name. Returns `None` if other
-    /// commands run it as well, or if there is no such algorithm.
+    /// Returns the card of the algorithm with this name. `None` if other commands run this
+    /// algorithm as well, or if it does not exist.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let lock = shared_memory::card(name, LOCK_SIZE).map(OwnModelCard::Lock);
         let generals = || byzantine::card(name, GENERALS, LIARS).map(OwnModelCard::Generals);
@@ -64,8 +62,7 @@ impl OwnModelCard {
         }
     }
 
-    /// Returns this card of an algorithm as JSON: a list with one element, like the list of other
-    /// algorithms.
+    /// Returns the card as JSON: a list with one element, like the list of other algorithms.
     pub(crate) fn entries(&self) -> Value {
         let (service, card) = match self {
             OwnModelCard::Lock(card) => ("mutex", json!(card)),
@@ -75,8 +72,8 @@ impl OwnModelCard {
         json!([{ "name": self.name(), "service": service, "card": card, "variants": variants }])
     }
 
-    /// Returns the rows of this algorithm's printed card, except those of the variants. Each row
-    /// has a label and a text.
+    /// Returns the rows of the printed card, each with a label and a text. The rows of the variants
+    /// are not included.
     fn rows(&self) -> Vec<(&'static str, String)> {
         match self {
             OwnModelCard::Lock(card) => {
@@ -101,7 +98,6 @@ impl OwnModelCard {
         }
     }
 
-    /// Formats this card of an algorithm with all its claims.
     pub(crate) fn full_card(&self) -> String {
         let mut text = Rows::of_card(self.name(), self.title());
         self.rows().iter().for_each(|(name, message)| text.row(name, message));
@@ -112,7 +108,6 @@ impl OwnModelCard {
     }
 }
 
-/// Formats the names and titles of all algorithms that only `tenure check` runs.
 pub(crate) fn table() -> String {
     let mut text = "For `tenure check` only, in shared memory or among liars:\n".to_owned();
     for card in names().filter_map(OwnModelCard::of) {

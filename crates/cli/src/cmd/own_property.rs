@@ -37,12 +37,11 @@ pub(crate) struct OwnPropertyOptions {
 }
 
 impl OwnPropertyOptions {
-    /// Returns true if the user has written no property.
     pub(crate) fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
 
-    /// Returns the properties as the user wrote them, each with its form, which is the name of the
+    /// Returns the properties as the user wrote them, each with its form, which is the name of its
     /// option.
     fn all(&self) -> impl Iterator<Item = (Form, &String)> {
         let of = |form: Form, texts| std::iter::repeat(form).zip(texts);
@@ -52,7 +51,6 @@ impl OwnPropertyOptions {
             .chain(of(Form::LeadsTo, self.leads_to.iter()))
     }
 
-    /// Parses the properties, and checks them against `vocabulary`.
     pub(crate) fn parse(&self, vocabulary: &Vocabulary) -> Result<Vec<Arc<OwnProperty>>, Failure> {
         let parse = |(form, text): (Form, &String)| {
             OwnProperty::parse(form, text, vocabulary)
@@ -94,7 +92,6 @@ impl OwnPropertyOptions {
 /// Number of seeds with which sample runs are performed. Each seed has one or two sample runs.
 const SAMPLES: u64 = 8;
 
-/// Greatest number of events of a sample run.
 const SAMPLE_EVENTS: u64 = 4_000;
 
 /// Returns the settings of the sample runs for one seed. Latencies are random. If the algorithm

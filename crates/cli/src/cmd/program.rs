@@ -8,7 +8,6 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Name of this program if it adds no algorithms.
 const TENURE: &str = "tenure";
 
 static NAME: OnceLock<String> = OnceLock::new();
@@ -23,8 +22,8 @@ pub(crate) fn set_own_name(is_own: bool) {
 }
 
 thread_local! {
-    /// Arguments of a command that runs inside another program; `None` for a command that is a
-    /// process.
+    /// Arguments of a command that runs inside another program; `None` if the command is this
+    /// process itself.
     static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -43,18 +42,17 @@ pub(crate) fn with_arguments<T>(arguments: &[String], act: impl FnOnce() -> T) -
     result
 }
 
-/// Returns the name of this program.
 pub(crate) fn name() -> &'static str {
     NAME.get().map_or(TENURE, String::as_str)
 }
 
-/// Replaces `tenure` by the name of this program in those places of a text that are commands.
+/// Replaces `tenure` by the name of this program in all commands that a text contains.
 pub(crate) fn with_program_name(text: &str) -> Cow<'_, str> {
     replace_name(text, name())
 }
 
-/// Replaces `tenure` by `name` in those places of a text that are commands. An occurrence counts as
-/// a command if a backtick precedes it or a subcommand follows it.
+/// Replaces `tenure` by `name` in all commands that a text contains. An occurrence belongs to a
+/// command if a backtick precedes it or a subcommand follows it.
 fn replace_name<'t>(text: &'t str, name: &str) -> Cow<'t, str> {
     if name == TENURE {
         return Cow::Borrowed(text);
@@ -75,7 +73,6 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Returns the command line with these arguments. Leaves out the given options and their values.
 pub(crate) fn command_without(
     options: &[&str],
     arguments: impl IntoIterator<Item = String>,

@@ -9,7 +9,6 @@ use tenure_core::{Card, Property, Service};
 use super::failure::Failure;
 use crate::nearest::nearest;
 
-/// Returns a parser that accepts the names of these properties.
 pub(crate) fn parser(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
@@ -27,7 +26,6 @@ pub(crate) fn parser_with_bound(
 #[derive(Clone)]
 struct PropertyParser {
     properties: Vec<Property>,
-    /// True if the parser accepts `bounded-bypass` with a bound.
     accepts_bound: bool,
 }
 
@@ -82,11 +80,12 @@ fn renamed(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns an error if one of the requested properties does not apply to the algorithm, or cannot
-/// be decided in these runs.
+/// Returns an error if a requested property does not apply to the algorithm, or cannot be decided
+/// in these runs.
 ///
-/// `expected` describes the properties that apply. `cost` and `topology` are the reasons why it
-/// cannot be decided whether the runs keep the cost and the topology on the [`Card`], if any.
+/// `expected` describes the properties that apply. `cost` is the reason why these runs cannot
+/// decide the property `cost`; `None` if they can. `topology` is the same for the property
+/// `topology`.
 pub(crate) fn check_requested(
     requested: &[Property],
     card: &Card,
@@ -96,7 +95,7 @@ pub(crate) fn check_requested(
 ) -> Result<(), Failure> {
     let Card { name, service, .. } = card;
     match requested.iter().find(|it| !it.applies_to(*service)) {
-        // For locks, progress mixes two properties of the textbooks.
+        // Textbooks divide the progress of a lock into two properties.
         Some(Property::Progress) if *service == Service::Mutex => {
             return Err(Failure::usage(format!(
                 "--property progress does not apply to the lock {name}: use starvation-freedom \

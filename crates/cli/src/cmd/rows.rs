@@ -5,10 +5,8 @@ use super::output::{format_row, width, wrap};
 /// Default column at which the text of a row begins, in characters.
 const INDENT: usize = 22;
 
-/// Upper bound on the number of items that a list shows.
 const MAX_LISTED: usize = 24;
 
-/// A table of rows, to which rows are added one by one.
 pub(crate) struct Rows {
     pub(super) text: String,
     /// Column at which the text of a row begins, in characters.
@@ -16,7 +14,6 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Starts a table with a headline.
     pub(crate) fn new(headline: &str) -> Self {
         Rows::with_column(headline, INDENT)
     }
@@ -38,7 +35,6 @@ impl Rows {
         self.text.push('\n');
     }
 
-    /// Returns the table as text.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

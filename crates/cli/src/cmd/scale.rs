@@ -1,5 +1,4 @@
-//! Axes of plots, which map values to positions and choose round numbers for labels. Shapes of
-//! markers.
+//! Axes of plots, which map values to positions and choose round labels, and shapes of markers.
 
 /// Ratio of the largest to the smallest figure above which an axis is logarithmic. On a linear
 /// axis, the small figures would overlap.
@@ -14,7 +13,6 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Creates a linear horizontal axis that covers these numbers.
     pub(crate) fn horizontal(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let margin = if high > low { (high - low) * 0.02 } else { 0.5 };
@@ -72,7 +70,6 @@ pub(crate) fn logarithmic_ticks(low: f64, high: f64) -> impl Iterator<Item = f64
     ticks.filter(move |tick| (low..=high).contains(tick))
 }
 
-/// Returns the smallest and the largest of the values; `None` if there are no values.
 pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends: Option<(f64, f64)>, value| {
         let (low, high) = ends.unwrap_or((value, value));

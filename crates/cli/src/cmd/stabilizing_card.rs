@@ -9,7 +9,6 @@ use tenure_core::stabilization::StabilizingCard;
 
 use super::rows::Rows;
 
-/// A self-stabilizing system in the JSON output.
 #[derive(Debug, Serialize)]
 pub(crate) struct SystemEntry<'a> {
     name: &'a str,
@@ -27,20 +26,18 @@ pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
     stabilization::card(name).filter(|_| !is_algorithm)
 }
 
-/// Formats the [`StabilizingCard`] of the self-stabilizing system with the same name as an
-/// algorithm. The text is empty if there is none.
+/// Formats the [`StabilizingCard`] of the self-stabilizing system with the name of this algorithm.
+/// The text is empty if there is no such system.
 pub(crate) fn appendix(algorithm: &str) -> String {
     stabilization::card(algorithm)
         .map_or_else(String::new, |card| format!("\n{}", full_card(&card)))
 }
 
-/// Returns the JSON output for the [`StabilizingCard`] of a system.
 pub(crate) fn entry_of(card: &StabilizingCard) -> SystemEntry<'_> {
     let StabilizingCard { name, title, paper, states, variants } = card;
     SystemEntry { name, service: "stabilization", title, paper, states, variants }
 }
 
-/// Formats the names and titles of all self-stabilizing systems.
 pub(crate) fn table() -> String {
     let mut text = "Self-stabilizing systems, for `tenure check NAME --from any`:\n".to_owned();
     for card in NAMES.into_iter().filter_map(stabilization::card) {
@@ -49,7 +46,6 @@ pub(crate) fn table() -> String {
     text
 }
 
-/// Formats the [`StabilizingCard`] of a system with all its claims.
 pub(crate) fn full_card(card: &StabilizingCard) -> String {
     let mut text = Rows::of_card(card.name, card.title);
     let mut row = |name: &str, message: &str| text.row(name, message);

@@ -5,8 +5,8 @@ use clap::Error;
 use super::capture;
 use super::failure::{Failure, Status};
 
-/// Prints the message of the command-line parser. Help and version are printed to standard output,
-/// and usage errors to standard error. Returns the exit status.
+/// Prints the message of the command-line parser: help and version to standard output, usage errors
+/// to standard error. Returns the exit status.
 pub(crate) fn respond(error: &Error) -> Result<Status, Failure> {
     if !error.use_stderr() {
         super::output::print(&error.render().to_string())?;

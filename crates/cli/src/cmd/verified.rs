@@ -72,8 +72,8 @@ const CHECKED_FOR_TWO: [&str; 8] = [
     "relayed-log",
 ];
 
-/// Algorithms, each with a variant that no model describes. `tenure prove` refuses the variant when
-/// it compares the variant's code with the algorithm's model. A test checks this list.
+/// Pairs of an algorithm and a variant that no model describes. `tenure prove` refuses the variant
+/// when it compares the variant's code with the algorithm's model. A test checks this list.
 const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
     ("lamport", "clock-only-own-first"),
     ("lamport", "ids-as-stamps"),
@@ -86,18 +86,16 @@ const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
     ("ricart-agrawala", "untagged-reply"),
 ];
 
-/// Extent to which an algorithm is verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Verified {
     /// Properties that `tenure prove` proves for every number of processes.
     proved: Vec<&'static str>,
     /// Largest number of processes for which `tenure check` explores every schedule without faults.
-    /// `None` if groups of two have too many states, or if the algorithm is in no list.
+    /// `None` if groups of two have too many states, or if the algorithm was not checked.
     checked: Option<u32>,
 }
 
 impl Verified {
-    /// Returns the extent to which the algorithm with this name is verified.
     pub(crate) fn of(algorithm: &str) -> Self {
         let checked = match algorithm {
             name if CHECKED_FOR_THREE.contains(&name) => Some(3),
@@ -110,7 +108,8 @@ impl Verified {
         }
     }
 
-    /// Describes the extent in a sentence. Returns `None` if nothing is verified.
+    /// Describes the extent of the verification in a sentence. Returns `None` if nothing is
+    /// verified.
     pub(crate) fn sentence(&self) -> Option<String> {
         let proved = (!self.proved.is_empty())
             .then(|| format!("{} for every N (tenure prove)", self.proved.join(", ")));

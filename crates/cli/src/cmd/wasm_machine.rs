@@ -2,10 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// Number of bytes in a page of linear memory.
 const PAGE_BYTES: u64 = 1 << 16;
 
-/// Returns the maximum size of the module's linear memory, in bytes.
 #[expect(clippy::unnecessary_wraps, reason = "other systems may not report their memory")]
 pub(crate) fn memory() -> Option<u64> {
     Some(1 << 32)

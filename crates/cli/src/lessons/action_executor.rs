@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// Result of an action of an experiment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionResult {
     /// Figures that the action yields, as the JSON output of its command or call.
@@ -19,7 +18,6 @@ impl From<Value> for ActionResult {
 
 /// Executes the actions of lessons.
 pub(crate) trait ActionExecutor {
-    /// Error of an action that cannot be executed.
     type Failure;
 
     /// Runs a command line of `tenure`, such as `check central -n 3`. The data of the result is the

@@ -8,7 +8,6 @@ use super::formula;
 /// Relation that the observed value of a figure must have to the expected value.
 #[derive(Clone, Debug, PartialEq)]
 enum Relation {
-    /// The observed value equals this value.
     Is(Value),
     /// The observed value is in this range, which includes both ends.
     Between(f64, f64),
@@ -30,7 +29,6 @@ impl Relation {
         }
     }
 
-    /// Returns the expected value as JSON.
     fn expected(&self) -> Value {
         match self {
             Relation::Is(expected) => expected.clone(),
@@ -42,8 +40,7 @@ impl Relation {
     }
 }
 
-/// Length of an observed text, in bytes, above which the output shows only the expected words of
-/// it.
+/// Length in bytes above which the output shows only the expected words of an observed text.
 const LONG_TEXT: usize = 120;
 
 /// Returns true if two JSON values are equal. The integer 2 equals 2.0.
@@ -64,7 +61,6 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Returns a text in `observed`, at any depth, that contains these words.
 fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     match observed {
         Value::String(text) => text.contains(words).then_some(observed),
@@ -74,7 +70,6 @@ fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     }
 }
 
-/// A figure of an experiment, with its expected value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Expectation {
@@ -91,16 +86,11 @@ pub(crate) struct Expectation {
     mentions: Option<String>,
 }
 
-/// Result of comparing a figure of an experiment with its expected value.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Finding {
-    /// Name of the figure, as it is shown to the user.
     pub(crate) name: String,
-    /// Expected value of the figure, as JSON.
     pub(crate) expected: Value,
-    /// Value of the figure in the data of the experiment.
     pub(crate) observed: Value,
-    /// True if the observed value meets the expectation.
     pub(crate) holds: bool,
 }
 
@@ -131,7 +121,6 @@ impl Expectation {
         }
     }
 
-    /// Returns the location of the figure; `otherwise` if the expectation has none.
     pub(crate) fn at<'a>(&'a self, otherwise: &'a str) -> &'a str {
         self.at.as_deref().unwrap_or(otherwise)
     }

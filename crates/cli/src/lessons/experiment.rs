@@ -1,5 +1,4 @@
-//! Experiments of lessons. An experiment has actions and expected results, and yields observed
-//! results.
+//! Experiments of lessons: actions with expected results, and the observed results.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +16,6 @@ pub(crate) struct Experiment {
     /// Sentence that the experiment supports.
     #[serde(default, deserialize_with = "prose")]
     description: String,
-    /// True if the output includes a diagram of the run.
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
@@ -54,7 +52,6 @@ struct Broken {
 }
 
 impl Experiment {
-    /// Substitutes the parameters in experiments, and parses them.
     pub(crate) fn parse_all(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
         let filled = file::substitute(&Value::Array(experiments.to_vec()), with)?;
         let Value::Array(filled) = filled else { unreachable!("a list stays a list") };
@@ -96,7 +93,6 @@ impl Experiment {
         }
     }
 
-    /// Returns the names of the experiment's expectations.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
@@ -118,7 +114,6 @@ impl Experiment {
         }
     }
 
-    /// Returns the command lines of the negative control, which contain its change.
     fn broken_lines(&self) -> Vec<String> {
         let (mut lines, _) = self.lines();
         match (&self.broken.lines, &self.broken.line, self.changed()) {
@@ -211,20 +206,16 @@ fn called<P: ActionExecutor>(by: &P, name: &str, with: &Value) -> Result<ActionR
     data.collect::<Result<Vec<_>, _>>().map(|data| Value::Array(data).into())
 }
 
-/// An experiment that was performed, with its results.
 #[derive(Debug)]
 pub(crate) struct CompletedExperiment {
-    /// Statement that the experiment supports.
     pub(crate) description: String,
     /// Command lines that the reader can copy, or a description of the actions.
     pub(crate) acts: Vec<String>,
-    /// Result of each expectation, with the expected and the observed value.
     pub(crate) findings: Vec<Finding>,
     /// Diagram of the run, as text; `None` if the experiment draws none.
     pub(crate) picture: Option<String>,
 }
 
-/// Results of several experiments.
 #[derive(Debug)]
 pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 
@@ -243,24 +234,20 @@ pub(crate) fn conduct<P: ActionExecutor>(
 }
 
 impl CompletedExperiment {
-    /// Returns true if all expectations of the experiment are met.
     pub(crate) fn holds(&self) -> bool {
         self.findings.iter().all(|finding| finding.holds)
     }
 }
 
 impl Results {
-    /// Returns true if all expectations of all experiments are met.
     pub(crate) fn all_hold(&self) -> bool {
         self.0.iter().all(CompletedExperiment::holds)
     }
 
-    /// Returns the expected values of all experiments, by the names of the figures.
     pub(crate) fn expected(&self) -> Value {
         self.by_name(|finding| &finding.expected)
     }
 
-    /// Returns the observed values of all experiments, by the names of the figures.
     pub(crate) fn observed(&self) -> Value {
         self.by_name(|finding| &finding.observed)
     }
@@ -270,13 +257,11 @@ impl Results {
         Value::Object(findings.map(|it| (key(&it.name), of(it).clone())).collect())
     }
 
-    /// Returns the actions of all experiments, one per line.
     pub(crate) fn actions(&self) -> Vec<&str> {
         self.0.iter().flat_map(|it| &it.acts).map(String::as_str).collect()
     }
 }
 
-/// Converts the name of a figure to a JSON key: words joined by underscores.
 fn key(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_").to_lowercase()

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 
 use super::formula;
 
-/// Values of parameters, by their names.
 pub(crate) type Parameters = Map<String, Value>;
 
 /// Includes the lesson files with these names from a folder. Expands to an array with the path and
@@ -35,7 +34,6 @@ pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("docs/{name}: {error}"))
 }
 
-/// Substitutes the parameters in all texts that a value contains.
 pub(crate) fn substitute(value: &Value, with: &Parameters) -> Result<Value, String> {
     match value {
         Value::String(text) => formula::substitute(text, with),
@@ -52,8 +50,8 @@ pub(crate) fn substitute(value: &Value, with: &Parameters) -> Result<Value, Stri
     }
 }
 
-/// Returns the items that an item of a list stands for. If the item has the key `each`, there is
-/// one per element of that list. Otherwise, it is the item itself.
+/// Expands an item of a list. An item with the key `each` stands for one item per element of this
+/// key; any other item stands for itself.
 fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     let Some(each) = item.get("each") else { return Ok(vec![substitute(item, with)?]) };
     let Value::Array(each) = substitute(each, with)? else {

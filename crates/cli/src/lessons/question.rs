@@ -10,26 +10,21 @@ use super::file::{Parameters, lesson_files, prose, read};
 use super::scenario::Scenario;
 use crate::nearest;
 
-/// Questions on one topic.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Chapter {
-    /// Title of the chapter.
     pub(crate) title: String,
-    /// Summary of the topic, which reminds the reader of it.
+    /// Summary of the topic, as a reminder for the reader.
     #[serde(deserialize_with = "prose")]
     pub(crate) recalls: String,
-    /// Questions, in reading order.
     pub(crate) questions: Vec<Question>,
 }
 
-/// Question with its answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     /// Number of the question, such as `Q-19`.
     pub(crate) id: String,
-    /// Text of the question.
     #[serde(deserialize_with = "prose")]
     pub(crate) text: String,
     /// Answer in short sentences, for a reader without prior knowledge.
@@ -60,14 +55,12 @@ static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
 });
 
 impl Chapter {
-    /// Returns all chapters in reading order.
     pub(crate) fn all() -> &'static [Chapter] {
         &CHAPTERS
     }
 }
 
 impl Question {
-    /// Returns all questions with their chapters.
     pub(crate) fn all() -> impl Iterator<Item = (&'static Chapter, &'static Question)> {
         let chapters = Chapter::all().iter();
         chapters.flat_map(|it| it.questions.iter().map(move |question| (it, question)))
@@ -166,9 +159,8 @@ mod tests {
         }
     }
 
-    /// The experiments of every question can be parsed. An unknown field, a missing negative
-    /// control or a duplicate name would cause a panic whose message contains the number of the
-    /// question.
+    /// If a question has an unknown field, no negative control or a duplicate name, the message of
+    /// the panic contains its number.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

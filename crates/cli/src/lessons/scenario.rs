@@ -9,16 +9,13 @@ use super::experiment::Experiment;
 use super::file::{Parameters, lesson_files, prose, read, substitute};
 use crate::nearest;
 
-/// A worked example of a paper or textbook.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
     /// Name of the example, as words joined by hyphens.
     pub(crate) name: String,
-    /// Paper or textbook from which the example comes.
     #[serde(deserialize_with = "prose")]
     pub(crate) source: String,
-    /// Summary of the example.
     #[serde(deserialize_with = "prose")]
     pub(crate) description: String,
     #[serde(default, skip_serializing)]
@@ -29,13 +26,11 @@ pub(crate) struct Scenario {
     experiments: Vec<Value>,
 }
 
-/// Command-line option of a worked example.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScenarioOption {
     /// Name of the option, with its dashes.
     option: String,
-    /// Default value of the option.
     usual: Value,
     /// Smallest valid value of the option; `None` if there is no lower bound.
     least: Option<i64>,
@@ -74,7 +69,6 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
 });
 
 impl Scenario {
-    /// Returns all worked examples, in the order of their chapters.
     pub(crate) fn all() -> &'static [Scenario] {
         &SCENARIOS
     }
@@ -141,7 +135,6 @@ impl Scenario {
     }
 }
 
-/// Formats the name of a parameter as a command-line option.
 pub(crate) fn option(name: &str) -> String {
     let dashes = if name.len() == 1 { "-" } else { "--" };
     format!("{dashes}{name}")
@@ -165,8 +158,6 @@ mod tests {
         }
     }
 
-    /// No two expectations of a worked example have the same name. The failure message contains the
-    /// name of the example.
     #[test]
     fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {

@@ -9,7 +9,7 @@ use crate::admin::{Admin, Repeat};
 use crate::error::ClientError;
 use crate::requests::{signed, unsigned};
 
-/// A member, according to the list of members that the cluster keeps.
+/// Member of the cluster, as the service lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Identifier of the member.
@@ -60,7 +60,7 @@ pub struct MemberLink {
     pub last_contact_at: Option<SystemTime>,
 }
 
-/// Read of a range of keys: the range, the revision, and the form of the response.
+/// Request to read a range of keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// First key of the range.

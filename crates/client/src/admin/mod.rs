@@ -29,7 +29,6 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time without a response after which a read is also sent to another member.
 const READ_DELAY: Duration = Duration::from_millis(750);
 
-/// Upper bound on the number of repetitions of a call after temporary failures.
 const MAX_REPEATS: u32 = 20;
 
 /// Upper bound on the bytes of a response. It exceeds the 64 MiB that a member of Tenure sends at
@@ -54,8 +53,8 @@ pub(crate) enum Repeat {
     Hedge,
 }
 
-/// Client for administrative calls to a service, which concern its members, keys, leases and
-/// snapshots.
+/// Client for administrative calls: they concern the members, keys, leases and snapshots of a
+/// service.
 ///
 /// A call goes first to the endpoint that was used last, then to the others in their order. If an
 /// endpoint accepts no connection within a quarter of a second, the next one is tried in parallel.
@@ -100,7 +99,6 @@ impl Admin {
         Admin::new(endpoints, self.options.clone())
     }
 
-    /// Sends a request to the members, and returns the first response.
     pub(crate) async fn ask<Response: Message + Default>(
         &self,
         path: &'static str,
@@ -257,7 +255,7 @@ impl Admin {
         (Some(&used.0) == place && !used.1.is_closed()).then_some(used)
     }
 
-    /// Returns the indices of all endpoints. The one that was used last is first.
+    /// Returns the indices of all endpoints, beginning with the one that was used last.
     fn endpoint_order(&self) -> VecDeque<usize> {
         let first = self.open().as_ref().map_or(0, |(place, _)| *place);
         let count = self.endpoints.len();
@@ -326,7 +324,6 @@ async fn connect_during_calls(
     }
 }
 
-/// Failures of the endpoints during one call.
 #[derive(Debug, Default)]
 struct Failures {
     /// Reasons why endpoints did not respond, each with the index of the endpoint.
@@ -338,14 +335,14 @@ struct Failures {
 
 impl Failures {
     /// Adds the message of `status` as the reason why the endpoint with the index `place` failed.
-    /// It replaces an earlier reason of the same endpoint.
+    /// The message replaces an earlier reason of the same endpoint.
     fn with(mut self, place: usize, status: &Status) -> Failures {
         self.reasons.retain(|(known, _)| *known != place);
         self.reasons.push((place, status.message().to_owned()));
         self
     }
 
-    /// Records a rejection, unless another one is recorded already.
+    /// Records `status` as the rejection, unless an earlier rejection is recorded.
     fn reject(&mut self, status: Status) {
         self.rejection.get_or_insert(status);
     }
@@ -371,7 +368,6 @@ fn is_final(status: &Status) -> bool {
         )
 }
 
-/// Returns the action to take after a call has failed with `status`.
 fn action_after(status: &Status) -> RetryAction {
     match status.code() {
         // The response is too long. A repetition would receive the same response.

@@ -50,8 +50,8 @@ async fn wait_for_state(
     }
 }
 
-/// Waits until the key that was created in the revision `created` is deleted. The caller has seen
-/// this key in the revision before `from`.
+/// Waits until the key that was created in the revision `created` is deleted. The caller has read
+/// the key in the last revision before `from`.
 async fn wait_until_deleted(
     channel: &Arc<Channel>,
     key: &[u8],
@@ -64,7 +64,6 @@ async fn wait_until_deleted(
     wait_for_state(channel, key, from, is_deleted).await
 }
 
-/// Reads a key, and the revision of the store.
 async fn read_key(channel: &Channel, key: &[u8]) -> Result<(Option<KeyValue>, u64), ClientError> {
     let response = channel.transact(read(&[key])).await?;
     let kv = requests::key_values(&response).next().cloned();

@@ -39,7 +39,7 @@ impl Background {
         let run = move || {
             runtime.block_on(async {
                 for closing in stopped.await.unwrap_or_default() {
-                    // A panic ends the task as well.
+                    // A task that panics has ended as well, so its result does not matter.
                     let _ = closing.await;
                 }
             });
@@ -69,7 +69,6 @@ impl Background {
         self.block_on(async { timeout(within, future).await.ok() })
     }
 
-    /// Closes a session in the background.
     pub(super) fn close(&self, session: Session) {
         let mut closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
         closing.retain(|task| !task.is_finished());

@@ -74,8 +74,8 @@ pub struct Entered {
 }
 
 impl Session {
-    /// Returns the double barrier with this name, for `count` participants, at least 1. Sends no
-    /// request.
+    /// Returns the double barrier with this name. `count` is the number of participants, at least
+    /// 1. Sends no request.
     pub fn double_barrier(&self, name: &str, count: u32) -> DoubleBarrier {
         let barrier = self.inner().double_barrier(name, count);
         DoubleBarrier { barrier, session: self.clone() }
@@ -107,8 +107,8 @@ impl DoubleBarrier {
 }
 
 impl Entered {
-    /// Returns the time at which the session leaves the barrier unless it is renewed before; `None`
-    /// if it has left already.
+    /// Returns the time at which the session leaves the barrier if it is not renewed. `None` if it
+    /// has already left.
     pub fn deadline(&self) -> Option<Instant> {
         self.entered.deadline()
     }

@@ -27,8 +27,8 @@ impl Guard {
         self.guard.key()
     }
 
-    /// Returns the time at which the lock is lost unless the session is renewed before; `None` if
-    /// the lock is lost already.
+    /// Returns the time at which the lock is lost if the session is not renewed. `None` if it is
+    /// already lost.
     pub fn deadline(&self) -> Option<Instant> {
         self.guard.deadline()
     }

@@ -6,7 +6,8 @@ use crate::blocking::session::Session;
 use crate::election::records::Candidate;
 use crate::error::{ClientError, LossReason};
 
-/// A won election. The leadership ends when this value is dropped or the session ends.
+/// Leadership of an election that the session has won. It ends when this value is dropped or the
+/// session ends.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -31,8 +32,8 @@ impl Leadership {
         self.leadership.key()
     }
 
-    /// Returns the time at which the leadership ends unless the session is renewed before; `None`
-    /// if the leadership has ended.
+    /// Returns the time at which the leadership ends if the session is not renewed. `None` if it
+    /// has already ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.leadership.deadline()
     }

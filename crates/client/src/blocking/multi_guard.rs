@@ -84,8 +84,8 @@ impl MultiGuard {
         self.guard.fence(name)
     }
 
-    /// Returns the time at which all locks are lost unless the session is renewed before; `None` if
-    /// they are lost already.
+    /// Returns the time at which all locks are lost if the session is not renewed. `None` if they
+    /// are already lost.
     pub fn deadline(&self) -> Option<Instant> {
         self.guard.deadline()
     }

@@ -65,7 +65,7 @@ impl Semaphore {
         self.try_acquire_many(1)
     }
 
-    /// Takes several permits, if so many are free and no other client waits. Returns `None`
+    /// Takes several permits, if enough are free and no other client waits. Returns `None`
     /// otherwise.
     ///
     /// # Errors

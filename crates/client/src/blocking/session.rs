@@ -56,8 +56,8 @@ impl Session {
         self.inner().ttl()
     }
 
-    /// Returns the time at which the session ends unless it is renewed before; `None` if it has
-    /// ended already.
+    /// Returns the time at which the session ends if it is not renewed. `None` if it has already
+    /// ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.inner().deadline()
     }

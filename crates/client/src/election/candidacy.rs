@@ -21,7 +21,6 @@ use crate::lock::queue_entry::QueueEntry;
 use crate::session::Session;
 use crate::telemetry::metrics;
 
-/// Place of a candidate in the queue of its election, given by the candidate's claim.
 struct Place {
     entry: QueueEntry,
     /// Creation revision of the claim.
@@ -30,7 +29,6 @@ struct Place {
     is_first: bool,
 }
 
-/// Puts a candidate into the queue of an election, and waits until it leads.
 pub(crate) async fn campaign(
     session: &Session,
     name: &str,
@@ -111,9 +109,9 @@ async fn is_absent(
     }
 }
 
-/// Moves the candidate to the end of the queue. Returns its new place, or `None` if the election
-/// has changed: its old claim or the claim of `better` does not exist any more, or a request for a
-/// transfer has named this candidate meanwhile.
+/// Moves the candidate to the end of the queue, and returns its new place. Returns `None` if the
+/// candidate's old claim or the claim of `better` does not exist any more. Also returns `None` if a
+/// request for a transfer has named this candidate meanwhile.
 async fn yield_to(
     session: &Session,
     name: &str,
@@ -127,7 +125,8 @@ async fn yield_to(
     let request = candidate_keys(session, name, options, &key).yield_to(own, better, view);
     let record = record_key(name, &key);
     let next = QueueEntry::enqueue_alone(session, name, key, request);
-    // If this future is dropped, both entries delete their keys. Only one of the two keys exists.
+    // If this future is dropped, both entries delete their keys, although only one of the keys
+    // exists.
     let mut next = next.with_record_key(record).continuing(&place.entry);
     match next.start().await? {
         (_, Some(WaiterAction::Removed)) => {

@@ -12,14 +12,12 @@ use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// A reader of the records of one election.
 pub(crate) struct RecordFollower {
     channel: Arc<Channel>,
     name: String,
     /// Watch of the records, which starts at the revision after the first read. `None` before that
     /// read, and after a failure of the watch.
     watcher: Option<Watcher>,
-    /// Revision of the store at the last read of the records.
     revision: u64,
     /// Keys of claims that do not exist any more although their records do.
     absent: BTreeSet<Vec<u8>>,
@@ -38,8 +36,8 @@ impl RecordFollower {
         }
     }
 
-    /// Reads the current records, and the claim with this key if there is one. `is_alive` returns
-    /// false if the request should not be repeated while no member responds.
+    /// Reads the current records and, if `key` is given, the claim with this key. `is_alive`
+    /// returns false if the request should not be repeated while no member responds.
     ///
     /// # Errors
     ///

@@ -6,7 +6,8 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::session::{Deadlines, Session};
 
-/// A won election. The leadership ends when this value is dropped or the session ends.
+/// Leadership of an election that the session has won. It ends when this value is dropped or the
+/// session ends.
 #[must_use = "dropping this resigns"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -39,8 +40,8 @@ impl Leadership {
         self.claim.key()
     }
 
-    /// Returns the time at which the leadership ends unless the session is renewed before; `None`
-    /// if the leadership has ended.
+    /// Returns the time at which the leadership ends if the session is not renewed. `None` if it
+    /// has already ended.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
     }

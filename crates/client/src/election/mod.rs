@@ -60,7 +60,7 @@ impl Session {
     /// - Candidates of [`campaign`](Session::campaign) and of the libraries of etcd never move.
     ///   Those ahead of the preferred candidate lead before it.
     /// - A preferred candidate whose process is suspended blocks the others until its lease
-    ///   expires, as any candidate does that is first.
+    ///   expires, as any suspended candidate does that is first in the queue.
     /// - A candidate of low priority never leads as long as others with a higher one take part.
     /// - An observer may report a candidate that is first and yields in the next moment. That
     ///   candidate does not lead: this future resolves only after the candidate has decided not to
@@ -100,9 +100,9 @@ impl Client {
         transfer::candidates(&self.channel, name).await
     }
 
-    /// Requests that a waiting candidate becomes the next leader, and returns it. The current
-    /// leader is notified, see [`Leadership::transfer_requested`]. The other candidates with an
-    /// identity move behind the candidate.
+    /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The
+    /// current leader is notified, see [`Leadership::transfer_requested`]. The other candidates
+    /// with an identity move behind the candidate.
     ///
     /// The request remains in force until the candidacy ends, also while the candidate leads. Later
     /// requests take precedence. Dropping the future may leave the request in place.

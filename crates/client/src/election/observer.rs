@@ -112,7 +112,8 @@ impl Observer {
             let is_full = i64::try_from(range.kvs.len()).is_ok_and(|count| count >= limit);
             let leader =
                 range.kvs.into_iter().find(|kv| requests::is_in_queue(&self.name, &kv.key));
-            // New keys come last, so the keys read so far remain keys of other elections.
+            // The keys that were read so far belong to other elections. The search continues with
+            // newer keys.
             if let Some(newest) = newest.filter(|_| leader.is_none() && is_full) {
                 limit = if newest == from { limit * 2 } else { limit.max(8) };
                 from = newest;

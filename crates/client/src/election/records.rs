@@ -19,15 +19,13 @@ use crate::requests::{
     signed, unsigned,
 };
 
-/// Suffix that turns the name of an election into the name of its records.
 const RECORDS: &str = "#election";
 
 /// Prefix of the last segment of a record's key. It distinguishes the key of a record from that of
 /// a claim.
 const CANDIDATE: &str = "candidate-";
 
-/// A candidate of an election that was started with
-/// [`CampaignOptions`](crate::CampaignOptions).
+/// Candidate that takes part in an election with [`CampaignOptions`](crate::CampaignOptions).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Identity, as the candidate chose it.
@@ -40,7 +38,6 @@ pub struct Candidate {
     /// fencing token of the leadership if this claim leads. A candidate that yields gets a new
     /// claim with another key and a larger revision.
     pub fence: u64,
-    /// Revision in which the record was written last.
     written: u64,
 }
 
@@ -52,11 +49,9 @@ impl Candidate {
     }
 }
 
-/// The two keys of a candidate, its claim and its record, with the contents of both.
 #[derive(Clone, Debug)]
 pub(crate) struct CandidateKeys<'a> {
     pub(crate) name: &'a str,
-    /// Key of the claim.
     pub(crate) key: &'a [u8],
     pub(crate) value: &'a [u8],
     pub(crate) identity: &'a str,
@@ -83,10 +78,10 @@ impl CandidateKeys<'_> {
         }
     }
 
-    /// Returns a request that deletes the claim with the key `old`, and adds the claim of this
-    /// value to the end of the queue. It has no effect unless the old claim and the claim of
-    /// `better` exist, and no request for a transfer has named the old claim since `view` was read.
-    /// A repeated request changes nothing.
+    /// Returns a request that replaces the candidate's claim: it deletes the claim with the key
+    /// `old`, and adds a new one to the end of the queue. The request has no effect unless the old
+    /// claim and the claim of `better` exist. It has no effect either if a request for a transfer
+    /// has named the old claim since `view` was read. A repeated request changes nothing.
     pub(crate) fn yield_to(
         &self,
         (old, fence): (&[u8], u64),
@@ -134,12 +129,10 @@ pub(crate) fn read(name: &str, key: Option<&[u8]>) -> rpc::TxnRequest {
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-/// Returns the first key and the exclusive end of the range of all records of an election.
 pub(crate) fn record_range(name: &str) -> (Vec<u8>, Vec<u8>) {
     queue_range(&format!("{name}{RECORDS}"))
 }
 
-/// Returns the key of the record that belongs to a claim of this election.
 pub(crate) fn record_key(name: &str, claim: &[u8]) -> Vec<u8> {
     let segment = claim.get(name.len() + 1..).unwrap_or_default();
     [format!("{name}{RECORDS}/{CANDIDATE}").as_bytes(), segment].concat()
@@ -151,8 +144,8 @@ pub(crate) struct ElectionView {
     pub(crate) revision: u64,
     /// Creation revision of the caller's claim; `None` if it does not exist.
     pub(crate) own: Option<u64>,
-    /// Candidates, in the order of the queue. A record may outlive its claim if another program
-    /// deletes the claim.
+    /// Candidates, in the order of the queue. Some may have no claim any more: a record outlives
+    /// its claim if another program deletes the claim.
     pub(crate) candidates: Vec<Candidate>,
 }
 
@@ -291,8 +284,8 @@ mod tests {
         assert_eq!(preferred(&later, "2", 2).as_deref(), Some("four"), "a later request names it");
     }
 
-    /// From every order of four candidates, yielding ends, and the queue is then ordered by
-    /// descending rank.
+    /// Starts with every order of four candidates, and lets candidates yield until none has to.
+    /// Checks that this ends, and that the queue is then ordered by descending rank.
     #[test]
     fn yielding_ends_with_the_highest_rank_first() {
         for order in 0..256_u32 {

@@ -15,8 +15,8 @@ use crate::transport::channel::Channel;
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct TransferError {
-    /// The leadership, if it continues because the candidate was not nominated; `None` if it has
-    /// ended. Dropping this value resigns.
+    /// The leadership, if the candidate could not be nominated. `None` if the resignation was not
+    /// confirmed. Dropping this value resigns.
     pub leadership: Option<Leadership>,
     /// Reason of the failure.
     #[source]
@@ -103,8 +103,9 @@ impl Leadership {
         }
     }
 
-    /// Waits until the claim directly before a candidate's claim is that of the leader, or one that
-    /// never moves. Returns false if the claim of the candidate does not exist any more.
+    /// Waits until the claim directly before a candidate's claim is that of the leader, or a claim
+    /// that never moves because it has no record. Returns false if the claim of the candidate does
+    /// not exist any more.
     async fn wait_until_next(
         &self,
         records: &mut RecordFollower,
@@ -141,10 +142,9 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`TransferError`] with the leadership if the candidate was not nominated, because of an
-    /// error of [`nominate`](Leadership::nominate). Without the leadership if no member confirms
-    /// the resignation within ten seconds. The session then repeats it until it succeeds or the
-    /// session ends.
+    /// [`TransferError`]. If [`nominate`](Leadership::nominate) fails, it contains the leadership.
+    /// If no member confirms the resignation within ten seconds, it contains no leadership. The
+    /// session then repeats the resignation until it succeeds or the session ends.
     pub async fn transfer_to(self, identity: &str) -> Result<(), TransferError> {
         if let Err(error) = self.nominate(identity).await {
             return Err(TransferError { leadership: Some(self), error });

@@ -6,7 +6,7 @@ use crate::election::leadership::Leadership;
 use crate::election::records::Candidate;
 use crate::error::{ClientError, LossReason};
 
-/// Signal to the work of a leader that the work should stop. Clones receive the same signal.
+/// Signal that tells the work of a leader to stop. Clones receive the same signal.
 #[derive(Clone, Debug)]
 pub struct StopSignal(watch::Receiver<Option<Candidate>>);
 

@@ -1,9 +1,9 @@
 //! Locks with an access mode: exclusive, shared, or with a limited number of holders.
 //!
-//! All modes of a name are in one queue, that of [`Session::lock`]. The end of a key states its
-//! mode: `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without such
-//! an end is exclusive, such as the keys of etcd's libraries. Those libraries wait for all earlier
-//! keys, so their exclusive locks exclude shared holders as well.
+//! All modes of a lock share one queue with [`Session::lock`]. The end of a key states its mode:
+//! `NAME/LEASE.shared`, or `NAME/LEASE.slots-3` for up to three holders. A key without such an end
+//! is exclusive, such as the keys of etcd's libraries. Those libraries wait for all earlier keys,
+//! so their exclusive locks exclude shared holders as well.
 
 use std::str::from_utf8;
 
@@ -54,20 +54,16 @@ impl LockRequest {
     }
 }
 
-/// Claim that waits in the queue of a lock. Several clients may hold this lock at once.
 struct Waiting<'a> {
     session: &'a Session,
     name: &'a str,
     access: Access,
     entry: QueueEntry,
-    /// Revision in which the key of the claim was created.
     own: u64,
 }
 
-/// Earlier claims for which a claim waits.
 struct Blockers {
     keys: Vec<Vec<u8>>,
-    /// Revision in which the queue was read.
     revision: u64,
 }
 
@@ -77,8 +73,8 @@ impl Session {
     ///
     /// All modes of a name share one queue with [`Session::lock`], so they exclude each other.
     /// Claims are granted in the order of the queue: a shared claim does not overtake an exclusive
-    /// one that waits. Only exclusive holders have fencing tokens by which a resource can reject
-    /// old ones.
+    /// one that waits. A resource can reject old holders by their fencing tokens only if the access
+    /// is exclusive.
     ///
     /// # Errors
     ///
@@ -128,7 +124,6 @@ impl Session {
 }
 
 impl<'a> Waiting<'a> {
-    /// Puts a claim at the end of the queue.
     async fn enqueue(
         session: &'a Session,
         name: &'a str,
@@ -151,7 +146,6 @@ impl<'a> Waiting<'a> {
         Ok(Waiting { session, name, access, entry, own })
     }
 
-    /// Waits until the claim holds the lock.
     async fn acquire(mut self) -> Result<Claim, ClientError> {
         let mut backoff = Backoff::default();
         loop {
@@ -175,10 +169,10 @@ impl<'a> Waiting<'a> {
         self.entry.into_claim(self.own).shared()
     }
 
-    /// Reads the earlier claims of the queue, and returns those for which this claim waits.
+    /// Returns the earlier claims in the queue that this claim waits for.
     ///
-    /// The reference is exclusive because futures are sent between threads, and an entry cannot be
-    /// shared between them.
+    /// The reference is exclusive because the future is sent between threads, and a [`QueueEntry`]
+    /// cannot be shared between them.
     async fn blockers(&mut self) -> Result<Blockers, ClientError> {
         let key = self.entry.key();
         let max_revision = self.own.saturating_sub(1);
@@ -215,8 +209,8 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Returns the access of a claim by its key. A key of another form is exclusive: clients of etcd
-/// may use any key.
+/// Returns the access that the form of a claim's key states. Clients of etcd may use any key, so a
+/// key of another form is exclusive.
 pub(crate) fn access_of(key: &[u8]) -> Access {
     let slash = key.iter().rposition(|byte| *byte == b'/');
     let name = slash.and_then(|slash| from_utf8(&key[slash + 1..]).ok());

@@ -8,7 +8,6 @@ use crate::lock::queue_entry::{HandOver, QueueEntry, find_predecessor};
 use crate::requests;
 use crate::session::Session;
 
-/// Puts a claim into a queue, and waits until the claim is first.
 pub(crate) async fn acquire(
     session: &Session,
     name: &str,

@@ -27,7 +27,6 @@ pub(crate) struct Claim {
     /// deletion.
     can_reappear: bool,
     is_released: bool,
-    /// Timer that measures the time from the acquisition until the release starts.
     hold: HoldTimer,
 }
 
@@ -53,7 +52,7 @@ impl Claim {
     }
 
     /// Marks a claim of a lock that other claims may hold at the same time. The release of one such
-    /// claim does not free the lock, so waiters are notified only after its commit.
+    /// claim does not free the lock, so waiters are notified only after the release is committed.
     pub(crate) fn shared(mut self) -> Claim {
         self.is_shared = true;
         self
@@ -116,7 +115,6 @@ impl Claim {
         }
     }
 
-    /// Waits until the key is deleted, or the user loses the right to read it.
     async fn key_lost(&self) -> LossReason {
         let channel = self.session.channel();
         let mut backoff = Backoff::default();

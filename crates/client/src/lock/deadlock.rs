@@ -1,9 +1,9 @@
 //! Detection of deadlocks among sessions, from the queues that a client can read.
 //!
 //! The client searches a graph of claims. An edge leads from a waiting claim to each holder of its
-//! lock. From a holder, edges lead to the other claims of its session that wait. A cycle exists if
-//! a holder on the way is a claim that the caller holds. Waiting claims between the caller and a
-//! holder need no edges: they wait for the same holders.
+//! lock. From a holder, edges lead to the other claims of its session that wait. If the search
+//! reaches a claim that the caller holds, there is a cycle. No edge leads to the waiting claims
+//! that are ahead in a queue, because they wait for the same holders.
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
@@ -43,17 +43,16 @@ const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 /// caller's claim. So the session that began to wait last fails first.
 const OLDER_DELAY: Duration = Duration::from_secs(2);
 
-/// Upper bound on the queues that one check reads.
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
-/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. Later
-/// keys are no holders, unless a lock has more holders than this number.
+/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. The
+/// claims of later keys hold no lock, unless a lock has more holders than this number.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
 const KEYS_PER_TRANSACTION: usize = 100;
 
-/// Detector of deadlocks. It searches for cycles of sessions that wait for each other, through one
+/// Searches for cycles of sessions that wait for each other. Every cycle must contain `own`, a
 /// waiting claim of the caller.
 #[derive(Debug)]
 pub(crate) struct Detector<'a> {
@@ -63,7 +62,6 @@ pub(crate) struct Detector<'a> {
     held: Vec<Vec<u8>>,
 }
 
-/// A claim that exists in the store.
 #[derive(Clone, Debug)]
 struct Claimed {
     key: Vec<u8>,
@@ -78,19 +76,18 @@ impl From<&KeyValue> for Claimed {
     }
 }
 
-/// A waiting claim that the search has reached.
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Claim by which the session of `waiting` holds the lock that the previous claim waits for.
-    /// `None` for the caller's claim, at which the search starts.
+    /// Another claim of the session of `waiting`. It holds the lock for which the previous claim
+    /// waits. `None` for the caller's claim, where the search starts.
     holding: Option<Claimed>,
-    /// Index of the claim from which the search reached this one. `None` for the caller's claim, at
-    /// which the search starts.
+    /// Index of the claim from which the search reached this one. `None` for the caller's claim,
+    /// where the search starts.
     previous: Option<usize>,
 }
 
-/// Name of a lock whose waits the detector can follow, with the form of its queues.
+/// Lock whose waits the detector can follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lock {
     /// A lock or an election with one queue. The form of each key states the access of its claim.
@@ -121,7 +118,6 @@ impl Lock {
         }
     }
 
-    /// Returns the queues that contain the lock's claims.
     fn queues(&self) -> Vec<String> {
         match self {
             Lock::Queue(name) => vec![name.clone()],
@@ -143,8 +139,8 @@ impl<'a> Detector<'a> {
         Detector { session, own, held }
     }
 
-    /// Waits until the claim and others wait for each other, and returns the cycle. Failed reads
-    /// are repeated later.
+    /// Waits until the claim is part of a cycle, and returns the cycle. Failed reads are repeated
+    /// later.
     pub(crate) async fn detect(&self) -> Vec<DeadlockStep> {
         let changed = Arc::new(Notify::new());
         let _watches = self.watch(&changed);
@@ -234,7 +230,6 @@ impl<'a> Detector<'a> {
         Ok(holders.into_iter().filter(|it| !is_holder && is_earlier(it)).collect())
     }
 
-    /// Returns the oldest claims of a queue, in the order of their creation.
     async fn oldest(&self, queue: &str) -> Result<Vec<Claimed>, ClientError> {
         let mut from = 0;
         loop {
@@ -293,9 +288,10 @@ impl<'a> Detector<'a> {
     }
 }
 
-/// Returns the path of the search from its start to the claim with this index. Closes the cycle:
-/// sets `holding` of the first claim to `closing`, the claim of the caller for which the last claim
-/// of the path waits.
+/// Returns the path of the search from its start to the claim with this index.
+///
+/// To close the cycle, sets `holding` of the first claim to `closing`: the caller's claim for
+/// which the last claim of the path waits.
 fn path(reached: &[Reached], index: usize, closing: Claimed) -> Vec<Reached> {
     let mut path = Vec::new();
     let mut next = Some(index);

@@ -22,16 +22,13 @@ pub(crate) const PERMITS: &str = "permits";
 /// of gRPC clients.
 const KEYS_PER_PAGE: i64 = 500;
 
-/// The queue of a semaphore, as one session uses it.
 #[derive(Clone, Debug)]
 pub(crate) struct PermitQueue<'a> {
     session: &'a Session,
     name: String,
-    /// Total number of permits of the semaphore.
     permits: u32,
 }
 
-/// The claims of a queue in one revision of the store.
 #[derive(Clone, Debug)]
 pub(crate) struct PermitView {
     pub(crate) revision: u64,
@@ -65,7 +62,6 @@ impl<'a> PermitQueue<'a> {
         PermitQueue { session, name: format!("{name}/{PERMITS}"), permits }
     }
 
-    /// Returns the access of a claim with this many permits.
     pub(crate) const fn access(&self, weight: u32) -> Access {
         Access::Permits { weight, capacity: self.permits }
     }
@@ -86,7 +82,8 @@ impl<'a> PermitQueue<'a> {
             }
             let (channel, range) = (self.session.channel(), requests::queue_range(&self.name));
             let watcher = Watcher::of_range(channel.clone(), range, view.revision + 1);
-            // The queue is read again then: one revision may have deleted the own key as well.
+            // The wait also ends at the deletion of the own key. The loop then reads the queue
+            // again, because one revision may have deleted several keys.
             let is_awaited = |deleted: &[u8]| {
                 view.remove(deleted);
                 deleted == key || view.is_free(access)

@@ -17,8 +17,8 @@ use crate::telemetry::{metrics, spans};
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// Upper bound on the keys of one read. The read may return more only if one revision created them
-/// all.
+/// Upper bound on the keys of one read. A read returns more only if one revision created more
+/// keys.
 const MAX_KEYS_PER_READ: i64 = 1024;
 
 /// Event at which a waiter acquires the lock from its predecessor in the queue.
@@ -31,11 +31,9 @@ pub(crate) enum HandOver {
     OnDeletion,
 }
 
-/// Result of the request to enqueue.
 struct Enqueued {
     view: QueueView<Vec<u8>>,
-    /// True if the request created the key. In this case `view` contains the predecessor of the
-    /// key.
+    /// True if the request created the key. `view` then contains the predecessor of the key.
     is_new: bool,
 }
 
@@ -48,12 +46,10 @@ pub(crate) struct QueueEntry {
     session: Session,
     name: String,
     key: Vec<u8>,
-    /// Key of the candidate's record, which is created and deleted together with the key; `None`
-    /// for locks, and for candidates without options.
+    /// Key of the candidate's record, which is created and deleted together with `key`. `None` for
+    /// locks, and for candidates without options.
     record_key: Option<Vec<u8>>,
-    /// Time at which the wait began.
     started: Instant,
-    /// Span of the crate `tracing` for the wait.
     span: Span,
     /// Pending request. If the entry is dropped, the request continues in the background, to learn
     /// whether the key must be deleted.
@@ -118,7 +114,6 @@ impl QueueEntry {
         }
     }
 
-    /// Sets the event at which the lock is handed over.
     pub(crate) fn with_hand_over(mut self, hand_over: HandOver) -> QueueEntry {
         self.hand_over = hand_over;
         self
@@ -131,8 +126,8 @@ impl QueueEntry {
         self
     }
 
-    /// Includes the wait of `earlier`, an entry of the same candidate, in the measured time of this
-    /// wait.
+    /// Makes the measured wait begin when the wait of `earlier` began. `earlier` is a former entry
+    /// of the same candidate.
     pub(crate) fn continuing(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self
@@ -148,13 +143,12 @@ impl QueueEntry {
         self.waiter = Waiter::new();
     }
 
-    /// Records that the key does not exist in the store of the service. The record of a candidate
-    /// may exist.
+    /// Records that the key does not exist in the store. The record of a candidate may still
+    /// exist.
     pub(crate) fn set_key_absent(&mut self) {
         self.has_possible_key = self.can_reappear || self.record_key.is_some();
     }
 
-    /// Records that a transaction has deleted the key and the record.
     pub(crate) fn set_replaced(&mut self) {
         self.has_possible_key = self.can_reappear;
     }
@@ -193,7 +187,6 @@ impl QueueEntry {
         Ok((own, action))
     }
 
-    /// Waits until the entry is first in the queue and returns its fencing token.
     pub(crate) async fn wait(&mut self) -> Result<u64, ClientError> {
         let (own, action) = self.start().await?;
         let span = self.span.clone();
@@ -211,8 +204,6 @@ impl QueueEntry {
         self.follow(own, action).instrument(span).await
     }
 
-    /// Performs the actions of the waiter until the entry is first in the queue, and returns its
-    /// fencing token.
     async fn follow(
         &mut self,
         own: u64,
@@ -235,8 +226,8 @@ impl QueueEntry {
     /// Reads the queue, and returns the next action of the waiter.
     ///
     /// If `since` is not 0, the queue must be read in that revision or later. The member that
-    /// reported the deletion of the predecessor's key has this revision, and needs no quorum for
-    /// the read.
+    /// reported the deletion of the predecessor's key has reached this revision, so it can serve
+    /// the read without a quorum.
     async fn read_queue(
         &mut self,
         own: u64,
@@ -291,7 +282,7 @@ impl QueueEntry {
         }
     }
 
-    /// Turns the entry, which is first in its queue, into a claim.
+    /// Converts an entry that is first in its queue into a claim.
     pub(crate) fn into_claim(mut self, fence: u64) -> Claim {
         self.has_possible_key = false;
         metrics::waited(self.started.elapsed());
@@ -325,7 +316,7 @@ impl Drop for QueueEntry {
 /// with this revision can serve the read.
 ///
 /// The range of a name may contain keys of other locks, so several reads may be needed. The reads
-/// may see different revisions, because no key can enter the queue before the caller's key. If one
+/// need not see the same revision: no key can enter the queue before the caller's key. So if one
 /// read finds no key of this queue in a range, later reads would find none there either.
 ///
 /// # Errors
@@ -362,17 +353,17 @@ pub(crate) async fn find_predecessor(
     }
 }
 
-/// Returns true if a member rejected a read because the response would have been too long.
 fn is_too_long(error: &ClientError) -> bool {
     matches!(error, ClientError::Rejected { code: Code::OutOfRange | Code::ResourceExhausted, .. })
 }
 
-/// Number of keys per read, which grows and shrinks with the responses. `bound` prevents an endless
-/// alternation if one revision created many keys.
+/// Number of keys per read. It grows while reads find no key of the queue, and shrinks when a
+/// response is too long.
 #[derive(Debug)]
 struct ReadLimit {
     keys: i64,
-    /// Upper bound after a response that was too long, with the error of that response.
+    /// Upper bound on `keys`, and the error of the last response that was too long; `None` if there
+    /// was no such response. The bound ensures that `keys` does not grow and shrink forever.
     bound: Option<(i64, ClientError)>,
 }
 

@@ -23,7 +23,6 @@ pub(crate) const WRITE: &str = "write";
 
 /// Queues that a request for a read/write lock uses, as a reader or as the writer.
 struct Queues {
-    /// Queue that receives the key of the claim.
     own: String,
     /// Queues whose earlier keys the claim waits for.
     blocking: Vec<String>,
@@ -39,7 +38,6 @@ impl Queues {
         Queues { own: writers.clone(), blocking: vec![writers, readers] }
     }
 
-    /// Waits until no earlier key is left in the blocking queues.
     async fn acquire(&self, session: &Session) -> Result<Claim, ClientError> {
         let key = session.new_key(&self.own);
         let new = NewKey { key: &key, value: &[], lease: session.id() };

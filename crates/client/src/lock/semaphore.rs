@@ -19,8 +19,8 @@ use crate::session::Session;
 /// overtaken by smaller ones behind it, although permits may be free meanwhile.
 ///
 /// The number of permits is stored in the key `NAME#semaphore/permits`, which outlives all clients.
-/// A claim is a key `NAME/permits/LEASE`, whose value is the number of its permits. A key there
-/// with another value takes all permits. To change the number, stop all clients of the semaphore
+/// A claim is a key `NAME/permits/LEASE`, whose value is the number of its permits. A claim whose
+/// value is not a number takes all permits. To change the number, stop all clients of the semaphore
 /// and delete its key.
 ///
 /// Each acquisition returns a [`Guard`], and releasing it returns its permits. Several holders have
@@ -99,7 +99,7 @@ impl Semaphore {
         self.try_acquire_many(1).await
     }
 
-    /// Takes several permits, if so many are free and no other client waits. Returns `None`
+    /// Takes several permits, if enough are free and no other client waits. Returns `None`
     /// otherwise. If the future is dropped, the session has no permit.
     ///
     /// # Errors
@@ -141,7 +141,6 @@ impl Semaphore {
         }
     }
 
-    /// Returns the key that stores the number of permits.
     fn total_key(&self) -> Vec<u8> {
         format!("{}#semaphore/permits", self.name).into_bytes()
     }
@@ -169,7 +168,7 @@ impl Semaphore {
     }
 
     /// Prepares the entry of a claim with this many permits. The request has no effect if the
-    /// stored number of permits is no longer that of this semaphore or, with `since`, if a key was
+    /// stored number of permits has changed. With `since`, it also has no effect if a key was
     /// added to the queue after this revision.
     fn entry(&self, permits: u32, since: Option<u64>) -> QueueEntry {
         let queue = format!("{}/{PERMITS}", self.name);

@@ -97,8 +97,8 @@ impl Session {
     /// cycle look for it, the one that began to wait last fails first.
     ///
     /// **Detected:** cycles of exclusive and shared locks, of read/write locks and of elections,
-    /// also with clients that use other libraries of etcd with keys `NAME/SEGMENT`. A guard of the
-    /// requested lock itself is a cycle of one session.
+    /// also with clients that use other libraries of etcd with keys `NAME/SEGMENT`. If one of the
+    /// guards holds the requested lock, the session waits for itself, which is a cycle as well.
     ///
     /// **Not detected:** waits for semaphores, barriers and anything outside of the service; waits
     /// in queues that the user may not read; cycles of sessions that hold hundreds of locks.
@@ -165,8 +165,8 @@ impl MultiGuard {
         self.guards().find(|(it, _)| *it == name).map(|(_, guard)| guard.fence())
     }
 
-    /// Returns the time at which all locks are lost unless the session is renewed before; `None` if
-    /// they are lost already.
+    /// Returns the time at which all locks are lost if the session is not renewed. `None` if they
+    /// are already lost.
     pub fn deadline(&self) -> Option<Instant> {
         self.session.deadline()
     }

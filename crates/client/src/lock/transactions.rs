@@ -1,6 +1,6 @@
-//! Transactions of read/write locks, semaphores and barriers. Each creates its key at most once, so
-//! that the last change of the key is its creation. Recipes of etcd order claims by the last
-//! change.
+//! Transactions of read/write locks, semaphores and barriers. The recipes of etcd order claims by
+//! the last change of their keys. So each transaction creates its key at most once, and never
+//! changes it.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
@@ -8,7 +8,6 @@ use tenure_etcd::etcdserverpb::request_op::Request;
 
 use crate::requests::{created, equal, newest, op, put, queue_range, read_key, signed};
 
-/// A key to create, and its contents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewKey<'a> {
     pub(crate) key: &'a [u8],
@@ -46,7 +45,6 @@ impl NewKey<'_> {
     }
 }
 
-/// Returns the condition that no key was added to the range of a queue after a revision.
 fn is_unchanged(queue: &str, since: u64) -> rpc::Compare {
     let (key, range_end) = queue_range(queue);
     let mut compare = created(&key, range_end, since.saturating_add(1));
@@ -59,7 +57,6 @@ pub(crate) fn has_value(key: &[u8], value: &[u8]) -> rpc::Compare {
     equal(key, CompareTarget::Value, TargetUnion::Value(value.to_vec()))
 }
 
-/// Returns a request that reads these keys.
 pub(crate) fn read(keys: &[impl AsRef<[u8]>]) -> rpc::TxnRequest {
     let success = keys.iter().map(|key| op(read_key(key.as_ref()))).collect();
     rpc::TxnRequest { success, ..Default::default() }
@@ -93,12 +90,10 @@ pub(crate) fn read_page(key: &[u8], page: Page) -> rpc::TxnRequest {
     rpc::TxnRequest { success, ..Default::default() }
 }
 
-/// A page of the keys of a range.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) from: Vec<u8>,
     pub(crate) end: Vec<u8>,
-    /// Upper bound on the number of keys in the page.
     pub(crate) limit: i64,
     /// Revision of the store to read; 0 for the current one.
     pub(crate) revision: u64,

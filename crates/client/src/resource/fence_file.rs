@@ -175,7 +175,7 @@ mod tests {
             let resource = resource.clone();
             thread::spawn(move || resource.admit(6).map(|it| it.fence()))
         };
-        // The higher token is recorded only after the write, however long that takes.
+        // The higher token is recorded only after the write has ended.
         assert_eq!(resource.highest().expect("a token"), 5);
         drop(admission);
         assert_eq!(later.join().expect("no panic").expect("a higher token"), 6);

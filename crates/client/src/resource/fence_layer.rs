@@ -35,11 +35,11 @@ pub const FENCE_HEADER: HeaderName = HeaderName::from_static("tenure-fence");
 /// GET, HEAD, OPTIONS and TRACE need no token. A holder should also send its token with its reads.
 /// Then no earlier holder can write between a read and the next write of this holder.
 ///
-/// The resource of a request is the path of its URI, or the result of
-/// [`FenceLayer::resource`]. A token is a claim of the client. Layers that authenticate clients
-/// belong outside of this one, because a very high token blocks a resource for all others. A
-/// handler must not send a request for the resource that it serves, and work that it leaves in the
-/// background is not protected.
+/// The resource of a request is the path of its URI, or the result of [`FenceLayer::resource`]. The
+/// layer trusts the tokens that clients send, and a very high token blocks a resource for all
+/// others. So layers that authenticate clients belong outside of this one. A handler must not send
+/// a request for the resource that it serves, and work that it leaves in the background is not
+/// protected.
 #[derive(Clone)]
 pub struct FenceLayer {
     registry: Arc<FenceRegistry>,

@@ -12,14 +12,13 @@ use crate::resource::fence_error::FenceError;
 use crate::resource::fence_file::{Admission, FenceFile};
 use crate::resource::reject_stale;
 
-/// Longest name of a resource in bytes: in hexadecimal digits, it fits in the name of a file.
+/// Maximum length of a resource name, in bytes. Its hexadecimal form must fit in a file name.
 pub(crate) const MAX_NAME: usize = 120;
 
 /// Mutex with the highest token of one resource. A request holds the mutex while it uses the
 /// resource.
 type Gate = Arc<tokio::sync::Mutex<u64>>;
 
-/// The highest fencing tokens of all resources of a server, in memory and in a directory.
 #[derive(Debug)]
 pub(crate) struct FenceRegistry {
     gates: Mutex<HashMap<String, Gate>>,

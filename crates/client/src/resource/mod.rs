@@ -9,8 +9,6 @@ pub(crate) mod fence_registry;
 
 use crate::resource::fence_error::FenceError;
 
-/// Returns an error if the token `fence` is lower than `highest`, the highest token that the
-/// resource has seen.
 const fn reject_stale(fence: u64, highest: u64) -> Result<(), FenceError> {
     if fence < highest { Err(FenceError::Stale { fence, highest }) } else { Ok(()) }
 }

@@ -20,7 +20,6 @@ use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 use crate::transport::retry::Backoff;
 
-/// State of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SessionState {
     /// The session is alive until its deadline.
@@ -31,7 +30,6 @@ pub(crate) enum SessionState {
     Ended(SessionEnd),
 }
 
-/// Reason and outcome of the end of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionEnd {
     reason: LossReason,
@@ -73,16 +71,14 @@ impl SessionState {
     }
 }
 
-/// Request to end the session before a renewal fails.
+/// Request to end the session, sent to its lease keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndRequest {
-    /// The owner closes the session.
     Close,
     /// The service has no lease for the session any more.
     LeaseNotFound,
 }
 
-/// Result of a renewal.
 #[derive(Clone, Copy, Debug)]
 enum RenewalResult {
     Renewed,
@@ -102,14 +98,13 @@ impl RenewalResult {
 
 type RenewalFuture = BoxFuture<'static, RenewalResult>;
 
-/// State of the task that renews the lease of a session until the session ends.
 pub(crate) struct LeaseKeeper {
     channel: Arc<Channel>,
     lease: i64,
     times: tenure_session::SessionTimes,
     session: tenure_session::Session,
-    /// Times at which the two deadline timers of the session fire: that of [`Side::Left`], then
-    /// that of [`Side::Right`]. `None` for a timer that is not armed.
+    /// Times at which the two deadline timers of the session fire: first that of [`Side::Left`].
+    /// `None` for a timer that is not armed.
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if none is scheduled.
     renewal: Option<Instant>,
@@ -160,7 +155,8 @@ impl LeaseKeeper {
 
     async fn run(mut self, mut end: mpsc::Receiver<EndRequest>) {
         while self.session.end_reason().is_none() {
-            // A deadline that has passed precedes all events: this process may have been stopped.
+            // A deadline that has passed is handled before all events, because this process may
+            // have been suspended.
             if self.fire_deadlines() {
                 continue;
             }
@@ -212,7 +208,6 @@ impl LeaseKeeper {
         self.perform(actions, now);
     }
 
-    /// Handles the deadline timers that have fired. Returns true if at least one has.
     fn fire_deadlines(&mut self) -> bool {
         let now = now();
         let mut has_fired = false;
@@ -285,7 +280,7 @@ impl LeaseKeeper {
                 let revoked: Result<rpc::LeaseRevokeResponse, _> =
                     self.channel.ask(path, request, deadline).await;
                 failure = match revoked {
-                    // An earlier attempt may have revoked it.
+                    // An earlier attempt may have revoked the lease.
                     Ok(_) | Err(ClientError::Rejected { code: Code::NotFound, .. }) => None,
                     Err(error) => Some(error),
                 };
@@ -306,7 +301,6 @@ impl LeaseKeeper {
     }
 }
 
-/// Sends a renewal to the member of the current connection.
 async fn send_renewal(channel: Arc<Channel>, id: i64, timeout: Duration) -> RenewalResult {
     let deadline = Instant::now() + timeout;
     let Ok(connection) = channel.connection(deadline).await else {

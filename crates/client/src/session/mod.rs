@@ -20,8 +20,8 @@ use crate::transport::channel::Channel;
 pub(crate) mod lease_keeper;
 pub(crate) mod release;
 
-/// Upper bound on the deviation of each clock, that of the client and that of the service, from the
-/// rate of real time, in parts per million.
+/// Assumed maximum error of a clock's rate, in parts per million. It applies to the client's clock
+/// and to the service's clock.
 const MAX_DRIFT_PPM: u32 = 10_000;
 
 /// A session at a service: a lease that is renewed in the background. Clones share the session. It
@@ -39,7 +39,6 @@ struct Shared {
     state: watch::Receiver<SessionState>,
     /// Sender of requests to end the session. Dropping the sender closes the session.
     end: mpsc::Sender<EndRequest>,
-    /// Number of claims that this session has created so far.
     claims: AtomicU64,
     releases: Arc<ReleaseQueue>,
     runtime: Handle,
@@ -74,8 +73,8 @@ impl Deadlines {
 fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
     match *state {
         SessionState::Active { deadline } => {
-            // This clock is read first: if the process is suspended between the two reads, the
-            // computed deadline is too early, which is safe.
+            // The clock of the standard library is read first. If the process is suspended between
+            // the two reads, the computed deadline is too early, which is safe.
             let read_at = std::time::Instant::now();
             let left = deadline.saturating_duration_since(now());
             (!left.is_zero()).then(|| read_at + left)
@@ -131,10 +130,10 @@ impl Session {
         self.shared.ttl
     }
 
-    /// Returns the time at which the session ends unless it is renewed before; `None` if it has
-    /// ended already.
+    /// Returns the time at which the session ends if it is not renewed. `None` if it has already
+    /// ended.
     ///
-    /// It is the time at which the last successful renewal was sent, plus the TTL, less 2 % of the
+    /// This time is the sending time of the last successful renewal plus the TTL, less 2 % of the
     /// TTL for clock drift.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         valid_until(&self.shared.state.borrow())
@@ -204,7 +203,7 @@ impl Session {
         let _ = self.shared.end.try_send(EndRequest::Close);
         let mut states = self.shared.state.clone();
         let ended = states.wait_for(|state| matches!(state, SessionState::Ended(_)));
-        // This fails only if the keeper has ended. It revokes the lease before it ends.
+        // This fails only if the keeper has ended. The keeper revokes the lease before it ends.
         let _ = timeout(REQUEST_TIMEOUT, ended).await;
         self.shared.state.borrow().failure().map_or(Ok(()), Err)
     }
@@ -238,12 +237,10 @@ impl Session {
         &self.shared.channel
     }
 
-    /// Returns the queue of releases that have not started yet.
     pub(crate) fn releases(&self) -> &Arc<ReleaseQueue> {
         &self.shared.releases
     }
 
-    /// Prepares the deletion of a key of this session.
     pub(crate) fn pending_release(
         &self,
         key: Vec<u8>,

@@ -14,8 +14,8 @@ use crate::session::lease_keeper::SessionState;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
-/// Delays after which a released key is deleted again. A delayed copy of the request may have
-/// created the key again meanwhile.
+/// Delays after which a released key is deleted again. A delayed copy of the request that created
+/// the key may have created it again meanwhile.
 const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
 /// Upper bound on the released keys that one request for another lock deletes. etcd allows 128
@@ -82,7 +82,6 @@ impl PendingRelease {
         PendingRelease { channel, state, key, record_key: None, fence, can_reappear }
     }
 
-    /// Adds the key of a candidate's record, which is deleted in the same transaction.
     pub(crate) fn with_record_key(mut self, record_key: Option<Vec<u8>>) -> PendingRelease {
         self.record_key = record_key;
         self
@@ -95,7 +94,7 @@ impl PendingRelease {
     }
 
     /// Starts a task for the deletions that are still necessary. `is_deleted` is true if the key
-    /// was deleted once.
+    /// was already deleted once.
     pub(crate) fn complete(self, is_deleted: bool, runtime: &Handle) {
         if is_deleted && !self.can_reappear {
             return;

@@ -6,13 +6,11 @@ use std::time::{Duration, Instant};
 use crate::error::LossReason;
 use crate::transport::retry::RetryAction;
 
-/// A metric: its name, its kind, and its description.
+/// Name, kind and description of a metric.
 pub(crate) type Metric = (&'static str, Kind, &'static str);
 
-/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A number of events.
     Counter,
     /// A distribution of durations in seconds.
     Seconds,
@@ -44,12 +42,10 @@ pub(crate) const METRICS: [Metric; 10] = [
     (YIELDS, Kind::Counter, "Moves of a candidate behind a preferred one"),
 ];
 
-/// Records `time`, for which a client has waited for a lock or a leadership.
 pub(crate) fn waited(time: Duration) {
     record(LOCK_WAIT, time);
 }
 
-/// Timer that measures how long a client holds a lock or a leadership.
 #[derive(Debug)]
 pub(crate) struct HoldTimer(Option<Instant>);
 
@@ -58,7 +54,7 @@ impl HoldTimer {
         HoldTimer(Some(Instant::now()))
     }
 
-    /// Records the time since the start. Does nothing if it was recorded before.
+    /// Records the time for which the lock was held. Further calls have no effect.
     pub(crate) fn stop(&mut self) {
         if let Some(started) = self.0.take() {
             record(LOCK_HOLD, started.elapsed());
@@ -80,12 +76,10 @@ pub(crate) fn renewed(result: &'static str, latency: Option<Duration>) {
     }
 }
 
-/// Records the start of a session.
 pub(crate) fn session_started() {
     count(SESSIONS_STARTED, None);
 }
 
-/// Records the end of a session.
 pub(crate) fn session_ended(reason: LossReason) {
     let reason = match reason {
         LossReason::NotRenewed => "not_renewed",
@@ -106,7 +100,6 @@ pub(crate) fn connected(is_first: bool) {
     }
 }
 
-/// Records that a failed request is repeated.
 pub(crate) fn retried(action: RetryAction) {
     let action = match action {
         RetryAction::Fail => return,
@@ -116,7 +109,6 @@ pub(crate) fn retried(action: RetryAction) {
     count(RETRIES, Some(("action", action)));
 }
 
-/// Records that a candidate has moved behind a preferred one.
 pub(crate) fn yielded() {
     count(YIELDS, None);
 }

@@ -13,12 +13,9 @@ use tokio_rustls::TlsConnector;
 use crate::byte_stream::ByteStream;
 use crate::tls::CertificateError;
 
-/// TLS configuration from certificate files.
 #[derive(Clone, Debug)]
 pub(crate) struct TlsConfig {
-    /// Configuration that negotiates HTTP/2.
     http2: Arc<ClientConfig>,
-    /// True if the client has a certificate of its own.
     has_own: bool,
 }
 
@@ -48,12 +45,10 @@ impl TlsConfig {
         Ok(TlsConfig { http2: Arc::new(config), has_own: own.is_some() })
     }
 
-    /// Returns true if the client has a certificate.
     pub(crate) fn has_own(&self) -> bool {
         self.has_own
     }
 
-    /// Performs the TLS handshake with the member at this host.
     pub(crate) async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<ByteStream> {
         let connector = TlsConnector::from(self.http2.clone());
         Ok(Box::new(connector.connect(server_name(host)?, stream).await?))

@@ -12,8 +12,8 @@ use crate::tls::config::TlsConfig;
 #[cfg_attr(not(feature = "tls"), path = "disabled.rs")]
 mod config;
 
-/// Certificates for endpoints with `https`: those of trusted authorities, and the client's own one.
-/// The files are read once. Later changes of the files have no effect.
+/// Certificates for endpoints with `https`: those of trusted authorities and, optionally, the
+/// client's own. The files are read once, so later changes of the files have no effect.
 #[derive(Clone, Debug)]
 pub struct Certificates(TlsConfig);
 
@@ -37,8 +37,9 @@ pub enum CertificateError {
 }
 
 impl Certificates {
-    /// Reads PEM files: the certificates of the authorities that sign members' certificates, and,
-    /// if members require one, the client's certificate and its private key.
+    /// Reads certificates from PEM files. `authorities` contains the authorities that sign the
+    /// members' certificates. `own` is the client's certificate and its private key, if members
+    /// require one.
     ///
     /// # Errors
     ///
@@ -50,7 +51,6 @@ impl Certificates {
         TlsConfig::read(authorities, own).map(Certificates)
     }
 
-    /// Returns true if these certificates include one of the client itself.
     pub(crate) fn has_own(&self) -> bool {
         self.0.has_own()
     }

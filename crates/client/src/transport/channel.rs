@@ -32,26 +32,21 @@ pub(crate) type BoxFuture<'a, T> = futures_util::future::BoxFuture<'a, Result<T,
 pub(crate) struct Channel {
     endpoints: Vec<Endpoint>,
     options: ConnectOptions,
-    /// Channel that wakes sleeping tasks after a suspension of the machine.
     pub(crate) suspend_watch: Arc<SuspendWatch>,
     current: Mutex<Current>,
     pub(crate) leader_search_limiter: LeaderSearchLimiter,
 }
 
-/// Connection in use, and the endpoint to try after it.
 #[derive(Debug, Default)]
 struct Current {
     connection: Option<Arc<Connection>>,
-    /// Index of the endpoint of this connection.
     endpoint: usize,
     /// Index of the endpoint to try next, modulo the number of endpoints.
     next: usize,
-    /// True if the channel has ever had a connection.
     has_connected: bool,
 }
 
 impl Current {
-    /// Stores a new connection to the endpoint with this index, and returns it.
     fn set(&mut self, connection: Connection, endpoint: usize) -> Arc<Connection> {
         metrics::connected(!self.has_connected);
         let connection = Arc::new(connection);
@@ -144,8 +139,8 @@ impl Channel {
     }
 
     /// Connects to the first endpoint that accepts a connection, among the next `untried`
-    /// endpoints. If an endpoint does not respond soon, the next one is tried in parallel. Counts
-    /// the endpoints that it tries in `next` and `untried`.
+    /// endpoints. If an endpoint does not respond soon, the next one is tried in parallel. Updates
+    /// `next` and `untried` for each endpoint that it tries.
     async fn connect_to_first(
         &self,
         next: &mut usize,
@@ -186,8 +181,7 @@ impl Channel {
         frames::decode(response).map_err(|status| rejected(&status))
     }
 
-    /// Sends an idempotent transaction in the same way as [`Channel::ask`], for at most
-    /// [`REQUEST_TIMEOUT`].
+    /// Sends an idempotent transaction like [`Channel::ask`], for at most [`REQUEST_TIMEOUT`].
     pub(crate) async fn transact(&self, txn: TxnRequest) -> Result<TxnResponse, ClientError> {
         self.transact_counting(txn, &mut 0).await
     }
@@ -214,8 +208,6 @@ impl Channel {
         Box::pin(self.send_until(method, request, deadline, attempts))
     }
 
-    /// Sends the request, and uses another connection after a failure. Ends when the request
-    /// succeeds, is rejected, or the deadline has passed.
     async fn send_until(
         &self,
         method: Method,
@@ -262,7 +254,6 @@ impl Channel {
     }
 }
 
-/// Method of sending a request over a connection.
 #[derive(Clone, Copy, Debug)]
 enum Method {
     /// As a separate gRPC call with this path.

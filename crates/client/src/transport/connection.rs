@@ -30,7 +30,6 @@ use crate::transport::retry::no_response;
 use crate::transport::txn_stream::{TxnResult, TxnStream};
 use crate::user::User;
 
-/// Path of the gRPC call for a transaction, if the member has no stream of transactions.
 const TXN_PATH: &str = "/etcdserverpb.KV/Txn";
 
 /// Time within which a member must accept a connection, complete the TLS handshake, and send its
@@ -40,7 +39,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time within which a member must verify a password, or the attempt to connect fails.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Interval at which the client checks whether it has received bytes, to detect a silent member.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time after which an unused stream of transactions is closed. A member at its limit of
@@ -51,7 +49,6 @@ const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// may take a hundred times as much memory.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
-/// Future that resolves to a stream of responses.
 pub(crate) type SubscribeFuture<'a, M> = BoxFuture<'a, Result<ResponseStream<M>, Status>>;
 
 /// A stream of responses to one request. Dropping the stream cancels the call.
@@ -65,13 +62,11 @@ pub(crate) struct ResponseStream<M> {
 }
 
 impl<M: Message + Default> ResponseStream<M> {
-    /// Returns the next message; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
         self.messages.message().await
     }
 }
 
-/// A connection to a member.
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Http2Client,
@@ -80,11 +75,9 @@ pub(crate) struct Connection {
     is_abandoned: watch::Sender<bool>,
     /// Authentication token that is sent with each request; `None` without a user.
     token: Option<MetadataValue<Ascii>>,
-    /// Stream of transactions; `None` until the first transaction.
     txn_stream: Mutex<Option<TxnStream>>,
     /// True if the member has no stream of transactions. This is the case for etcd.
     has_no_txn_stream: AtomicBool,
-    /// Upper bound on the bytes of one response.
     max_response: usize,
 }
 
@@ -137,7 +130,6 @@ impl Connection {
         }
     }
 
-    /// Adds the token to a message.
     fn request<M>(&self, message: M) -> tonic::Request<M> {
         let mut request = tonic::Request::new(message);
         if let Some(token) = &self.token {
@@ -146,7 +138,6 @@ impl Connection {
         request
     }
 
-    /// Returns true if no more requests can be sent on the connection.
     pub(crate) fn is_closed(&self) -> bool {
         *self.is_abandoned.borrow() || self.task.is_finished()
     }
@@ -156,13 +147,11 @@ impl Connection {
         self.is_abandoned.send_replace(true);
     }
 
-    /// Resolves when a task has abandoned the connection.
     pub(crate) async fn abandoned(&self) {
         // `self` owns the sender, so this cannot fail.
         let _ = self.is_abandoned.subscribe().wait_for(|is_abandoned| *is_abandoned).await;
     }
 
-    /// Sends a transaction, on the stream of transactions if the member has one.
     pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
         let _pending = self.client.track_pending(Expected::Response);
         if !self.has_no_txn_stream.load(Ordering::Relaxed) {
@@ -204,7 +193,6 @@ impl Connection {
         }
     }
 
-    /// Sends one request and returns its response.
     pub(crate) async fn unary(
         &self,
         path: &'static str,
@@ -347,7 +335,6 @@ fn with_remedy(error: String, endpoint: &Endpoint, options: &ConnectOptions) -> 
     error + remedy
 }
 
-/// Describes an error that occurred while connecting.
 fn describe(error: io::Error) -> String {
     let text = error.to_string();
     match text.contains("InvalidContentType") || text.contains("corrupt message") {

@@ -8,7 +8,6 @@ use crate::options::ConnectOptions;
 /// Port of an endpoint that does not name one.
 const DEFAULT_PORT: u16 = 2379;
 
-/// Address of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     origin: Uri,
@@ -59,17 +58,14 @@ impl Endpoint {
         }
     }
 
-    /// Returns the scheme, host and port of the endpoint as a URL.
     pub(crate) const fn origin(&self) -> &Uri {
         &self.origin
     }
 
-    /// Returns true if the client must use TLS for this endpoint.
     pub(crate) const fn is_tls(&self) -> bool {
         self.is_tls
     }
 
-    /// Returns the host name or the IP address.
     pub(crate) fn host(&self) -> &str {
         self.origin.host().expect("an origin has a host")
     }

@@ -63,10 +63,9 @@ pub(crate) struct Http2Client {
     state: Arc<ConnectionState>,
 }
 
-/// State that the clones of a client share with the task of the connection.
 #[derive(Debug, Default)]
 struct ConnectionState {
-    /// Number of callers that wait for a response, and number of those that wait for an event.
+    /// Number of waiting callers, with [`Expected`] as the index.
     pending: [AtomicUsize; 2],
     /// True once the peer is known to be a member of `tenure serve`.
     is_tenure: AtomicBool,
@@ -89,9 +88,8 @@ impl Drop for PendingGuard {
 impl Http2Client {
     /// Starts HTTP/2 on a byte stream. Returns the client and the task that drives the connection.
     ///
-    /// The task ends when all clones and responses are dropped. It also ends if the peer is silent
-    /// while a caller waits: it sends nothing for several intervals, and does not respond to a
-    /// ping.
+    /// The task ends when all clones and responses are dropped. It also ends if the peer stays
+    /// silent while a caller waits, and does not respond to a ping.
     pub(crate) async fn handshake(
         stream: ByteStream,
         probe_interval: Duration,
@@ -141,18 +139,15 @@ impl Http2Client {
         }
     }
 
-    /// Counts a caller as waiting until the returned guard is dropped.
     pub(crate) fn track_pending(&self, expected: Expected) -> PendingGuard {
         self.state.pending[expected as usize].fetch_add(1, Ordering::Relaxed);
         PendingGuard(self.state.clone(), expected)
     }
 
-    /// Records that the peer is a member of `tenure serve`.
     pub(crate) fn set_is_tenure(&self) {
         self.state.is_tenure.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the peer is known to be a member of `tenure serve`.
     #[cfg(test)]
     pub(crate) fn is_tenure(&self) -> bool {
         self.state.is_tenure.load(Ordering::Relaxed)
@@ -178,9 +173,7 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
 /// has not looked for bytes meanwhile.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
-    /// Number of finished reads at the time of the last check.
     reads_before: usize,
-    /// Number of consecutive checks that found no new read.
     silent_checks: u32,
 }
 
@@ -273,7 +266,6 @@ fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>
     }
 }
 
-/// Sends the remaining frames of a body, until the body ends or the member resets the stream.
 async fn send_rest(mut body: Body, mut stream: SendStream<Bytes>) {
     loop {
         let frame = tokio::select! {
@@ -290,7 +282,6 @@ async fn send_rest(mut body: Body, mut stream: SendStream<Bytes>) {
     }
 }
 
-/// Body of a response, with its trailers.
 #[derive(Debug)]
 pub(crate) struct ResponseBody(RecvStream);
 
@@ -333,7 +324,6 @@ mod tests {
 
     use super::*;
 
-    /// Stream that records the bytes of each write.
     struct RecordedWrites(WriteHalf<DuplexStream>, Arc<Mutex<Vec<Vec<u8>>>>);
 
     impl AsyncWrite for RecordedWrites {
@@ -358,7 +348,6 @@ mod tests {
         }
     }
 
-    /// Returns the types of the HTTP/2 frames in `bytes`, in order.
     fn types(mut bytes: &[u8]) -> Vec<u8> {
         let mut types = Vec::new();
         while let [a, b, c, kind, rest @ ..] = bytes {
@@ -369,7 +358,6 @@ mod tests {
         types
     }
 
-    /// Responds to each request with "ok".
     async fn serve_ok(stream: DuplexStream) {
         let mut requests = h2::server::handshake(stream).await.expect("a handshake");
         while let Some(Ok((request, mut respond))) = requests.accept().await {
@@ -418,8 +406,7 @@ mod tests {
         task.await.expect("it ends when all clients are dropped");
     }
 
-    /// A peer that sends bytes counts as alive even if it does not respond to pings: the response
-    /// may be queued behind much data.
+    /// The response to a ping may be queued behind much data.
     #[tokio::test]
     async fn peer_that_sends_bytes_is_alive() {
         let (ours, mut theirs) = duplex(1 << 16);
@@ -464,8 +451,7 @@ mod tests {
         timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
     }
 
-    /// Pings to a peer of unknown kind are rare: the peer may be etcd, which accepts only one ping
-    /// in five seconds.
+    /// A peer of unknown kind may be etcd, which accepts only one ping in five seconds.
     #[tokio::test]
     async fn peer_that_may_be_etcd_receives_few_pings() {
         let (ours, mut theirs) = duplex(1 << 16);

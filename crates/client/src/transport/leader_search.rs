@@ -15,12 +15,11 @@ use crate::transport::connection::{Connection, connect};
 /// Time within which a member must report its leader, or the search continues without it.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Shortest time between two searches in the same term. A later search may reach a leader to which
-/// the connection was lost.
+/// Minimum time between two searches in the same term. A repeated search may reconnect to a leader
+/// to which the connection was lost.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Limiter of the searches of a channel for the leader. It contains the term and the time of the
-/// last search; `None` if the next search is due at once.
+/// Term and time of the last search for the leader. `None` if the next search is due at once.
 #[derive(Debug, Default)]
 pub(crate) struct LeaderSearchLimiter(Mutex<Option<(u64, Instant)>>);
 
@@ -93,8 +92,8 @@ async fn connect_to_leader(
     }
 }
 
-/// Returns the ID of the member at a connection, and the ID of the leader that this member knows; 0
-/// if it knows none.
+/// Returns the ID of the member at a connection, and the ID of the leader that the member knows.
+/// The second ID is 0 if it knows none.
 async fn member_and_leader(connection: &Connection) -> Result<(u64, u64), Status> {
     let request = frames::encode(&rpc::StatusRequest {});
     let path = "/etcdserverpb.Maintenance/Status";

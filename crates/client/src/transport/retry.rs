@@ -12,7 +12,6 @@ const MIN_BACKOFF: Duration = Duration::from_millis(1);
 /// Upper bound on every pause between two attempts.
 const MAX_BACKOFF: Duration = Duration::from_millis(500);
 
-/// Reaction to a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RetryAction {
     /// Give up: every member would reject the request.
@@ -23,7 +22,6 @@ pub(crate) enum RetryAction {
     Failover,
 }
 
-/// Returns how to react to this status of a failed request.
 pub(crate) fn retry_action(status: &Status) -> RetryAction {
     // A status that the service sent has no source; a failure of the transport has one.
     let is_transport_error = std::error::Error::source(status).is_some();
@@ -43,7 +41,6 @@ pub(crate) fn retry_action(status: &Status) -> RetryAction {
     }
 }
 
-/// Returns the error for a request that the service rejected.
 pub(crate) fn rejected(status: &Status) -> ClientError {
     ClientError::Rejected { code: status.code(), message: status.message().to_owned() }
 }
@@ -53,7 +50,6 @@ pub(crate) fn no_response() -> Status {
     Status::deadline_exceeded("it does not respond")
 }
 
-/// Exponential backoff with random jitter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     attempts: u32,

@@ -36,7 +36,6 @@ struct PendingTxns(Mutex<Queue>);
 #[derive(Debug, Default)]
 struct Queue {
     callers: VecDeque<oneshot::Sender<TxnResult>>,
-    /// Reason why the stream is closed; `None` while it is open.
     closed: Option<Status>,
 }
 
@@ -97,7 +96,6 @@ impl PendingTxns {
         queue.closed.get_or_insert(reason);
     }
 
-    /// Passes each response to its caller, until the stream ends.
     async fn deliver(
         &self,
         client: &Http2Client,
@@ -156,10 +154,8 @@ mod tests {
     use crate::transport::connection::Connection;
     use crate::transport::endpoint::Endpoint;
 
-    /// Time limit of a step of a test, long enough for a busy machine.
     const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Counters of the streams and of the separate calls that the member of the test has received.
     #[derive(Debug, Default)]
     struct Counts {
         streams: AtomicUsize,

@@ -20,10 +20,8 @@ use crate::transport::connection::{Connection, ResponseStream};
 use crate::transport::retry::{Backoff, RetryAction, no_response, retry_action};
 use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
 
-/// An event of a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WatchEvent {
-    /// A key was written.
     Put(KeyValue),
     /// A key was deleted. The value of the event is empty, and its `mod_revision` is that of the
     /// deletion.
@@ -54,7 +52,6 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Watches one key from a revision on.
     pub(crate) fn of_key(channel: Arc<Channel>, key: &[u8], from: u64) -> Self {
         Self::of_range(channel, (key.to_vec(), Vec::new()), from)
     }
@@ -74,13 +71,11 @@ impl Watcher {
         self
     }
 
-    /// Makes the watch report only deletions of keys.
     pub(crate) fn without_puts(mut self) -> Self {
         self.request.filters = vec![FilterType::Noput.into()];
         self
     }
 
-    /// Watches the keys of a half-open range from a revision on.
     pub(crate) fn of_range(
         channel: Arc<Channel>,
         (key, range_end): (Vec<u8>, Vec<u8>),
@@ -135,7 +130,6 @@ impl Watcher {
         }
     }
 
-    /// Returns the requests that open the watch.
     fn requests(&self) -> Vec<Bytes> {
         let second = self.second_key.clone().map(|key| rpc::WatchCreateRequest {
             key,

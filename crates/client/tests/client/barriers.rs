@@ -58,7 +58,7 @@ async fn participants_enter_and_leave_together() {
         }
         let full = within(barriers[3].enter()).await.map(|_| ());
         assert_eq!(full, Err(ClientError::BarrierFull { barrier: "work".into(), count: 3 }));
-        // The participants, and the key that lets them continue.
+        // Keys of the three participants, and the key that lets them continue.
         service.wait_for_keys(4).await;
         let mut leaving = vec![leave(entered.swap_remove(0))];
         leaving.push(leave(entered.swap_remove(0)));

@@ -11,7 +11,6 @@ use tokio::runtime::Runtime;
 use crate::service::{STEP_TIMEOUT, Service};
 use crate::workplace::Workplace;
 
-/// Time after which a wait that must not succeed is given up.
 const SHORT: Duration = Duration::from_millis(50);
 
 /// A member that runs in threads of its own.
@@ -41,7 +40,6 @@ impl Member {
     }
 }
 
-/// TTL of a session that outlives the test.
 const TTL: Duration = Duration::from_secs(60);
 
 #[test]
@@ -72,7 +70,7 @@ fn threads_hold_a_lock_one_at_a_time() {
     assert!(place.record().is_sorted_by(|(_, one), (_, other)| one < other), "fences grow");
 }
 
-/// [`Workplace`] detects work without the lock, so a violation in the test above would be found.
+/// Control experiment for the test above: [`Workplace`] detects work without the lock.
 #[test]
 fn work_without_the_lock_is_detected() {
     let (member, place) = (Member::start(), Workplace::new());
@@ -199,8 +197,7 @@ fn call_in_blocking_thread_of_runtime_works() {
     member.runtime.block_on(locked).expect("no panic").expect("the lock");
 }
 
-/// A client reports an endpoint at which no service listens. The port is reserved, so no other
-/// process gets it.
+/// Connects to a reserved port, on which no process listens.
 #[test]
 fn unreachable_service_is_reported() {
     let address = tenure_runtime::ports::reserved().to_string();

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::service::{STEP_TIMEOUT, joined, spawn_with, within};
 
-/// An etcd, which is killed at the end of the test.
+/// A process of etcd, which is killed when this value is dropped.
 struct Etcd {
     process: Child,
     address: String,
@@ -24,14 +24,14 @@ impl Drop for Etcd {
     }
 }
 
-/// Returns a port that was free a moment ago.
+/// Returns a port that was free a moment ago, but is not reserved.
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
 impl Etcd {
-    /// Starts an etcd; `None` if it is not installed.
+    /// Returns `None` if etcd is not installed.
     async fn start() -> Option<Etcd> {
         // Another process may take the port before etcd does.
         for _ in 0..5 {
@@ -56,7 +56,7 @@ impl Etcd {
         panic!("etcd does not start");
     }
 
-    /// Waits until the etcd grants a lease. Returns false if the process ends before.
+    /// Waits until a lease is granted. Returns false if the process ends before.
     async fn is_ready(&mut self) -> bool {
         timeout(STEP_TIMEOUT, async {
             loop {
@@ -160,7 +160,7 @@ async fn leadership_is_transferred_at_etcd() {
     }
     let requested = within(first.transfer_requested()).await.expect("a candidate");
     assert_eq!(requested.identity, "three");
-    // The operator prefers the other one.
+    // A request for a transfer to the other candidate takes precedence over the priority.
     within(client.request_transfer("boss", "two")).await.expect("it waits");
     let requested = within(first.transfer_requested()).await.expect("a candidate");
     assert_eq!(requested.identity, "two");

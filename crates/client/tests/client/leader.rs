@@ -11,10 +11,10 @@ use tokio::time::{sleep, timeout};
 use crate::relay::Relay;
 use crate::service::{STEP_TIMEOUT, Service, json_string, within};
 
-/// TTL of the sessions. A session renews its lease after a third of the TTL.
+/// Sessions renew their leases after a third of this time.
 const TTL: Duration = Duration::from_secs(8);
 
-/// Three members. Clients reach each of them through a relay.
+/// Three members, each behind a relay.
 struct Cluster {
     members: Vec<Service>,
     relays: Vec<Arc<Relay>>,
@@ -22,15 +22,15 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts three members, of which the first leads. The first one does not step down, and
-    /// prevents an election of the others, however busy the machine is.
+    /// Starts three members, of which the first leads. The first member does not step down, and
+    /// prevents an election of the others even on a busy machine.
     async fn start() -> Cluster {
         let names = ["a", "b", "c"];
         let peers =
             names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
         let mut cluster =
             Cluster { members: Vec::new(), relays: Vec::new(), endpoints: Vec::new() };
-        // The last member starts the first election, and the others start none within an hour.
+        // Only the last member starts an election, because the others would wait for an hour.
         for (name, election_timeout) in names.into_iter().zip([3_600_000, 3_600_000, 250]) {
             let initial_cluster = Some(peers.join(","));
             let named = Config { name: name.into(), ..Config::default() };
@@ -45,7 +45,6 @@ impl Cluster {
         cluster
     }
 
-    /// Transfers leadership to the member with this index.
     async fn transfer_to(&self, next: usize) {
         let status = self.members[next].post("/v3/maintenance/status", "{}").await;
         let id = json_string(&status, "member_id").expect("a member id");
@@ -90,7 +89,6 @@ impl Cluster {
         client.session(TTL).await.expect("a session")
     }
 
-    /// Acquires locks, and returns the indices of the members that received requests.
     async fn members_used(&self, session: &Session) -> Vec<usize> {
         let counts = || self.relays.iter().map(|it| it.forwarded.load(Ordering::Relaxed));
         let before: Vec<usize> = counts().collect();
@@ -101,7 +99,6 @@ impl Cluster {
         used.map(|(place, _)| place).collect()
     }
 
-    /// Waits until the session sends its requests only to the member with this index.
     async fn wait_moved_to(&self, place: usize, session: &Session) {
         let moved = async { while self.members_used(session).await != [place] {} };
         timeout(STEP_TIMEOUT, moved)
@@ -152,7 +149,7 @@ async fn any_member_option_keeps_the_first_member() {
     let leader_index = cluster.leader().await;
     for _ in 0..30 {
         let session = cluster.session(ConnectOptions::default().any_member()).await;
-        // A session without the option would have moved by then.
+        // A session without the option moves to the leader within this time.
         sleep(Duration::from_millis(200)).await;
         if cluster.members_used(&session).await != [leader_index] {
             return;
@@ -161,8 +158,8 @@ async fn any_member_option_keeps_the_first_member() {
     panic!("none of thirty sessions started at a follower, which has a probability of 10^-14");
 }
 
-/// A session is renewed at another member while the connection to the leader stays open but
-/// transfers nothing.
+/// The connection to the leader stays open but transfers nothing. Another member renews the
+/// session.
 #[tokio::test(flavor = "multi_thread")]
 async fn session_outlives_a_silent_leader() {
     let cluster = Cluster::start().await;
@@ -175,10 +172,11 @@ async fn session_outlives_a_silent_leader() {
     let cut = Instant::now();
     let other = cluster.members_used(&session).await;
     assert_ne!(other, [leader_index]);
-    // A deadline is at most the TTL behind the time at which its renewal was sent.
+    // A deadline is at most one TTL later than the sending of its renewal. So a later deadline
+    // belongs to a renewal after the cut.
     let renewed =
         async { while deadlines.next().await.expect("the session is alive") <= cut + TTL {} };
     within(renewed).await;
-    // The other members still reach it.
+    // The other members still reach the silent leader.
     assert_eq!(cluster.leader().await, leader_index);
 }

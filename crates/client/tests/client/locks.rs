@@ -47,9 +47,8 @@ async fn watch_ends_after_acquisition() {
     within(async { while service.watchers().await > 0 {} }).await;
 }
 
-/// A waiter for a lock acquires it when the predecessor sends a release, and a candidate leads only
-/// after the predecessor's key is deleted. The test writes this key itself, and sends the release
-/// in a transaction that does not delete the key.
+/// The test writes the predecessor's key itself, and sends its release in a transaction that does
+/// not delete the key.
 #[tokio::test]
 async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;
@@ -81,7 +80,7 @@ async fn lock_passes_at_release_and_leadership_at_deletion() {
 async fn cancelled_waiter_leaves_the_queue() {
     let (service, [one, other, third]) = Service::with_sessions().await;
     let held = one.lock("a").await.expect("the lock");
-    // The future is dropped immediately, while the request is sent, or a moment later.
+    // The future is dropped while the request is sent, or after 100 ms.
     for moment in [0, 100] {
         let waits = other.lock("a");
         assert!(timeout(Duration::from_millis(moment), waits).await.is_err());

@@ -75,7 +75,6 @@ async fn waiter_fails_when_its_session_ends() {
     assert_eq!(result, Err(ClientError::Lost(LossReason::LeaseEnded)));
 }
 
-/// Method by which a session waits in a queue.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     Exclusive,
@@ -90,8 +89,7 @@ const WAITS: [Wait; 6] =
     [Wait::Exclusive, Wait::Shared, Wait::Slot, Wait::Permit, Wait::Writer, Wait::Leader];
 
 impl Wait {
-    /// Waits behind a holder that never releases its lock, and returns the error that ends the
-    /// wait.
+    /// Waits behind a holder that never releases its lock. Returns the error that ends the wait.
     async fn behind_holder(self, session: Session) -> ClientError {
         let mode = |access| LockRequest::new(access);
         match self {
@@ -108,8 +106,7 @@ impl Wait {
     }
 }
 
-/// A waiter notices the revocation of its lease without a renewal: the first renewal of its session
-/// is due only after the time limit of the test.
+/// The first renewal of the session is due only after the time limit of the test.
 #[tokio::test]
 async fn waiter_notices_revoked_lease_before_next_renewal() {
     let service = Service::start().await;
@@ -131,8 +128,7 @@ async fn waiter_notices_revoked_lease_before_next_renewal() {
     }
 }
 
-/// If another client deletes only the key of a waiter, the wait fails, but the session continues
-/// because its lease exists.
+/// The wait fails, but the session continues because its lease exists.
 #[tokio::test]
 async fn waiter_reports_deletion_of_its_key_by_another_client() {
     let service = Service::start().await;
@@ -240,7 +236,8 @@ async fn outlives_unresponsive_members(listens: bool) -> bool {
     let used = if one.connections.load(Ordering::Relaxed) > 0 { one } else { other };
     used.is_down.store(true, Ordering::Relaxed);
     let down = Instant::now();
-    // A deadline is at most the TTL behind the time at which its renewal was sent.
+    // A deadline is at most one TTL later than the sending of its renewal. So a later deadline
+    // belongs to a renewal after the connection was closed.
     let renewed = async {
         while let Some(deadline) = deadlines.next().await {
             if deadline > down + ttl {

@@ -18,7 +18,6 @@ use crate::service::{RENEWED_TTL, Service, joined, spawn_with, within};
 /// values of a histogram.
 type Values = Arc<Mutex<BTreeMap<String, Vec<f64>>>>;
 
-/// A recorder that keeps all values.
 #[derive(Default)]
 struct KeepingRecorder {
     values: Values,

@@ -27,7 +27,7 @@ async fn lock_ignores_claims_of_nested_names() {
     }
     assert!(one.try_lock("a").await.expect("an answer").is_none(), "another session holds it");
     let waits = spawn_with(&one, |one| async move { one.lock("a").await });
-    // 30 nested claims, the holder, and the waiter.
+    // 60 nested claims, the holder, and the waiter.
     service.wait_for_keys(62).await;
     held.truncate(10);
     lock(&other, "a/9").await;
@@ -68,8 +68,8 @@ async fn observer_ignores_nested_elections() {
     assert_eq!(see().await, ElectionState::NoLeader);
 }
 
-/// The lock service of the server waits for keys of nested names, because clients of etcd treat all
-/// keys below a name as one queue.
+/// Clients of etcd treat all keys below a name as one queue, so the lock service of the server
+/// waits for all of them.
 #[tokio::test]
 async fn server_side_lock_waits_for_nested_names() {
     let (service, [one, other]) = Service::with_sessions().await;
@@ -78,7 +78,7 @@ async fn server_side_lock_waits_for_nested_names() {
     let waits = async { service.post("/v3/lock/lock", &request).await };
     let watches = async {
         service.wait_for_keys(2).await;
-        // The claim is the first of its own name, and it waits.
+        // The claim is the only one in the queue of `a`, and it waits.
         let queue = one.try_lock("a").await.expect("an answer");
         assert!(queue.is_none(), "the claim of the other client is ahead");
         below.release().await.expect("released");

@@ -9,7 +9,7 @@ use crate::service::{
     RENEWED_TTL, Service, is_revoked, joined, json_string, revoked, spawn_with, within,
 };
 
-/// Key `a/write/17000` in base64, as the recipe of etcd would create it.
+/// Key `a/write/17000` in base64. The recipe of etcd creates keys of this form.
 const FOREIGN_WRITER: &str = "YS93cml0ZS8xNzAwMA==";
 
 /// Key `a/read/17000` in base64.
@@ -77,7 +77,7 @@ async fn keys_of_recipe_for_go_exclude() {
     service.put(FOREIGN_WRITER).await;
     assert!(!writes.is_finished(), "the other reader holds the lock");
     service.delete(FOREIGN_READER).await;
-    // The writer of the other client is behind.
+    // The writer of the other client is behind this one in the queue.
     let writer = joined(writes).await.expect("the lock");
     let reads = tokio::spawn(async move { session.read_lock("a").await });
     service.wait_for_keys(3).await;
@@ -88,8 +88,7 @@ async fn keys_of_recipe_for_go_exclude() {
     joined(reads).await.expect("the lock").release().await.expect("released");
 }
 
-/// A repeated request does not change the key of a claim: the recipe of etcd's library for Go
-/// orders claims by the last change of their keys.
+/// The recipe of etcd's library for Go orders claims by the last change of their keys.
 #[tokio::test]
 async fn repeated_request_does_not_change_the_key() {
     let (service, relay, session) = Service::with_relay(60).await;
@@ -115,8 +114,7 @@ async fn nested_names_do_not_exclude() {
     drop(reader);
 }
 
-/// The release of one reader grants nothing to a waiter for an exclusive lock, because other
-/// readers may still hold the lock.
+/// Other readers may still hold the lock.
 #[tokio::test]
 async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
     let (service, [one, other]) = Service::with_sessions().await;
@@ -136,7 +134,7 @@ async fn release_of_one_reader_grants_nothing_to_exclusive_waiter() {
 async fn cancelled_waiters_leave_no_keys() {
     let (service, [one, other]) = Service::with_sessions().await;
     let held = one.write_lock("a").await.expect("the lock");
-    // The future is dropped immediately, while the request is sent, or a moment later.
+    // The future is dropped while the request is sent, or after 100 ms.
     for moment in [0, 100] {
         let within = Duration::from_millis(moment);
         assert!(other.read_lock_within("a", within).await.expect("an answer").is_none());

@@ -9,10 +9,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-/// A relay between clients and a member, with the faults that it injects and its counters.
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
-    /// Time by which the relay delays each response, in milliseconds.
+    /// Delay of each response, in milliseconds.
     pub(crate) delay: AtomicU64,
     /// True while the relay forwards nothing, without closing connections.
     pub(crate) is_cut: AtomicBool,
@@ -20,13 +19,12 @@ pub(crate) struct Relay {
     pub(crate) drops_next_response: AtomicBool,
     /// True while the relay closes all connections and accepts none.
     pub(crate) is_down: AtomicBool,
-    /// Number of connections whose requests the relay holds back, counted from the oldest one.
+    /// The relay holds back the requests of this many connections, counted from the oldest one.
     pub(crate) held: AtomicUsize,
-    /// Number of connections that the relay has accepted so far.
+    /// Connections accepted so far.
     pub(crate) connections: AtomicUsize,
-    /// Number of connections that are open.
     pub(crate) open: AtomicUsize,
-    /// Number of chunks of request data that the relay has forwarded.
+    /// Chunks of request data forwarded so far.
     pub(crate) forwarded: AtomicUsize,
 }
 
@@ -62,7 +60,6 @@ impl Relay {
         (relay, address)
     }
 
-    /// Closes all connections.
     pub(crate) async fn close_connections(&self) {
         self.is_down.store(true, Ordering::Relaxed);
         while self.open.load(Ordering::Relaxed) > 0 {
@@ -77,8 +74,8 @@ impl Relay {
         }
     }
 
-    /// Forwards one direction of a connection. If `request_number` is given, these are the requests
-    /// of the connection with this number; otherwise they are responses.
+    /// Forwards one direction of a connection. If `request_number` is given, it is the number of
+    /// the connection, and the forwarded data are requests. Otherwise the data are responses.
     async fn pass(
         &self,
         mut from: impl AsyncReadExt + Unpin,
@@ -148,7 +145,7 @@ pub(crate) struct UnresponsiveEndpoint {
 }
 
 impl UnresponsiveEndpoint {
-    /// Opens a listener that accepts nothing, and fills its queue of connections.
+    /// Opens a listener that accepts nothing, and fills its queue with connections.
     pub(crate) async fn open() -> UnresponsiveEndpoint {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");

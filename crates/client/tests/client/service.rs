@@ -14,10 +14,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::relay::Relay;
 
-/// Time limit of a step of a test, long enough for a busy machine.
+/// Long enough for a busy machine.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Pause between two reads of the state of a member.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// TTL of a session that a busy machine keeps alive.
@@ -36,7 +35,6 @@ pub(crate) fn within<T>(step: impl Future<Output = T>) -> impl Future<Output = T
     }
 }
 
-/// Waits until a session ends because its lease was revoked.
 pub(crate) async fn revoked(session: &Session) {
     assert_eq!(within(session.lost()).await, LossReason::LeaseEnded);
 }
@@ -47,14 +45,13 @@ pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }
 
-/// Returns the result of a task. Panics if the task panics, or takes longer than [`STEP_TIMEOUT`].
+/// Panics if the task panics, or takes longer than [`STEP_TIMEOUT`].
 #[track_caller]
 pub(crate) fn joined<T>(task: JoinHandle<T>) -> impl Future<Output = T> {
     let ended = within(task);
     async { ended.await.expect("no panic") }
 }
 
-/// Starts a task with a clone of a session or of another handle.
 pub(crate) fn spawn_with<T: Clone, F>(
     handle: &T,
     work: impl FnOnce(T) -> F,
@@ -76,7 +73,6 @@ impl Service {
         Service::with(Config::default()).await
     }
 
-    /// Starts a member with this configuration.
     pub(crate) async fn with(config: Config) -> Service {
         let folder = tempfile::tempdir().expect("a folder");
         let config = Config {
@@ -90,12 +86,12 @@ impl Service {
         Service { address, _folder: folder }
     }
 
-    /// Starts a member, and `N` clients with one session each.
+    /// Each of the `N` clients has one session.
     pub(crate) async fn with_sessions<const N: usize>() -> (Service, [Session; N]) {
         Service::with_sessions_of(LONG_TTL).await
     }
 
-    /// Starts a member, and `N` clients with one session each, of this TTL.
+    /// Each of the `N` clients has one session with this TTL.
     pub(crate) async fn with_sessions_of<const N: usize>(ttl: Duration) -> (Service, [Session; N]) {
         let service = Service::start().await;
         let mut sessions = Vec::new();
@@ -105,8 +101,7 @@ impl Service {
         (service, sessions.try_into().expect("one for each"))
     }
 
-    /// Starts a member and a relay to it. Starts a session through the relay, with this TTL in
-    /// seconds.
+    /// Starts a member and a relay to it, and a session through the relay. `ttl` is in seconds.
     pub(crate) async fn with_relay(ttl: u64) -> (Service, Arc<Relay>, Session) {
         let service = Service::start().await;
         let (relay, address) = Relay::start(&service.address).await;
@@ -123,18 +118,16 @@ impl Service {
         self.client().await.session(LONG_TTL).await.expect("a session")
     }
 
-    /// Posts JSON, and returns the HTTP response including its headers.
+    /// Returns the HTTP response including its headers.
     pub(crate) async fn post(&self, path: &str, body: &str) -> String {
         self.post_as(path, body, "").await
     }
 
-    /// Posts JSON, and checks that the request succeeds.
     pub(crate) async fn post_ok(&self, path: &str, body: &str) {
         let response = self.post(path, body).await;
         assert!(response.contains(" 200 "), "{path}: {response}");
     }
 
-    /// Posts JSON with a token, and returns the HTTP response.
     pub(crate) async fn post_as(&self, path: &str, body: &str, token: &str) -> String {
         let (length, shown) = (body.len(), format!("authorization: {token}\r\n"));
         let shown = if token.is_empty() { "" } else { &shown };
@@ -142,15 +135,13 @@ impl Service {
         self.response(&(head + body)).await
     }
 
-    /// Creates users and permissions by these requests, one after the other. Each step has a path
-    /// and a body.
+    /// Posts the steps in order to create users and permissions. Each step has a path and a body.
     pub(crate) async fn post_access(&self, steps: &[(&str, &str)]) {
         for (path, body) in steps {
             self.post_ok(&format!("/v3/auth/{path}"), body).await;
         }
     }
 
-    /// Waits until the member has at least this many watches.
     #[track_caller]
     pub(crate) fn wait_for_watchers(&self, least: usize) -> impl Future<Output = ()> {
         within(async move {
@@ -160,7 +151,6 @@ impl Service {
         })
     }
 
-    /// Returns the number of watches at the member.
     pub(crate) async fn watchers(&self) -> usize {
         let response = self.response("GET /metrics HTTP/1.0\r\n\r\n").await;
         let count = response.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
@@ -175,12 +165,10 @@ impl Service {
         response
     }
 
-    /// Returns the number of keys in the store.
     pub(crate) async fn keys(&self) -> usize {
         self.all_keys_json().await.matches("\"create_revision\"").count()
     }
 
-    /// Waits until the store has this many keys.
     pub(crate) async fn wait_for_keys(&self, count: usize) {
         let mut found = 0;
         let counted = async {
@@ -200,17 +188,15 @@ impl Service {
         self.post_ok("/v3/kv/put", &format!(r#"{{"key":"{key}"}}"#)).await;
     }
 
-    /// Deletes a key, which is given in base64.
+    /// The key is given in base64.
     pub(crate) async fn delete(&self, key: &str) {
         self.post_ok("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
     }
 
-    /// Revokes the lease of a session, as an operator can.
     pub(crate) async fn revoke(&self, session: &Session) {
         self.post_ok("/v3/lease/revoke", &format!(r#"{{"ID":"{}"}}"#, session.id())).await;
     }
 
-    /// Returns the revision of the store.
     pub(crate) async fn revision(&self) -> u64 {
         let response = self.all_keys_json().await;
         json_string(&response, "revision").and_then(|it| it.parse().ok()).expect("a revision")
@@ -234,7 +220,7 @@ async fn connected(address: &str) -> Client {
     within(connecting).await
 }
 
-/// Returns the first string field with this name in a JSON response.
+/// Returns the first field with this name.
 pub(crate) fn json_string<'a>(response: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = response.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()

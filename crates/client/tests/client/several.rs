@@ -79,8 +79,8 @@ async fn lost_session_or_key_ends_several_locks() {
     assert_eq!(refused, ClientError::Lost(LossReason::LeaseEnded));
 }
 
-/// Starts a task that waits for a lock while it holds another one. It returns both guards, or only
-/// the first one and the error.
+/// Starts a task that waits for a lock while it holds another one. The task returns both guards,
+/// or only the first one and the error.
 fn wait_holding(
     session: &Session,
     held: Guard,
@@ -93,8 +93,7 @@ fn wait_holding(
     })
 }
 
-/// Returns the cycle in a result: each session with the lock for which it waits. Panics if the
-/// result is no deadlock.
+/// Returns the session and the awaited lock of each step. Panics if the result is no deadlock.
 fn cycle(result: Result<Guard, ClientError>) -> Vec<(i64, String)> {
     match result.map(|guard| guard.fence()) {
         Err(ClientError::WouldDeadlock { cycle }) => {
@@ -126,8 +125,7 @@ async fn one_session_of_a_cycle_fails_with_its_name() {
     drop(both.expect("the lock"));
 }
 
-/// A session finds a cycle even if the other session of the cycle waits in [`Session::lock`], which
-/// does not look for cycles.
+/// One of the sessions waits in [`Session::lock`], which does not search for cycles.
 #[tokio::test]
 async fn cycle_with_plain_waiter_is_found_in_either_order() {
     for is_first in [true, false] {
@@ -191,8 +189,8 @@ async fn cycle_through_read_write_lock_is_found() {
     assert!(!writes.is_finished(), "the other reader holds the lock");
 }
 
-/// No deadlock is reported if sessions that hold locks wait for others without a cycle, even if the
-/// wait takes longer than a check.
+/// The test waits for 800 ms. The detectors check the queues again within this time, and all
+/// sessions must still wait.
 #[tokio::test]
 async fn chain_of_sessions_is_no_cycle() {
     let (service, [one, other, third]) = Service::with_sessions().await;

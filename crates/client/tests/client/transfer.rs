@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 use crate::service::{Service, joined, spawn_with, within};
 use crate::workplace::Workplace;
 
-/// Time that a leader takes to stop. The work of the next leader overlaps with this time if a
-/// transfer does not wait.
+/// Time that a leader takes to stop. Without a wait in the transfer, two leaders would overlap for
+/// this time.
 const STOPPING: Duration = Duration::from_millis(50);
 
 /// Starts a candidacy, and waits until it is in the queue.
@@ -37,7 +37,6 @@ async fn waiting(
     campaign
 }
 
-/// Waits until a candidate leads.
 async fn lead(session: &Session, identity: &str) -> Leadership {
     let options = CampaignOptions::new(identity);
     session.campaign_with("boss", options).await.expect("elected")
@@ -47,7 +46,6 @@ async fn elected(campaign: JoinHandle<Result<Leadership, ClientError>>) -> Leade
     joined(campaign).await.expect("elected")
 }
 
-/// Returns the identities of the candidates, in the order of the queue.
 async fn order(client: &Client) -> Vec<String> {
     let candidates = client.candidates("boss").await.expect("a response");
     candidates.into_iter().map(|it| it.identity).collect()
@@ -171,7 +169,7 @@ async fn cancelled_candidacy_leaves_no_keys() {
         assert!(timeout(Duration::from_millis(wait), campaign).await.is_err());
         service.wait_for_keys(keys).await;
     }
-    // Cancelled while it yields.
+    // The candidacy is cancelled while its candidate yields.
     let third = service.session().await;
     for _ in 0..5 {
         let low = waiting(&client, &other, "low", 0).await;
@@ -227,7 +225,7 @@ async fn fifty_random_transfers_never_overlap() {
         let next = next[random.usize(..next.len())];
         let identity = format!("host-{next}");
         let transfer = async {
-            // A former leader may not take part again yet.
+            // The request fails until the former leader takes part again.
             while client.request_transfer("boss", &identity).await.is_err() {}
             while !matches!(observer.next().await.expect("a state"),
                 ElectionState::Leader { value, .. } if value == identity.as_bytes())
@@ -239,7 +237,7 @@ async fn fifty_random_transfers_never_overlap() {
     candidates.iter().for_each(JoinHandle::abort);
     assert_eq!(found.try_recv().ok(), None, "two leaders work at once");
     let record = place.record();
-    // A candidate that is asked to hand over before it starts does no work.
+    // A candidate does no work if it is asked to hand over before its work starts.
     assert!(record.len() >= CANDIDATES, "{record:?}");
     assert!(record.is_sorted_by(|(_, one), (_, other)| one < other), "fences grow: {record:?}");
     for candidate in candidates {

@@ -27,7 +27,6 @@ async fn closed() -> Service {
     service
 }
 
-/// Sends a request as `root`.
 async fn as_root(service: &Service, path: &str, body: &str) {
     let named = r#"{"name":"root","password":"secret"}"#;
     let response = service.post("/v3/auth/authenticate", named).await;
@@ -37,7 +36,7 @@ async fn as_root(service: &Service, path: &str, body: &str) {
 }
 
 async fn session(service: &Service, user: User) -> Result<Session, ClientError> {
-    // A busy machine renews it in time.
+    // With this TTL, even a busy machine renews the session in time.
     session_for(Duration::from_secs(60), service, user).await
 }
 
@@ -79,7 +78,7 @@ async fn missing_rights_are_rejected_with_status_code() {
     );
 }
 
-/// Range of all keys below `jobs/`, in JSON.
+/// All keys below `jobs/`, as a range in JSON with base64.
 const JOBS: &str = r#"{"key":"am9icy8=","range_end":"am9iczA="}"#;
 
 const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;

@@ -1,4 +1,4 @@
-//! Witness of mutual exclusion: a file that only one leader at a time can create.
+//! A file that only one leader at a time can create. It detects a violation of mutual exclusion.
 
 use std::fs::{File, OpenOptions, read_to_string, remove_file};
 use std::io::{self, Write};
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-/// A folder in which leaders work. It detects overlapping work without the service.
+/// A folder in which leaders work. It detects overlapping work independently of the service.
 pub(crate) struct Workplace {
     folder: TempDir,
 }
 
-/// Work in progress. It ends when this value is dropped.
+/// Work of one leader, which ends when this value is dropped.
 pub(crate) struct Work {
     occupied: PathBuf,
 }

@@ -44,8 +44,8 @@ impl Graph {
         Graph::regular(area(rows, cols), grid_edges(rows, cols))
     }
 
-    /// Creates a torus: a grid whose rows and columns of more than two processes are closed to
-    /// rings.
+    /// Creates a torus: a grid in which each row and each column is closed to a ring. A row or
+    /// column of at most two processes stays a line.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`GraphError::NotAPowerOfTwo`] for any other number of processes.
+    /// [`GraphError::NotAPowerOfTwo`] if `size` is not a power of two.
     pub fn hypercube(size: u32) -> Result<Self, GraphError> {
         if !size.is_power_of_two() {
             return Err(GraphError::NotAPowerOfTwo(size));
@@ -147,7 +147,6 @@ fn area(rows: u32, cols: u32) -> u32 {
     rows.checked_mul(cols).expect("a group has fewer than 2^32 processes")
 }
 
-/// Returns the edges of a grid.
 fn grid_edges(rows: u32, cols: u32) -> impl Iterator<Item = (u32, u32)> {
     let cells = (0..rows).flat_map(move |row| (0..cols).map(move |col| (row, col)));
     cells.flat_map(move |(row, col)| {
@@ -162,7 +161,6 @@ fn grid_edges(rows: u32, cols: u32) -> impl Iterator<Item = (u32, u32)> {
 struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Returns the next 64 random bits.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

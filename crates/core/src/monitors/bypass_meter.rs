@@ -6,15 +6,16 @@ use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 
-/// Measures how often other processes enter while a process waits. Each entry takes constant time.
+/// Measures how often other processes enter while a process waits. Recording an entry takes
+/// constant time.
 ///
-/// Each entry examines only the process that has waited longest. Since the request of that process,
-/// the entering process has entered at least as often as since any later request. A test compares
-/// the result with the monitor [`Bypass`](super::Bypass).
+/// At each entry, the meter examines only the process that has waited longest. Since the request of
+/// that process, the entering process has entered at least as often as since any later request. A
+/// test compares the result with the monitor [`Bypass`](super::Bypass).
 #[derive(Clone, Debug, Default)]
 pub struct BypassMeter {
-    /// Requests in the order in which they were made. The first one is the oldest open request.
-    /// Each is stored as its process and the number of entries before the request.
+    /// Requests since the oldest open one, in the order in which they were made. Each request is
+    /// stored as its process and the number of entries before the request.
     requests: VecDeque<(ProcessId, u64)>,
     /// For each process: the index of its open request, if it has one. Index 0 is the first request
     /// of the run.

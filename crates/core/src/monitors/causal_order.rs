@@ -8,12 +8,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::broadcast::{Command, Event, Item};
 
-/// A process delivers an item only after all items that happened before it. These are the items
-/// that its broadcaster had broadcast or delivered before, and all items that happened before
-/// those.
+/// A process delivers an item only after all items that happened before it. An item *A* happened
+/// before *B* if the broadcaster of *B* had broadcast or delivered *A* before *B*. The relation is
+/// transitive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
-    /// For each broadcast item: the items that happened before it.
     before: BTreeMap<Item, BTreeSet<Item>>,
     /// For each process: the items that it has broadcast or delivered, and all items that happened
     /// before them.

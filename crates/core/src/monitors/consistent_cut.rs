@@ -14,14 +14,12 @@ use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 /// yet taken. Hence tokens are neither created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
-    /// Current ledger of each process.
     ledgers: BTreeMap<ProcessId, Ledger>,
     /// For each snapshot: the ledger of each process at the time when the process was recorded.
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 
-/// Numbers of tokens that one process has given to each other process and taken from each other
-/// process.
+/// For each other process: the number of tokens given to it, and the number taken from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Ledger {
     given: BTreeMap<ProcessId, u64>,

@@ -11,7 +11,6 @@ use crate::service::consensus::{Command, Event};
 /// Uniform agreement: no two processes decide differently, even if one of them crashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneDecision {
-    /// First process that decided, and the value on which it decided.
     first: Option<(ProcessId, u64)>,
 }
 

@@ -58,7 +58,6 @@ pub struct AllDeliver {
     uniform: bool,
     /// Processes that have not crashed and were not down from the start.
     correct: BTreeSet<ProcessId>,
-    /// For each item: the processes that have delivered it.
     delivered: BTreeMap<Item, BTreeSet<ProcessId>>,
 }
 
@@ -108,7 +107,7 @@ impl Monitor<Command, Event> for AllDeliver {
     }
 }
 
-/// Any two processes deliver the items that both deliver in the same order.
+/// Any two processes deliver their common items in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TotalOrder(BTreeMap<ProcessId, Vec<Item>>);
 

@@ -15,7 +15,7 @@ use crate::service::replication::{Command, Event};
 /// write at its position. No other write is acknowledged at that position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Durability {
-    /// For each position from 1 of an acknowledged write: the term of its first acknowledgement,
+    /// For each acknowledged write, by its position from 1: the term of its first acknowledgement,
     /// and its value.
     acknowledged: BTreeMap<u64, (Term, u64)>,
     /// For each term: the writes that its primary had when it began to serve.

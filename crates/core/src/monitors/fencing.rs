@@ -7,7 +7,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Fence, mutex};
 
-/// The fence of every entry is higher than that of every earlier entry of any process.
+/// The fence of every entry is higher than the fences of all earlier entries, of all processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fencing {
     highest: Option<Fence>,

@@ -8,8 +8,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// A new leader has a higher term number than any under which it led before, even across a crash.
-/// The monitor ignores elections without terms.
+/// A process that becomes leader again has a higher term number than each time before, even across
+/// a crash. The monitor ignores elections without terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FreshTerms {
     /// For each process: the highest term number under which it has led, and true if it still leads

@@ -10,7 +10,8 @@ use crate::property::Property;
 use crate::service::election;
 
 /// In an election without terms, a process changes its leader only after a new cause. A cause is a
-/// request, a crash, a recovery or a suspicion that occurs after its previous report.
+/// request, a crash, a recovery or a suspicion that occurs after the previous report of the
+/// process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Irrevocability {
     epoch: u32,
@@ -70,8 +71,8 @@ impl Monitor<election::Command, election::Event> for Irrevocability {
             Observation::Event(election::Event::Elected { leader, term }) if term.number == 0 => {
                 return self.believes(at, *leader);
             }
-            // A term names its leader, and the monitor of agreement judges that terms never
-            // decrease.
+            // Elections with terms are not judged here. The monitor of agreement judges that their
+            // terms never decrease.
             Observation::Event(_) => self.forget(at),
             Observation::Crashed => {
                 self.forget(at);

@@ -27,8 +27,8 @@ impl LocalMutualExclusion {
         LocalMutualExclusion { conflicts: conflicts.into(), inside: ProcessSet::new() }
     }
 
-    /// Creates the monitor for the graph on the [`Card`] of a lock. Without a graph, any two
-    /// processes are neighbours, and the property is mutual exclusion.
+    /// Creates the monitor for the graph on the [`Card`] of a lock. If the card has no graph, any
+    /// two processes are neighbours, and the property is mutual exclusion.
     pub fn of_card(card: &Card, size: u32) -> Self {
         let graph = card.graph.as_ref().map(Arc::clone);
         LocalMutualExclusion::of(graph.unwrap_or_else(|| Arc::new(Graph::complete(size))))

@@ -1,4 +1,4 @@
-//! Monitors of a replicated log: the five properties of Figure 3.2 of D. Ongaro's thesis
+//! Monitors of a replicated log. They judge properties of Figure 3.2 of D. Ongaro's thesis
 //! (*Consensus: bridging theory and practice*, Stanford 2014) that are visible from outside, and
 //! guarantees for users.
 

@@ -25,7 +25,6 @@ pub struct MessageBudget {
     per: CostUnit,
     most: u64,
     exact: bool,
-    /// Number of messages that processes may still send.
     credit: u64,
     /// For a lock, the processes that have requested it and not yet left. For an election, the
     /// processes that know the leader.
@@ -107,7 +106,7 @@ impl Monitor<election::Command, election::Event> for MessageBudget {
             Observation::Command { command: election::Command::Elect, .. }
                 if self.marked.contains(at) =>
             {
-                // Clears the state, so that a checker explores fewer worlds.
+                // Clears the state, so that a checker explores fewer global states.
                 let over = MessageBudget::at_most(self.per, self.most);
                 *self = MessageBudget { over: true, ..over };
             }

@@ -13,10 +13,10 @@ use crate::property::Property;
 use crate::service::spanning_tree::{Command, Event};
 use crate::shared_config::SharedConfig;
 
-/// The edges that all processes report as their edges of the tree are those of the minimum spanning
-/// tree. Edges of equal weight are ordered by the processes that they join, so this tree is unique.
+/// The processes report exactly the edges of the minimum spanning tree. Edges of equal weight are
+/// ordered by the processes that they join, so this tree is unique.
 ///
-/// Without a graph the monitor judges only that both ends of an edge report it.
+/// If the graph is not known, the monitor judges only that an edge is reported by both of its ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.

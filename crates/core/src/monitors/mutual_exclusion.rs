@@ -8,7 +8,7 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// At most one process is inside the critical section, or at most *k* processes.
+/// At most *k* processes are inside the critical section. For mutual exclusion, *k* is 1.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,

@@ -11,7 +11,6 @@ use crate::service::renaming::{Command, Event, largest_name};
 /// No two processes get the same name, and no process gets two names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UniqueNames {
-    /// For each new name: the process that has it.
     given: BTreeMap<u32, ProcessId>,
 }
 

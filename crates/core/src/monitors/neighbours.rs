@@ -11,8 +11,8 @@ use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 
-/// Monitor that checks that messages go only to neighbours, on the ring or in the graph that the
-/// algorithm's [`Card`] names.
+/// A monitor that rejects messages to processes that are not neighbours, on the ring or in the
+/// graph that the algorithm's [`Card`] names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeighboursOnly {
     topology: Topology,

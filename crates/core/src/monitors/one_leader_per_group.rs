@@ -8,15 +8,14 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// Each process follows a leader that leads its group. A group is named by its term: a number and
-/// the leader.
+/// Monitor of groups, each of which has one leader. A group is named by its term: a number and the
+/// leader.
 ///
-/// At every moment: no process follows a leader that has not yet taken the lead of that group. At
-/// the end: the leader of each live process is live, and believes that it leads the same group.
+/// At every moment, no process follows a leader before this leader leads the group. At the end, the
+/// leader of each live process is live, and believes that it leads the group of this process.
 /// Groups with different leaders may exist side by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneLeaderPerGroup {
-    /// For each live process: the group that it believes to be in.
     beliefs: BTreeMap<ProcessId, Term>,
     /// For each process: the highest number of a group that it has led.
     led: BTreeMap<ProcessId, u64>,

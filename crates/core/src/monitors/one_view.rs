@@ -14,9 +14,7 @@ use crate::service::membership::{Command, Event, View};
 /// returns to an older view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneView {
-    /// For each view, by its number: its members.
     members: BTreeMap<u64, ProcessSet>,
-    /// For each process: the number of the newest view that it has installed.
     newest: BTreeMap<ProcessId, u64>,
 }
 

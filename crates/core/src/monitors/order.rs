@@ -11,9 +11,9 @@ use crate::service::mutex;
 
 /// If one request happened before another, the entry of the first precedes the entry of the second.
 ///
-/// The engine keeps the vector clocks. It decides whether the clocks include only the messages of
-/// the lock, or also those of the application. Without clocks no request happened before another,
-/// and nothing is violated.
+/// The engine keeps the vector clocks, and decides whether they include only the messages of the
+/// lock or also those of the application. If it keeps no clocks, no request happened before
+/// another, and the property is never violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Order {
     with_messages: bool,

@@ -5,15 +5,15 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{election, led, mutex, office};
 
-/// Applies a monitor of mutual exclusion to the lock part of a combined service.
+/// A monitor of mutual exclusion, applied to the lock part of a combined service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnMutex<M>(pub M);
 
-/// Applies a monitor of elections to the leader part of a combined service.
+/// A monitor of elections, applied to the leader part of a combined service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnElection<M>(pub M);
 
-/// Applies a monitor to the application under a leader and hides the election.
+/// A monitor of an application under a leader. It ignores the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnApplication<M>(pub M);
 

@@ -69,8 +69,6 @@ impl Allocation {
         Some((*resource, *self.held.get(resource)?.first()?))
     }
 
-    /// Returns true if `at` is part of a cycle of processes, each of which waits for a resource
-    /// that the next one holds.
     fn is_deadlocked(&self, at: ProcessId) -> bool {
         let mut seen = BTreeSet::new();
         let mut last = at;

@@ -51,7 +51,6 @@ impl Monitor<drinking::Command, drinking::Event> for BottleExclusion {
 /// No two processes attend different forums at the same time. A crash ends a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ForumExclusion {
-    /// For each process that attends a forum: the number of this forum.
     sessions: BTreeMap<ProcessId, u64>,
 }
 

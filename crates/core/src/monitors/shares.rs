@@ -9,12 +9,12 @@ use crate::property::Property;
 use crate::service::Fence;
 use crate::service::shares::{Command, Event, Share};
 
-/// A process that holds the whole lock is the only holder. The number of held parts never exceeds
-/// the limit that a holder states. A crash ends the hold of its process.
+/// If a process holds the whole lock, no other process holds a share of it. The number of processes
+/// that hold a part never exceeds the limit that a holder reported. A crash ends the hold of its
+/// process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
-    /// For each holder: its share, and the limit that it states on the number of parts that
-    /// processes hold in total.
+    /// For each holder: its share, and the maximum number of held parts that it reported.
     holders: BTreeMap<ProcessId, (Share, Option<u32>)>,
 }
 

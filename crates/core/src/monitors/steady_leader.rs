@@ -15,7 +15,6 @@ use crate::service::election;
 /// only for runs in which the leader can reach the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
-    /// For each process: the leader that it believes in.
     beliefs: Vec<Option<ProcessId>>,
 }
 

@@ -53,7 +53,6 @@ impl Monitor<Command, Event> for StrongAccuracy {
 /// T. D. Chandra, S. Toueg, JACM 43(2), 1996.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrongCompleteness {
-    /// For each process: the peers that it suspects.
     suspected: Vec<ProcessSet>,
     down: ProcessSet,
 }

@@ -98,7 +98,7 @@ impl Monitor<election::Command, election::Event> for Validity {
     fn at_end(&self) -> MonitorResult {
         let Some(rightful) = self.rightful() else { return Ok(()) };
         for (place, belief) in self.beliefs.iter().enumerate() {
-            // If two processes share that rank, either may be the leader.
+            // If another process has the same rank as `rightful`, either may be the leader.
             if let Some(leader) = belief
                 && *leader != rightful
                 && (self.down.contains(*leader) || self.rank(*leader) != self.rank(rightful))

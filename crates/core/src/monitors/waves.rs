@@ -9,8 +9,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::wave::{Command, Event};
 
-/// Every wave builds a tree: it reaches each process once, through a process that it has reached
-/// before, and only the initiator has no parent.
+/// Every wave builds a tree. The wave reaches each process once. Only the initiator has no parent,
+/// and the parent of every other process was reached earlier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WaveTree {
     /// For each initiator of a wave that has not returned: the processes that the wave has reached.
@@ -55,12 +55,11 @@ impl Monitor<Command, Event> for WaveTree {
     }
 }
 
-/// A wave returns to its initiator only when all processes have taken part. The number of processes
-/// that the initiator reports then is the group size.
+/// A wave returns to its initiator only when all processes have taken part. The initiator then
+/// reports the group size as the number of processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllReached {
     size: u32,
-    /// For each initiator of a wave that has not returned: the processes that the wave has reached.
     reached: BTreeMap<ProcessId, ProcessSet>,
 }
 

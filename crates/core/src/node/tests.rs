@@ -1,4 +1,4 @@
-//! Tests of the moments at which a node saves, and of the effects that it then releases.
+//! Tests of when a node saves its state, and of the effects that it then releases.
 
 use alloc::vec;
 

@@ -11,7 +11,7 @@ use crate::process::ProcessId;
 pub struct Item {
     /// Process that broadcast the item.
     pub from: ProcessId,
-    /// Number of the item among those of its sender, from 1.
+    /// Number of the item. Each sender counts its items from 1.
     pub number: u64,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Broadcast an item. Each process numbers its items 1, 2, 3 …
+    /// Broadcast an item. Each process numbers its items from 1.
     Broadcast {
         /// Number of the item.
         number: u64,
@@ -61,7 +61,6 @@ impl fmt::Display for Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
-    /// Number of items that the user has broadcast.
     sent: u64,
     limit: u64,
     is_waiting: bool,

@@ -10,7 +10,7 @@ use crate::service::Term;
 pub struct Transaction {
     /// Term of the coordinator.
     pub term: Term,
-    /// Number of the transaction among those of its term, from 1.
+    /// Number of the transaction, counted from 1 in each term.
     pub number: u64,
 }
 

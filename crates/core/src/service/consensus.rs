@@ -65,7 +65,8 @@ impl ServiceUser for User {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// Returns true for every user. If too few users propose, no process may be able to decide.
+    /// Returns true: every user must propose. If too few users propose, no process may be able to
+    /// decide.
     fn is_obliged(&self) -> bool {
         true
     }

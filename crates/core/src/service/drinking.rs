@@ -61,7 +61,6 @@ pub type User = SessionUser<DrinkingRequests>;
 pub struct DrinkingRequests {
     at: ProcessId,
     size: u32,
-    /// True if the next session needs all bottles.
     needs_all: bool,
 }
 

@@ -25,7 +25,7 @@ use core::fmt;
 /// assert_eq!(Fence::from_bytes(later.to_bytes()), later);
 /// ```
 ///
-/// In SQL one line compares it. An update that changes no row was rejected:
+/// In SQL one line compares the fence. An update that changes no row was rejected:
 ///
 /// ```sql
 /// UPDATE invoices SET total = $1, fence = $2 WHERE id = $3 AND fence <= $2
@@ -53,7 +53,7 @@ impl Fence {
         Fence((number >> 64) as u64, number as u64)
     }
 
-    /// Returns the fence as 16 big-endian bytes, whose lexicographic order is that of fences.
+    /// Returns the fence as 16 big-endian bytes. Their lexicographic order is the order of fences.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.to_u128().to_be_bytes()
     }
@@ -88,7 +88,6 @@ mod tests {
         }
     }
 
-    /// Shows that little-endian bytes lose the order of fences.
     #[test]
     fn little_endian_bytes_lose_order() {
         let little = |fence: Fence| fence.to_u128().to_le_bytes();

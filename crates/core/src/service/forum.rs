@@ -57,7 +57,6 @@ pub type User = SessionUser<ForumRequests>;
 /// forum 1, the other half with forum 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ForumRequests {
-    /// Forum of the next request.
     forum: u64,
 }
 

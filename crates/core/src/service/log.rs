@@ -1,5 +1,5 @@
-//! A replicated log. An entry is committed at the same index at all processes, and all of them
-//! apply the entries in this order.
+//! A replicated log. An entry is committed at the same index at all processes, and all processes
+//! apply the entries in the order of their indices.
 //!
 //! The leader appends entries. Other processes decline commands and name the leader, or relay them
 //! to it ([`Event::Relaying`]). Each command has a ticket of its user and receives one answer. The
@@ -116,7 +116,7 @@ pub enum Event {
         /// Leader to which this process relays commands.
         leader: ProcessId,
     },
-    /// The log of this process contains an entry, which may still be dropped.
+    /// This process stored an entry in its log. The entry may still be dropped.
     Stored {
         /// Index of the entry. The first entry has index 1, and each later entry has the next
         /// index.
@@ -215,7 +215,7 @@ pub enum Event {
         at: u64,
     },
     /// The log of this process lacks entries that it acknowledged to the leader. The process stops
-    /// taking part, because it may have lost votes as well.
+    /// taking part, because it may have lost votes, too.
     Forgotten {
         /// Index of the last entry that the log still contains.
         last: u64,

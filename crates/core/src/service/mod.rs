@@ -95,7 +95,8 @@ pub mod mutex {
     pub enum Event {
         /// This process entered the critical section.
         Entered {
-            /// Fence, higher than that of every earlier entry of any process.
+            /// Fence of the entry. It is higher than the fences of all earlier entries of all
+            /// processes.
             fence: Fence,
         },
         /// This process left the critical section.
@@ -191,7 +192,7 @@ pub mod stream {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Send an item. The sender numbers its items to each receiver 1, 2, 3 …
+        /// Send an item. For each receiver separately, the sender numbers its items from 1.
         Send {
             /// Process that receives the item.
             to: ProcessId,
@@ -226,8 +227,8 @@ impl From<election::Command> for office::Command {
     }
 }
 
-/// A command, event, message or timer of one of many instances of a protocol, with the key of the
-/// instance. For example, a node with many locks runs one instance for each.
+/// A command, event, message or timer, and the key of the protocol instance to which it belongs.
+/// For example, a node with many locks runs one instance for each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tagged<K, T> {

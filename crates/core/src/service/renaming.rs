@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::user::{ServiceUser, UserModelConfig, UserState};
 
-/// Returns the largest new name in a group of `size`: N + t, where t is the largest number of
-/// crashes below half of the group.
+/// Returns the largest new name in a group of N = `size` processes: N + t, where t is the largest
+/// number below N/2.
 pub const fn largest_name(size: u32) -> u32 {
     size + size.saturating_sub(1) / 2
 }

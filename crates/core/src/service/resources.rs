@@ -85,7 +85,6 @@ impl fmt::Display for Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
-    /// Number of resources.
     resources: u32,
     /// Number of commands that the user has issued in the present round.
     step: u8,

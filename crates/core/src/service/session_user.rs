@@ -21,7 +21,7 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Returns the next request.
     fn request(&self) -> Self::Command;
 
-    /// Replaces the next request by the one that follows it.
+    /// Advances to the request after the next one.
     fn advance(&mut self);
 
     /// Returns true if the event begins a session. All other events end a session.

@@ -92,7 +92,6 @@ pub type User = SessionUser<ShareRequests>;
 /// whole lock, and all others with a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShareRequests {
-    /// Share of the next request.
     share: Share,
 }
 

@@ -16,7 +16,7 @@ pub const TOKENS: u64 = 2;
 pub struct Snapshot {
     /// Process that initiated the snapshot.
     pub by: ProcessId,
-    /// Number of the snapshot among those of its initiator, from 1.
+    /// Number of the snapshot. Each initiator counts its snapshots from 1.
     pub number: u64,
 }
 

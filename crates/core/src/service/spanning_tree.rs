@@ -55,11 +55,8 @@ pub struct User {
 enum Phase {
     /// The user has not requested the tree and does not know it.
     Unaware,
-    /// The user has requested the tree and waits for it.
     Waiting,
-    /// The user knows the tree.
     Informed,
-    /// The process has crashed.
     Down,
 }
 

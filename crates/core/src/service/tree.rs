@@ -9,7 +9,7 @@ use crate::service::Term;
 pub struct Wave {
     /// Term of the root.
     pub term: Term,
-    /// Number of the wave among those of its term, from 1.
+    /// Number of the wave, counted from 1 in each term.
     pub number: u64,
 }
 

@@ -14,7 +14,7 @@ pub enum UserState {
     /// The user has issued a command and waits for its result.
     Waiting,
     /// The user has received a notice that every user must receive. From then on, users in the
-    /// state [`UserState::Uninformed`] wait for this notice as well.
+    /// state [`UserState::Uninformed`] also wait for this notice.
     Informed,
     /// The user has not received a notice that every user must receive. It waits for the notice
     /// once another user is in the state [`UserState::Informed`].

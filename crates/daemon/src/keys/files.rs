@@ -86,7 +86,6 @@ pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, Key
     Keys::new(me, mine, group).map(Some).map_err(|source| invalid(private, source))
 }
 
-/// Returns the contents and the metadata of a file with a private key.
 fn read_private(path: &Path) -> io::Result<(String, Metadata)> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;

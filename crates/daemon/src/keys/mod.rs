@@ -69,16 +69,15 @@ pub enum KeyFileError {
     },
 }
 
-/// Returns the method by which this node authenticates its peers. Uses the keys that the
-/// configuration names, if there are any.
+/// Returns how this node authenticates its peers: with the configured keys, if there are any.
 #[cfg(feature = "keys")]
 pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
     Ok(files::keys(cluster, me)?
         .map_or_else(|| trust_without_keys(cluster), |keys| Trust::Keys(keys.into())))
 }
 
-/// Returns the method by which this node authenticates its peers. Fails if the configuration names
-/// keys, which this build does not support.
+/// Returns how this node authenticates its peers. Fails if the configuration names keys, which this
+/// build does not support.
 #[cfg(not(feature = "keys"))]
 pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileError> {
     if cluster.private_key.is_some() {
@@ -88,7 +87,7 @@ pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileErr
     }
 }
 
-/// Returns the degree to which this node trusts its peers if the configuration names no keys.
+/// Without keys, a node trusts only peers on loopback, unless `insecure` is set.
 fn trust_without_keys(cluster: &Cluster) -> Trust {
     if cluster.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly }
 }

@@ -27,7 +27,6 @@ use super::{PageInfo, Source};
 /// time to the cluster.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Upper bound on status requests that wait for a response.
 const MAX_STATUS_REQUESTS: usize = 8;
 
 const ASSETS: [Asset; 6] = [
@@ -46,7 +45,6 @@ struct PageUpdate<'a> {
     view: Snapshot,
     /// Results of the monitors; null until the run is over.
     verdicts: &'a Value,
-    /// True if this is the last update of the page.
     last: bool,
 }
 

@@ -13,7 +13,6 @@ use crate::status::{NodeStatus, metrics};
 /// Request for the status of the node. The response is `None` while the node is starting.
 pub(super) type StatusRequest = oneshot::Sender<Option<NodeStatus>>;
 
-/// Content type of the text format of Prometheus.
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Returns the routes for operators. They send a request to `requests` and wait for the status.

@@ -22,9 +22,9 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Reads the counter, or writes `value`. Fails if a higher fencing token was seen before. An
-    /// equal token belongs to the same entry into the critical section. An access without a token
-    /// is always accepted.
+    /// Reads the counter, or writes `value`. Fails if the counter has seen a higher fencing token.
+    /// Accepts an equal token, because it belongs to the same entry into the critical section.
+    /// Always accepts an access without a token.
     pub(super) fn access(
         &mut self,
         by: ProcessId,

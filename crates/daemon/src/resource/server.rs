@@ -29,9 +29,8 @@ pub struct Server {
     accepting: AbortHandle,
 }
 
-/// Process that is inside the critical section and waits to read the counter. The server delays
-/// this read until the value is dropped. So a caller can inject a fault while the process is inside
-/// the critical section.
+/// Process that is inside the critical section and waits to read the counter. The server delays the
+/// read until this [`Holder`] is dropped. Meanwhile the caller can inject a fault into the process.
 #[derive(Debug)]
 pub struct Holder {
     /// Process that holds the lock.
@@ -39,10 +38,8 @@ pub struct Holder {
     _released: oneshot::Sender<()>,
 }
 
-/// State that all connections to the server share.
 #[derive(Debug)]
 struct ServerState {
-    /// Number of processes in the group.
     size: u32,
     traced: Mutex<TracedCounter>,
     /// Notified when an access could not be written to the trace.
@@ -120,8 +117,8 @@ impl Server {
         self.state.traced().counter.stats()
     }
 
-    /// Delays the next read of the counter until the returned [`Holder`] is dropped. Replaces an
-    /// earlier call for which no process has read the counter yet.
+    /// Delays the next read of the counter until the returned [`Holder`] is dropped. Of several
+    /// calls before that read, only the last one receives the holder.
     pub fn await_holder(&self) -> oneshot::Receiver<Holder> {
         let (request, holder) = oneshot::channel();
         *self.state.holder_request() = Some(request);
@@ -221,7 +218,6 @@ async fn accept(listener: TcpListener, state: Arc<ServerState>) {
     }
 }
 
-/// Serves one connection until it closes.
 async fn serve(mut stream: TcpStream, address: SocketAddr, state: Arc<ServerState>) {
     let served = async {
         stream.set_nodelay(true)?;

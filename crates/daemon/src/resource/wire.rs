@@ -10,7 +10,6 @@ pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
 /// Length of a response in bytes: acceptance, value, highest token.
 pub(super) const RESPONSE_BYTES: usize = 1 + 8 + 16;
 
-/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) by: ProcessId,
@@ -19,7 +18,6 @@ pub(super) struct Request {
     pub(super) value: u64,
 }
 
-/// Response of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Response {
     pub(super) accepted: bool,
@@ -40,7 +38,6 @@ impl Request {
         frame
     }
 
-    /// Decodes a request; `None` if the bytes are invalid.
     pub(super) fn decode(frame: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let operation = match frame[0] {
             0 => Operation::Get,

@@ -5,7 +5,6 @@ use tenure_runtime::transport::RejectionReason;
 
 use super::{LinkStatus, NodeStatus};
 
-/// Returns all metrics of a node.
 pub(crate) fn metrics(status: &NodeStatus) -> String {
     let mut all = Exposition::default();
     all.family("gauge", "tenure_info", "Algorithms and version of the node; always 1.").set(

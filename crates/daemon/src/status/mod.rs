@@ -119,8 +119,8 @@ pub struct Traffic {
     pub bytes_received: u64,
     /// Number of repeated messages that the node received and dropped.
     pub duplicates: u64,
-    /// Number of messages that this node dropped because they were meant for a session of a peer
-    /// that has ended.
+    /// Number of messages that this node dropped because they were addressed to an earlier session
+    /// of a peer.
     pub discarded: u64,
     /// Number of messages that were dropped because the queue of the peer was full.
     pub overflowed: u64,

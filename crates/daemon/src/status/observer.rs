@@ -40,7 +40,6 @@ pub struct Observer {
     stats: RecordStats,
 }
 
-/// Statistics computed from the records so far.
 #[derive(Debug, Default)]
 struct RecordStats {
     process_states: ProcessStates,

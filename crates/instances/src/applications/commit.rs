@@ -28,7 +28,7 @@ pub struct CommitScenario {
     /// recovers.
     pub recovery: Option<u64>,
     /// Time from the start of the transaction to a partition between the coordinator and the
-    /// others, in ticks. `None`: no partition. From then on, both sides suspect each other.
+    /// others, in ticks. After the partition, both sides suspect each other. `None`: no partition.
     pub partition: Option<u64>,
     /// Commit protocol.
     pub protocol: CommitProtocol,
@@ -111,7 +111,7 @@ where
     let mut settings = Settings::new(size);
     settings.network.latency = Distribution::units(1).into();
     settings.network.order = Some(Order::Fifo);
-    // The first leader has finished its recovery by then.
+    // At the time `begin`, the first leader has finished its recovery.
     let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
     let faults = [scenario.crash, scenario.recovery, scenario.partition];
     let faults: u64 = faults.iter().flatten().sum();

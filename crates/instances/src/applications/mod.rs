@@ -24,14 +24,12 @@ use tenure_trace::{EventData, Kind, ServiceCommand, ServiceEvent, Subject, Trace
 /// commands before it.
 const ELECTION_START: u64 = TICKS_PER_UNIT;
 
-/// An event that a user received, with the time and the process.
 struct UserEvent<E> {
     at: u64,
     process: ProcessId,
     event: service::Event<E>,
 }
 
-/// Events, report and final states of one run.
 struct Run<A: Application, E> {
     processes: Vec<Led<A, Bully>>,
     seen: Vec<UserEvent<E>>,
@@ -42,7 +40,6 @@ impl<A, E> Run<A, E>
 where
     A: Application<Event = E>,
 {
-    /// Returns the events of the application with their times and processes.
     fn application_events(&self) -> impl Iterator<Item = (u64, ProcessId, &E)> {
         self.seen.iter().filter_map(|seen| match &seen.event {
             service::Event::Application(event) => Some((seen.at, seen.process, event)),

@@ -87,7 +87,7 @@ pub struct ReplicationOutcome {
 pub fn replicate_writes(scenario: &ReplicationScenario) -> Result<ReplicationOutcome, RunError> {
     let size = scenario.size;
     let delay = max_latency(scenario.latency);
-    // The first change of primary is complete by then.
+    // At the time `begin`, the first change of primary is complete.
     let begin = ELECTION_START + 20 * delay;
     let end =
         begin + u64::from(scenario.writes) * scenario.write_interval + 40 * delay * u64::from(size);

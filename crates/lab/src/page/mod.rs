@@ -12,14 +12,12 @@ macro_rules! module {
     };
 }
 
-/// Returns the JavaScript module with the functions that all pages share.
 fn elements() -> &'static str {
     // Built once per process.
     static MODULE: OnceLock<String> = OnceLock::new();
     MODULE.get_or_init(|| format!("{ELEMENTS}export {{ byId, element, facts, updateChildren }};\n"))
 }
 
-/// Returns all files of the lab's page.
 pub(crate) fn assets() -> Vec<Asset> {
     vec![
         Asset::html("/", include_str!("lab.html")),

@@ -68,7 +68,6 @@ impl Protocol for Fragile {
     }
 }
 
-/// Source of runs that offers only the fragile lock.
 struct FragileSource;
 
 impl RunSource for FragileSource {
@@ -138,7 +137,8 @@ async fn handler_panic_ends_only_its_branch() {
         assert_eq!(status, 400, "{refused}");
         assert!(refused["error"].as_str().unwrap().ends_with("go back to do something else"));
     }
-    // The same step from the previous moment panics again and leads to the known moment.
+    // The same step from the previous moment panics again. The session already has the moment of
+    // the panic, and adds no further one.
     let before = moments.len() - 2;
     let (_, back) = post(at, "/1/go", &json!({ "moment": before }));
     assert_eq!(back["ended"], Value::Null);

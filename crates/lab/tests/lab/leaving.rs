@@ -18,11 +18,10 @@ use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Time limit for any wait in these tests.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Source of one run whose steps never end. It records the start and the cancellation of their
-/// computation.
+/// Source of one run that never ends by itself. It records that the computation of the run has
+/// started, and that it was cancelled.
 struct EndlessSource {
     started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,

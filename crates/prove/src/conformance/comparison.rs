@@ -25,7 +25,7 @@ pub enum Mismatch {
         /// State of the code, as the model describes it.
         state: Vec<String>,
     },
-    /// A step of the code is no step of the model.
+    /// A step of the code corresponds to no step of the model.
     Step {
         /// State before the step, as the model describes it.
         before: Vec<String>,
@@ -33,8 +33,8 @@ pub enum Mismatch {
         new: Vec<String>,
         /// Facts that hold before the step and not after it.
         gone: Vec<String>,
-        /// Number of the process that takes the step, counted from 1. `None` for a fault of the
-        /// network.
+        /// Number of the process that takes the step, counted from 1. `None` if the network takes
+        /// the step, by a fault such as a lost message.
         process: Option<u32>,
     },
 }
@@ -94,7 +94,6 @@ pub struct Comparer<'m> {
     comparison: Comparison,
     /// Distinct structures, which many states of the code share.
     structures: Vec<Arc<Structure>>,
-    /// Index of each structure in `structures`.
     numbers: HashMap<Arc<Structure>, usize>,
     /// For each state of the code, in the order of the walk: the index of its structure in
     /// `structures`.

@@ -11,12 +11,11 @@ use crate::structure::table::Structure;
 use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
 
-/// Maximum number of actions that may explain one step of the code, such as the receipt of the last
-/// reply followed by the entry. A voter that withdraws its vote needs the most: it also begins its
-/// own request again, and receives its own vote.
+/// Maximum number of actions that explain one step of the code. For example, two actions explain
+/// the step in which a process receives the last reply and enters. A voter needs the most actions
+/// when it withdraws its vote, begins its own request again and receives its own vote.
 const MAX_ACTIONS: usize = 8;
 
-/// Actions that explain a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// The state of the model is the same before and after the step.

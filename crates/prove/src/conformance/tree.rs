@@ -13,8 +13,7 @@ const TYPE: &str = "type";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'t>(pub(crate) &'t Json);
 
-/// Returns the processes that are up, each as the value that names it in a structure, with its
-/// tree.
+/// Returns each process that is up: the value that names it in a structure, and its tree.
 pub(crate) fn named_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
     let named = (0..).map(Value::process).zip(&state.processes);
     named.filter_map(|(name, process)| Some((name, &**process.as_ref()?)))
@@ -34,40 +33,37 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Returns the tree of the field `name`.
     #[track_caller]
     pub(crate) fn field(self, name: &str) -> Tree<'t> {
         Tree(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
     }
 
-    /// Returns the number at the root of the tree.
     #[track_caller]
     pub(crate) fn int(self) -> i64 {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Returns the process id in the rank at the root of the tree. A rank of weight 0 is written as
-    /// this id alone.
+    /// Returns the process id of the rank at the root of the tree. The weight must be 0, because
+    /// only such a rank is written as its id alone.
     #[track_caller]
     pub(crate) fn rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();
         self.0.as_i64().or_else(text).unwrap_or_else(|| panic!("{} is no rank", self.0))
     }
 
-    /// Returns true if the tree is the value `None` of an option.
     pub(crate) fn is_none(self) -> bool {
         self.0.is_null()
     }
 
-    /// Returns the process at the root of the tree, which is written as in `P1`.
+    /// Returns the process at the root of the tree. The tree contains its name, such as `P1`.
     #[track_caller]
     pub(crate) fn process(self) -> Value {
         let number = self.0.as_str().and_then(|text| text.strip_prefix('P')?.parse::<u32>().ok());
         Value::process(number.unwrap_or_else(|| panic!("{} is no process", self.0)) - 1)
     }
 
-    /// Returns the number and the process of the timestamp at the root of the tree, which is
-    /// written as in `(1, P1)`.
+    /// Returns the number and the process of the timestamp at the root of the tree. The tree
+    /// contains a text such as `(1, P1)`.
     #[track_caller]
     pub(crate) fn timestamp(self) -> (i64, Value) {
         let parse = || {
@@ -79,7 +75,6 @@ impl<'t> Tree<'t> {
         parse().unwrap_or_else(|| panic!("{} is no timestamp", self.0))
     }
 
-    /// Returns the elements of a list or set.
     #[track_caller]
     pub(crate) fn elements(self) -> impl Iterator<Item = Tree<'t>> {
         let list = self.0.as_array().unwrap_or_else(|| panic!("{} is no list", self.0));

@@ -76,7 +76,6 @@ fn quantified(
     write!(f, ") {body})")
 }
 
-/// Returns the declaration of a symbol, as an SMT-LIB command.
 pub(crate) fn declaration(symbol: Symbol) -> String {
     let domain: Vec<&str> = symbol.domain.iter().map(|sort| sort.name()).collect();
     format!("(declare-fun |{}| ({}) {})", symbol.name, domain.join(" "), symbol.range.name())

@@ -1,6 +1,6 @@
 //! Sorts of a many-sorted first-order logic.
 
-/// Sort of a term.
+/// Sort (type) of a term in the logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sort {
     /// Truth values of formulas.

@@ -20,13 +20,11 @@ pub struct Update {
 /// Updates of one action, by symbol. A symbol without an update keeps its definition.
 pub type Updates = BTreeMap<Symbol, Update>;
 
-/// Values of variables.
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
     /// Returns the value of this term in the state after `updates`, as a term over the state before
-    /// them. No quantified formula relates the two states, so the solver sees neither frame axioms
-    /// nor copies of symbols.
+    /// them. The solver then needs neither frame axioms nor a second copy of each symbol.
     #[must_use]
     pub fn after(&self, updates: &Updates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())
@@ -39,7 +37,6 @@ impl Term {
     }
 }
 
-/// A substitution in progress.
 struct Substitution<'u> {
     updates: &'u Updates,
     /// Index of the next renamed variable.
@@ -59,7 +56,7 @@ impl Substitution<'_> {
                     return Term::apply(*symbol, arguments);
                 };
                 let parameters = update.parameters.iter().copied().zip(arguments).collect();
-                // The value speaks of the state before.
+                // The value is a term over the state before the step.
                 let mut before =
                     Substitution { updates: &Updates::new(), next_index: self.next_index };
                 let value = before.apply(&update.value, &parameters);

@@ -10,7 +10,7 @@ pub struct Variable {
     /// Number that distinguishes variables of the same name after a substitution has renamed them.
     /// 0 for a variable that was not renamed.
     pub index: u32,
-    /// [`Sort`] (type) of the values that the variable stands for.
+    /// Sort of the values that the variable may have.
     pub sort: Sort,
 }
 

@@ -13,7 +13,7 @@ pub struct Action {
     /// True if the action is the loss of a message. `name` is then the name of the message.
     pub is_loss: bool,
     /// Variables with arbitrary values, such as the process that takes the step and the number in
-    /// the message that it receives.
+    /// the received message.
     pub parameters: Vec<Variable>,
     /// Functions with arbitrary values in each step, for example the advance of each clock. Like
     /// the parameters, they do not belong to the state.
@@ -148,7 +148,6 @@ impl Action {
     }
 }
 
-/// Returns one variable for each argument of a symbol.
 pub(crate) fn argument_variables(symbol: Symbol) -> Vec<Variable> {
     let place = |(index, sort)| Variable::new("place", sort).renamed(index);
     (0u32..).zip(symbol.domain.iter().copied()).map(place).collect()

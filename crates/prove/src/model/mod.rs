@@ -13,7 +13,7 @@ use crate::model::action::Action;
 pub struct Conjunct {
     /// Name, unique in the invariant.
     pub name: &'static str,
-    /// Statement of the proof that the conjunct formalizes, in words.
+    /// Meaning of the conjunct, in words.
     pub statement: &'static str,
     /// The formula. It has no free variables.
     pub formula: Term,
@@ -49,9 +49,9 @@ pub struct Model {
     pub name: &'static str,
     /// Symbols of the state.
     pub state: Vec<Symbol>,
-    /// Relations of the state that stand for messages in flight. The network may lose each tuple of
-    /// them at any time. A message that is received is not removed, so duplicates are covered as
-    /// well.
+    /// Relations of the state that stand for messages in flight: each tuple is a message. The
+    /// network may lose a message at any time. The receipt of a message does not remove it, so
+    /// duplicates are covered as well.
     pub messages: Vec<Symbol>,
     /// Symbols that never change, such as the order of names or the members of quorums.
     pub rigid: Vec<Symbol>,
@@ -75,8 +75,8 @@ impl Model {
         self.invariant.first().expect("an invariant begins with the property")
     }
 
-    /// Returns all actions: those of the processes, and for each relation of `messages` the loss of
-    /// a message.
+    /// Returns all actions: the actions of the processes, and one action for each relation in
+    /// `messages`, by which a message is lost.
     pub fn all_actions(&self) -> Vec<Action> {
         let losses = self.messages.iter().map(|message| loss(*message));
         self.actions.iter().cloned().chain(losses).collect()
@@ -87,7 +87,6 @@ impl Model {
         self.state.iter().chain(&self.rigid).copied()
     }
 
-    /// Returns the uninterpreted sorts that occur in the symbols of the model.
     pub(crate) fn sorts(&self) -> Vec<Sort> {
         let is_used = |sort: &Sort| {
             self.symbols().any(|symbol| symbol.range == *sort || symbol.domain.contains(sort))

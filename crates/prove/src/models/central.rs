@@ -3,9 +3,9 @@
 //! The first solution in textbooks; cf. H. Garcia-Molina, *Elections in a distributed computing
 //! system*, IEEE ToC C-31(1), 1982. The code is `crates/algorithms/src/mutex/central.rs`.
 //!
-//! Messages stay in flight after their receipt. The queue of the coordinator is a set here, which
-//! covers every order in which the code may serve it. The coordinator serves its own requests by
-//! the same actions.
+//! Messages stay in flight after their receipt. The queue of the coordinator is a set here: any
+//! request in it may be served next. This covers the order in the code. The coordinator serves its
+//! own requests by the same actions.
 
 use tenure_check::GlobalState;
 
@@ -21,9 +21,10 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Number of requests that a process has made. Its last request has this number.
+/// Number of requests that a process has made. The last request of the process has this number.
 const NUMBER: Symbol = Symbol::function("number", &[Process], Int);
-/// True if the coordinator has granted a request that was not released. Arguments: process, number.
+/// True if the coordinator has granted a request and has not received the release. Arguments:
+/// process, number.
 const HOLDER: Symbol = Symbol::relation("holder", &[Process, Int]);
 /// True if a request waits at the coordinator. Arguments: process, number.
 const QUEUED: Symbol = Symbol::relation("queued", &[Process, Int]);
@@ -48,7 +49,6 @@ const K: Variable = Variable::int("k");
 /// Number of a granted request of `X` that a newer request of `X` replaces.
 const OLD: Variable = Variable::int("old");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "central",
     paper: "textbook; cf. Garcia-Molina, IEEE ToC 1982",
@@ -197,7 +197,6 @@ fn invariant() -> Vec<Conjunct> {
     ]
 }
 
-/// Maps a state of the code to a state of the model.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     for (me, process) in named_processes(state) {

@@ -4,7 +4,7 @@
 //! configurations of processes*, CACM 22(5), 1979. The code is
 //! `crates/algorithms/src/election/chang_roberts.rs`.
 //!
-//! The ring is described by `between(a, b, c)`: walking from `a` along the ring, `b` comes before
+//! The ring is described by `between(a, b, c)`: a walk from `a` along the ring reaches `b` before
 //! `c`. Messages stay in flight after their receipt, so they may be late, repeated, lost, or
 //! overtake one another.
 
@@ -21,11 +21,10 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// True if a process takes part in the election.
 const PARTICIPANT: Symbol = Symbol::relation("participant", &[Process]);
 /// True if a process knows the leader.
 const ELECTED: Symbol = Symbol::relation("elected", &[Process]);
-/// The leader that a process knows.
+/// Leader that a process knows.
 const LEADER: Symbol = Symbol::function("leader", &[Process], Process);
 /// True if a message with the rank of the first process is in flight to the second process.
 const CANDIDACY: Symbol = Symbol::relation("candidacy", &[Process, Process]);
@@ -37,7 +36,6 @@ const ANNOUNCEMENT: Symbol = Symbol::relation("announcement", &[Process, Process
 const BETWEEN: Symbol = Symbol::relation("between", &[Process, Process, Process]);
 /// Process that follows a process on the ring.
 const NEXT: Symbol = Symbol::function("next", &[Process], Process);
-/// Rank of a process.
 const RANK: Symbol = Symbol::function("rank", &[Process], Int);
 
 const P: Variable = Variable::process("p");
@@ -49,7 +47,6 @@ const X: Variable = Variable::process("x");
 /// Process whose rank the received message contains.
 const O: Variable = Variable::process("o");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "chang-roberts",
     paper: "Chang & Roberts, CACM 22(5), 1979",
@@ -145,7 +142,8 @@ fn invariant() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the formula that no other process has a rank equal to or higher than that of `process`.
+/// Returns the formula that `process` has the highest rank, and that no other process has the same
+/// rank.
 fn is_highest(process: impl Into<Term>) -> Term {
     let process = process.into();
     Q.equals(&process) | RANK.at(Q).less(RANK.at(process))
@@ -188,7 +186,6 @@ fn ring() -> Vec<Axiom> {
     ]
 }
 
-/// Maps a state of the code to a state of the model.
 fn abstraction(state: &GlobalState) -> Structure {
     let size = state.processes.len() as u32;
     let mut structure = Structure::new(size);

@@ -2,7 +2,7 @@
 //!
 //! Each clock runs at a rate between [`SLOW`] and [`FAST`], which may change at any time. The state
 //! contains no real time, only the readings of clocks. The action [`elapse`] lets some real time
-//! pass: every clock advances by an amount of its own that its rates permit.
+//! pass: each clock advances by its own amount, within these rates.
 //!
 //! Deadlines on two clocks are compared by a product. A deadline `d` on one clock comes before a
 //! deadline `e` on another clock, at whatever rates both run from now on, if
@@ -13,9 +13,9 @@
 //!
 //! [`ends_before`] is this formula. [`elapse`] preserves it: in the real time `δ` the left side
 //! falls by at least `SLOW · δ · FAST`, and the right side by at most `FAST · δ · SLOW`. An
-//! algorithm sets a deadline a fixed duration ahead. At this time the formula holds if the two
-//! durations satisfy the same inequality. This inequality is the margin between the durations of an
-//! algorithm.
+//! algorithm sets each deadline a fixed duration ahead. The formula then holds if the two durations
+//! satisfy `duration · FAST ≤ other duration · SLOW`. This inequality is the *margin* between the
+//! two durations.
 //!
 //! Rates and durations are constants without a value. A proof covers all values that satisfy the
 //! axioms.
@@ -31,7 +31,6 @@ use crate::model::action::Action;
 pub(super) const SLOW: Symbol = Symbol::constant("slow", Real);
 /// Highest rate of a clock.
 pub(super) const FAST: Symbol = Symbol::constant("fast", Real);
-/// Reading of a process's clock.
 pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Real);
 /// Amount by which a process's clock advances in one step of [`elapse`].
 pub(super) const ADVANCE: Symbol = Symbol::function("advance", &[Process], Real);
@@ -43,7 +42,6 @@ const P: Variable = Variable::process("p");
 /// Real time that passes in one step.
 const D: Variable = Variable::real("d");
 
-/// Returns the real number zero.
 pub(super) fn zero() -> Term {
     Term::real(0, 1)
 }
@@ -57,8 +55,9 @@ pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns the formula that, at any rates, the deadline after `remaining` comes before the deadline
-/// after `other_remaining`. Each remaining time is measured by the clock of its deadline.
+/// Returns the formula that one deadline comes before another, at any rates of the clocks.
+/// `remaining` and `other_remaining` are the times until the two deadlines. Each time is measured
+/// by the clock of its deadline.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
     remaining.times(FAST).at_most(other_remaining.times(SLOW))
 }
@@ -79,7 +78,6 @@ pub(super) fn elapse(more_parameters: &[Variable]) -> Action {
         .define(CLOCK, [P], CLOCK.at(P) + ADVANCE.at(P))
 }
 
-/// Returns the axiom that the rates of clocks are positive and otherwise arbitrary.
 pub(super) fn any_rates() -> Axiom {
     Axiom::new("clocks run at positive rates", zero().less(SLOW) & SLOW.at_most(FAST))
 }

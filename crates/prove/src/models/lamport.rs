@@ -22,10 +22,9 @@ use crate::structure::value::Value;
 
 /// Clock reading of a process's present request. 0 without a request.
 const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
-/// Logical clock of a process.
 const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
-/// True if the first process has received no message of the second process that is later than the
-/// first process's own request.
+/// True if the first process still awaits the second one: it has received no message of the second
+/// process that is later than its own request.
 const AWAITED: Symbol = Symbol::relation("awaited", &[Process, Process]);
 /// True if a request is in the queue of a process. Arguments: process with the queue, process with
 /// the request, clock reading.
@@ -51,7 +50,6 @@ const M: Variable = Variable::int("m");
 /// Clock reading of the released request.
 const K: Variable = Variable::int("k");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "lamport",
     paper: "Lamport, CACM 21(7), 1978",
@@ -171,7 +169,6 @@ fn invariant() -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Returns the conjuncts about the states of processes.
 fn processes() -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
@@ -188,7 +185,6 @@ fn processes() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about the order of requests.
 fn order() -> Vec<Conjunct> {
     // p has a request, and a later message of q.
     let heard = is_active(P) & P.differs(Q) & !(WAITING.at(P) & AWAITED.at((P, Q)));
@@ -225,7 +221,6 @@ fn order() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about the clock readings of messages.
 fn messages() -> Vec<Conjunct> {
     let is_past = C.at_most(CLOCK.at(P)) & P.differs(Q);
     vec![
@@ -262,8 +257,8 @@ fn messages() -> Vec<Conjunct> {
     ]
 }
 
-/// Maps a state of the code to a state of the model. An idle process has forgotten the clock
-/// reading of its last request.
+/// Maps a state of the code to a state of the model. The code keeps no request for an idle process,
+/// so the process has the `STAMP` 0.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     for (me, process) in named_processes(state) {

@@ -4,13 +4,14 @@
 //! consistency*, SOSP 1989. The code is `crates/algorithms/src/mutex/lease.rs`.
 //!
 //! A process *claims* the lock while it is inside and its own clock has not reached its deadline,
-//! whether or not its timer has fired. So processes may be suspended at any time. Messages stay in
-//! flight after their receipt. Processes crash at any time, and so does the grantor. Tickets are
-//! whole numbers: the code's pair of boot and number, in order. The grantor may call any claim
-//! next, since the order of its queue does not matter here.
+//! whether or not its timer has fired. So the proof covers processes that are suspended at any
+//! time. Messages stay in flight after their receipt. Processes crash at any time, and so does the
+//! grantor. A ticket is a whole number here. In the code it is a pair of boot and number, with the
+//! same order. The grantor may serve any claim next, because the order of its queue does not matter
+//! here.
 //!
-//! Clocks are those of the module `clocks`. The lease lasts [`LEASE`] at the client, from its
-//! request, and [`EXPIRY`] at the grantor, from its grant. The proof needs one inequality, the
+//! Clocks are those of the module `clocks`. At the client, the lease lasts [`LEASE`] from the
+//! request. At the grantor, it lasts [`EXPIRY`] from the grant. The proof needs one inequality, the
 //! margin: `LEASE · FAST ≤ EXPIRY · SLOW`.
 
 use super::clocks::{
@@ -34,12 +35,11 @@ const ROUND: Symbol = Symbol::function("round", &[Process], Int);
 const PENDING: Symbol = Symbol::relation("pending", &[Process]);
 /// Deadline of a process's last request, on its own clock.
 const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
-/// Deadline of the request whose grant permits a process to be inside the critical section, on the
-/// clock of the process.
+/// Deadline of the request with which a process entered, on the clock of the process.
 const INSIDE_UNTIL: Symbol = Symbol::function("inside-until", &[Process], Real);
 /// True if a request is in flight. Arguments: sender, ticket, round.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Int, Int]);
-/// True if a grant is in flight. Arguments: receiver, ticket, round of the request that it answers.
+/// True if a grant is in flight. Arguments: receiver, ticket, round of the granted request.
 const GRANT: Symbol = Symbol::relation("grant", &[Process, Int, Int]);
 /// True if a release is in flight. Arguments: sender, ticket.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
@@ -51,7 +51,6 @@ const HOLDER: Symbol = Symbol::constant("holder", Process);
 const HELD_TICKET: Symbol = Symbol::constant("held-ticket", Int);
 /// True if the grantor has restarted, and grants nothing yet.
 const CLOSED: Symbol = Symbol::constant("closed", Bool);
-/// Reading of the grantor's clock.
 const GRANTOR_CLOCK: Symbol = Symbol::constant("grantor-clock", Real);
 /// Time at which the timer *Expiry* is due, on the clock of the grantor.
 const HELD_UNTIL: Symbol = Symbol::constant("held-until", Real);
@@ -59,7 +58,7 @@ const HELD_UNTIL: Symbol = Symbol::constant("held-until", Real);
 const LEASE: Symbol = Symbol::constant("lease", Real);
 /// Duration of a lease at the grantor, measured from its grant.
 const EXPIRY: Symbol = Symbol::constant("expiry", Real);
-/// Interval between two requests of a process that renew its lease.
+/// Interval at which a process sends requests that renew its lease.
 const RENEWAL: Symbol = Symbol::constant("renewal", Real);
 
 const P: Variable = Variable::process("p");
@@ -74,10 +73,9 @@ const X: Variable = Variable::process("x");
 const M: Variable = Variable::int("m");
 /// Round in the received message.
 const N: Variable = Variable::int("n");
-/// Advance of the grantor's clock.
+/// Amount by which the grantor's clock advances in one step.
 const G: Variable = Variable::real("g");
 
-/// Entry of this model in the catalogue of models.
 pub(super) const ENTRY: ModelEntry = ModelEntry {
     name: "lease",
     paper: "Gray & Cheriton, SOSP 1989",
@@ -93,7 +91,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Durations of a lease, in any unit that they share, and drift of clocks.
+/// Durations of a lease, all in one unit, and drift of clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseParameters {
     /// Time for which a client claims the lock, measured from its request.
@@ -105,8 +103,8 @@ pub struct LeaseParameters {
 }
 
 impl LeaseParameters {
-    /// Returns the model of a lease with these durations. The model assumes nothing about their
-    /// relation, so it is refuted if the margin between them is too small.
+    /// Returns the model of a lease with these durations. The model does not assume that the margin
+    /// between them is large enough. If it is too small, the solver refutes the model.
     ///
     /// # Panics
     ///
@@ -157,8 +155,8 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the axioms about rates and durations. For a variant, the durations have the values of
-/// the code, whose unit is the delay of a message.
+/// Returns the axioms about rates and durations. For a variant, the durations are those of the
+/// code, in units of the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
         let margin = ends_before(LEASE.value(), EXPIRY.value());
@@ -188,8 +186,8 @@ fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// Returns the formula that the grantor grants no other claim than that of `process` with `ticket`
-/// before `deadline` on the clock of `process`.
+/// Returns the formula that, until `deadline` on the clock of `process`, the grantor grants no
+/// claim except that of `process` with `ticket`.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
@@ -207,7 +205,6 @@ fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
         & CLOCK.at(process).less(ASKED_UNTIL.at(process))
 }
 
-/// Returns the actions of a process as a client of the grantor.
 fn client_actions(variant: Option<&str>) -> Vec<Action> {
     let next = TICKET.at(X) + 1;
     let send = |action: Action, ticket: Term| {
@@ -255,7 +252,6 @@ fn client_actions(variant: Option<&str>) -> Vec<Action> {
     ]
 }
 
-/// Returns the actions of the grantor.
 fn grantor_actions(variant: Option<&str>) -> Vec<Action> {
     let kept = if variant == Some("impatient") { RENEWAL } else { EXPIRY };
     let reserve = |action: Action| action.set(HELD_UNTIL, (), GRANTOR_CLOCK.plus(kept));
@@ -303,7 +299,6 @@ fn invariant() -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Returns the conjuncts about claims and the grants that permit them.
 fn claims_and_grants() -> Vec<Conjunct> {
     vec![
         Conjunct::new(
@@ -337,7 +332,6 @@ fn claims_and_grants() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about phases and deadlines.
 fn deadlines() -> Vec<Conjunct> {
     let is_near = |deadline: Symbol| deadline.at(P).at_most(CLOCK.at(P).plus(LEASE));
     vec![
@@ -364,7 +358,6 @@ fn deadlines() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about messages in flight.
 fn messages() -> Vec<Conjunct> {
     let is_current = K.equals(TICKET.at(P));
     let is_past = K.less(TICKET.at(P)) | (is_current.clone() & R.at_most(ROUND.at(P)));

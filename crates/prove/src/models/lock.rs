@@ -6,9 +6,7 @@ use crate::logic::term::{Operations, Term, for_all};
 use crate::logic::variable::Variable;
 use crate::model::{Axiom, Conjunct};
 
-/// True if a process waits for the lock.
 pub(super) const WAITING: Symbol = Symbol::relation("waiting", &[Process]);
-/// True if a process is in the critical section.
 pub(super) const INSIDE: Symbol = Symbol::relation("inside", &[Process]);
 /// Position of a process's name in the total order of names.
 pub(super) const NAME: Symbol = Symbol::function("name", &[Process], Int);
@@ -21,7 +19,6 @@ pub(super) fn is_active(process: Variable) -> Term {
     WAITING.at(process) | INSIDE.at(process)
 }
 
-/// Returns the property that a lock must have: mutual exclusion.
 pub(super) fn mutual_exclusion() -> Conjunct {
     Conjunct::new(
         "mutual-exclusion",
@@ -30,7 +27,6 @@ pub(super) fn mutual_exclusion() -> Conjunct {
     )
 }
 
-/// Returns the conjunct that a process is in at most one phase.
 pub(super) fn phases() -> Conjunct {
     Conjunct::new(
         "phases",

@@ -23,7 +23,6 @@ use crate::models::votes::{
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "maekawa",
     paper: "Maekawa, ACM TOCS 3(2), 1985",
@@ -60,7 +59,6 @@ fn model(_: Option<&str>) -> Model {
     }
 }
 
-/// Maps a state of the code to a state of the model.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     let mut quorums: Vec<BTreeSet<Value>> = Vec::new();

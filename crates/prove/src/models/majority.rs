@@ -5,7 +5,7 @@
 //! `crates/algorithms/src/mutex/majority.rs`.
 //!
 //! Processes crash at any time, and only crashed ones are suspected. A process may begin its
-//! request again at any time, with another quorum: this covers each reason of the code for it.
+//! request again at any time, with another quorum. This covers all cases in which the code does so.
 //! Generations, which order fences after a wrong suspicion, are left out.
 //!
 //! Links keep the order: a later request is received after a withdrawal on the same link. All other
@@ -33,11 +33,10 @@ use crate::models::{ModelEntry, ModelVariant};
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// True if a process has crashed.
 const CRASHED: Symbol = Symbol::relation("crashed", &[Process]);
 /// True if a withdrawal of all earlier requests is in flight. Arguments: process, voter.
 const WITHDRAWAL: Symbol = Symbol::relation("withdrawal", &[Process, Process]);
-/// Stands for the quorum of a process that has no request.
+/// Value of [`QUORUM`] for a process without a request.
 const NO_QUORUM: Symbol = Symbol::constant("no-quorum", Quorum);
 
 const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL];
@@ -45,7 +44,6 @@ const MESSAGES: [Symbol; 5] = [REQUEST, LOCKED, RELINQUISH, RELEASE, WITHDRAWAL]
 /// Quorum of a new request.
 const C: Variable = Variable::quorum("c");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "majority",
     paper: "Thomas, ACM TODS 4(2), 1979; Maekawa, ACM TOCS 3(2), 1985",
@@ -76,7 +74,7 @@ fn model(variant: Option<&str>) -> Model {
 }
 
 fn actions(variant: Option<&str>) -> Vec<Action> {
-    // In the variant, a request does without the votes of crashed voters.
+    // In the variant, a request does not need the votes of crashed voters.
     let counts = match variant {
         Some("left-out") => !CRASHED.at(V),
         _ => Term::truth(),
@@ -153,7 +151,6 @@ fn withdrawal_actions() -> Vec<Action> {
     ]
 }
 
-/// Returns the action *crash*, by which a process loses its state.
 fn crash() -> Action {
     votes::forget_request(
         Action::new("crash", [X])
@@ -212,7 +209,6 @@ fn uniqueness() -> Vec<Conjunct> {
     ]
 }
 
-/// Maps a state of the code to a state of the model.
 fn abstraction(state: &GlobalState) -> Structure {
     let size = state.processes.len() as u32;
     let mut structure = Structure::new(size);
@@ -237,7 +233,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         match content.variant() {
             "Vote" => mapping::add_message(&mut structure, link, content.field("message")),
             "Withdraw" => structure.add(WITHDRAWAL, link),
-            // Sent to a process that was suspected wrongly.
+            // The code sends all other messages only to a process that was suspected wrongly.
             other => panic!("no message `{other}` without wrong suspicions"),
         }
     }

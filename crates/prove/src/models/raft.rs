@@ -4,11 +4,11 @@
 //! section 5.2. The code is `crates/algorithms/src/election/raft.rs`.
 //!
 //! Processes crash at any time, and keep their term and vote. Messages stay in flight after their
-//! receipt. A leader forgets the votes that elected it, as in the code. From then on no other
-//! process can be elected in its term: each quorum has a member that supports no rival.
+//! receipt. A leader forgets the votes that elected it, as in the code. Still no other process can
+//! be elected in that term, because each quorum has a member that votes for no rival of the leader.
 //!
 //! The code has too many states for `tenure prove` to compare all, because timers fire at any time.
-//! A test compares two processes in the first term.
+//! Instead, a test compares the states of two processes in the first term.
 
 use crate::logic::sort::Sort::Int;
 use crate::logic::symbol::Symbol;
@@ -39,7 +39,6 @@ const M: Variable = Variable::int("m");
 /// Quorum whose votes a candidate has.
 const W: Variable = Variable::quorum("w");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "raft",
     paper: "Ongaro & Ousterhout, USENIX ATC 2014, section 5.2",
@@ -79,12 +78,10 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns `action`, extended so that `X` forgets the votes that it has received.
 fn forget_votes(action: Action) -> Action {
     action.define(VOTES, [P, Q], VOTES.at((P, Q)) & P.differs(X))
 }
 
-/// Returns `action`, extended so that `X` votes for this candidate.
 fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }
@@ -95,7 +92,6 @@ fn forget_vote(action: Action) -> Action {
     action.set(HAS_VOTED, X, false).set(VOTED_FOR, X, X)
 }
 
-/// Returns the formula that a process has voted for a candidate in its term.
 fn has_voted_for(voter: Variable, candidate: Variable) -> Term {
     HAS_VOTED.at(voter) & VOTED_FOR.at(voter).equals(candidate)
 }
@@ -157,8 +153,8 @@ fn invariant() -> Vec<Conjunct> {
         !has_vote & !VOTE.at((Term::from(V), rival, TERM.at(P))) & !may_vote
     };
     let has_one_role = |process| !(CANDIDATE.at(process) & LEADER.at(process));
-    // True by the axiom. It names the quorum, as `has_one_role` names the rival, which lets the
-    // solver instantiate the formula.
+    // The axiom implies this formula. It mentions the quorum, and `has_one_role` mentions the
+    // rival, so that the solver can instantiate the conjunct.
     let is_quorum = MEMBER.at((COMMON.at((A, A)), A));
     let of_leaders = [
         Conjunct::new(

@@ -5,17 +5,18 @@
 //! The code is `crates/algorithms/src/election/raft.rs`.
 //!
 //! A process *claims* the leadership while it leads and its own clock has not reached the end of
-//! its lease, whether or not its timer has fired. A leader handles a due timer before a response:
-//! that is the assumption that no process is suspended. A message may be received any number of
-//! times, at any time, or never, so losses, duplicates and delays are covered. Processes crash at
-//! any time, and keep their term and vote. The numbers of heartbeats do not wrap around.
+//! its lease, whether or not its timer has fired. The model assumes that no process is suspended: a
+//! leader handles a due timer before it receives a response. A message may be received any number
+//! of times, at any time, or never, so losses, duplicates and delays are covered. Processes crash
+//! at any time, and keep their term and vote. The numbers of heartbeats do not wrap around.
 //!
 //! Clocks are those of the module `clocks`. The proof needs one inequality, the margin:
 //! `(HEARTBEAT_INTERVAL + LEASE) · FAST ≤ ELECTION · SLOW`.
 //!
 //! **Handing over.** A process that resigns in a term ends this term and all earlier ones: no
 //! process claims the leadership in them again. So a successor may disregard promises to leaders of
-//! ended terms. An ended term cannot be won, because a quorum has voted later.
+//! ended terms. While a candidate of an ended term has a lease, it gets no vote of the quorum that
+//! elected the resigned leader.
 
 mod hand_over;
 mod invariant;
@@ -34,19 +35,19 @@ use crate::model::action::Action;
 use crate::model::{Axiom, Model};
 use crate::models::{ModelEntry, ModelVariant};
 
-/// True if a process follows a leader, has voted for another process, or has restarted. It votes
-/// for no process before its election timeout.
+/// True if a process follows a leader, has voted for another process, or has restarted. Such a
+/// process votes for no other process before its election timeout.
 const FOLLOWER: Symbol = Symbol::relation("follower", &[Process]);
 /// Time at which a process's election timeout is due, on its own clock.
 const ELECTION_AT: Symbol = Symbol::function("election-at", &[Process], Real);
 /// Time at which the lease of a candidate or leader ends, on its own clock.
 const LEASE_UNTIL: Symbol = Symbol::function("lease-until", &[Process], Real);
-/// Time at which a leader sends its next heartbeat, on its own clock. Responses to the last
-/// heartbeat that arrive later do not count.
+/// Time at which a leader sends its next heartbeat, on its own clock. A response to the last
+/// heartbeat does not count after this time.
 const HEARTBEAT_AT: Symbol = Symbol::function("heartbeat-at", &[Process], Real);
 /// Number of a leader's last heartbeat.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// True if the first process leads and has the response of the second process to its last
+/// True if the first process leads and has received a response of the second process to the last
 /// heartbeat.
 const ANSWERED: Symbol = Symbol::relation("answered", &[Process, Process]);
 /// Quorum on whose promises the lease of a leader relies.
@@ -55,9 +56,7 @@ const RENEWED_BY: Symbol = Symbol::function("renewed-by", &[Process], Quorum);
 const HEARTBEAT: Symbol = Symbol::relation("heartbeat", &[Process, Int, Int]);
 /// True if a response to a heartbeat is in flight. Arguments: follower, leader, term, number.
 const HEARD: Symbol = Symbol::relation("heard", &[Process, Process, Int, Int]);
-/// Interval between heartbeats.
 const HEARTBEAT_INTERVAL: Symbol = Symbol::constant("heartbeat-interval", Real);
-/// Duration of a leader's lease.
 const LEASE: Symbol = Symbol::constant("lease", Real);
 /// Shortest election timeout.
 const ELECTION: Symbol = Symbol::constant("election", Real);
@@ -80,7 +79,6 @@ const W: Variable = Variable::quorum("w");
 /// Random delay from now until the election timeout.
 const E: Variable = Variable::real("e");
 
-/// Entry of this model in the catalogue of models.
 pub(super) const ENTRY: ModelEntry = ModelEntry {
     name: "raft",
     paper: "Ongaro, Stanford 2014, section 6.4.1",
@@ -97,7 +95,7 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
     ],
 };
 
-/// Durations of an election, in any unit that they share, and drift of clocks.
+/// Durations of an election, all in one unit, and drift of clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElectionParameters {
     /// Interval between heartbeats.
@@ -111,8 +109,8 @@ pub struct ElectionParameters {
 }
 
 impl ElectionParameters {
-    /// Returns the model of an election with these durations. The model assumes nothing about their
-    /// relation, so it is refuted if the margin between them is too small.
+    /// Returns the model of an election with these durations. The model does not assume that the
+    /// margin between them is large enough. If it is too small, the solver refutes the model.
     ///
     /// # Panics
     ///
@@ -169,8 +167,8 @@ fn state() -> Vec<Symbol> {
     terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. For an unsound variant, the durations
-/// have the values of the code, whose unit is the delay of a message.
+/// Returns the axioms about quorums, rates and durations. For an unsound variant, the durations are
+/// those of the code, in units of the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {
@@ -281,7 +279,6 @@ fn actions(variant: Option<&str>) -> Vec<Action> {
     actions
 }
 
-/// Returns the actions of a leader and of its followers.
 fn leader_actions(variant: Option<&str>) -> Vec<Action> {
     let has_all = |relation: Symbol| for_all([V], MEMBER.at((V, W)).implies(relation.at((X, V))));
     // The timer of the next heartbeat is not due.

@@ -23,8 +23,7 @@ const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
 const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 /// True if a request is in flight. Arguments: sender, receiver, number.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
-/// True if a reply is in flight. Arguments: sender, receiver, number of the request that it
-/// answers.
+/// True if a reply is in flight. Arguments: sender, receiver, number of the answered request.
 const REPLY: Symbol = Symbol::relation("reply", &[Process, Process, Int]);
 /// True if a process defers its reply to a request: `Reply_Deferred`. Arguments: the process, the
 /// sender of the request, the number of the request.
@@ -43,7 +42,6 @@ const Y: Variable = Variable::process("y");
 /// Number in the received message.
 const M: Variable = Variable::int("m");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "ricart-agrawala",
     paper: "Ricart & Agrawala, CACM 24(1), 1981",
@@ -127,7 +125,6 @@ fn receive_request(variant: Option<&str>) -> Action {
         .define(REPLY, [P, Q, T], REPLY.at((P, Q, T)) | (is_this & !defers))
 }
 
-/// Returns the action *receive a reply* to the present request.
 fn receive_reply() -> Action {
     Action::new("receive-reply", [X, Y, M])
         .when(REPLY.at((Y, X, M)) & WAITING.at(X) & M.equals(STAMP.at(X)))
@@ -155,7 +152,7 @@ fn exit() -> Action {
 }
 
 /// Returns the action *observe*: a process learns of a higher number. Unlike in the paper, replies
-/// carry the clock of their sender, and applications may forward it.
+/// carry the clock of their sender, and applications may forward this clock.
 fn observe_clock() -> Action {
     Action::new("observe-clock", [X, M]).when(CLOCK.at(X).less(M)).set(CLOCK, X, M)
 }
@@ -167,7 +164,6 @@ fn invariant() -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Returns the conjuncts about the states of processes.
 fn processes() -> Vec<Conjunct> {
     vec![
         lock::mutual_exclusion(),
@@ -185,7 +181,6 @@ fn processes() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about messages in flight and deferred replies.
 fn messages() -> Vec<Conjunct> {
     let is_present = |process| WAITING.at(process) & P.differs(Q) & T.equals(STAMP.at(process));
     vec![
@@ -232,7 +227,6 @@ fn messages() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about replies, received or in flight.
 fn grants() -> Vec<Conjunct> {
     // p has granted the present request of q: its reply is received or in flight.
     let has_granted = GRANTED.at((Q, P)) | REPLY.at((P, Q, STAMP.at(Q)));
@@ -262,8 +256,8 @@ fn grants() -> Vec<Conjunct> {
     ]
 }
 
-/// Maps a state of the code to a state of the model. An idle process has forgotten the number of
-/// its last request.
+/// Maps a state of the code to a state of the model. The code keeps no request for an idle process,
+/// so the process has the `STAMP` 0.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     let all: Vec<Value> = (0..state.processes.len() as u32).map(Value::process).collect();

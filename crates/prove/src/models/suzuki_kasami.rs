@@ -3,8 +3,8 @@
 //! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985. The code
 //! is `crates/algorithms/src/mutex/suzuki_kasami.rs`.
 //!
-//! The token is the only message that is removed when it is received. Its queue is a set here,
-//! which covers every order in which the code may serve it.
+//! The token is the only message that is removed when it is received. Its queue is a set here: any
+//! process in it may get the token next. This covers the order in the code.
 
 use tenure_check::GlobalState;
 
@@ -26,9 +26,9 @@ const HOLDING: Symbol = Symbol::relation("holding", &[Process]);
 const TOKEN: Symbol = Symbol::relation("token", &[Process]);
 /// Highest request number of the second process that the first process knows (`RN` in the paper).
 const KNOWN: Symbol = Symbol::function("known", &[Process, Process], Int);
-/// Number of a process's last request that was served, as the token states it (`LN` in the paper).
+/// Number of the last served request of a process, as recorded in the token (`LN` in the paper).
 const SERVED: Symbol = Symbol::function("served", &[Process], Int);
-/// True if a process is in `Q`, the queue in the token of the processes that it will visit.
+/// True if a process is in the queue that the token contains (`Q` in the paper).
 const QUEUED: Symbol = Symbol::relation("queued", &[Process]);
 /// True if a request is in flight. Arguments: sender, receiver, number.
 const REQUEST: Symbol = Symbol::relation("request", &[Process, Process, Int]);
@@ -45,7 +45,6 @@ const Y: Variable = Variable::process("y");
 /// Number in the received request.
 const M: Variable = Variable::int("m");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "suzuki-kasami",
     paper: "Suzuki & Kasami, ACM TOCS 3(4), 1985",
@@ -179,7 +178,6 @@ fn invariant() -> Vec<Conjunct> {
     ]
 }
 
-/// Maps a state of the code to a state of the model.
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     structure.set(FIRST, [], Value::process(0));

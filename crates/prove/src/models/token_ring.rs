@@ -4,7 +4,7 @@
 //! `crates/algorithms/src/mutex/token_ring.rs`.
 //!
 //! The token is removed when it is received, and may be lost. Mutual exclusion does not depend on
-//! the shape of the ring, so the next process is any function here.
+//! the shape of the ring, so the model permits any function that returns a next process.
 
 use tenure_check::GlobalState;
 
@@ -34,7 +34,6 @@ const Q: Variable = Variable::process("q");
 /// Process that takes the step.
 const X: Variable = Variable::process("x");
 
-/// Entry of this model in the catalogue of models.
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     name: "token-ring",
     paper: "Le Lann, IFIP Congress, 1977",
@@ -102,7 +101,6 @@ fn invariant() -> Vec<Conjunct> {
     ]
 }
 
-/// Maps a state of the code to a state of the model.
 fn abstraction(state: &GlobalState) -> Structure {
     let size = state.processes.len() as u32;
     let mut structure = Structure::new(size);

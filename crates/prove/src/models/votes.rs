@@ -1,9 +1,9 @@
-//! Votes of Maekawa's algorithm, for quorums that a process keeps or changes.
+//! Votes of Maekawa's algorithm. A process may keep its quorum for all requests, or change it.
 //!
 //! Messages stay in flight after their receipt. A vote carries the time stamp of its request, and a
-//! number. The number grows when the process with the request returns the vote. A process without a
-//! request has forgotten its time stamp and these numbers, as in the code. Its clock is at least as
-//! high as the forgotten time stamp.
+//! number. The number grows when the process with the request returns the vote. As in the code, a
+//! process without a request keeps neither a time stamp nor these numbers. Its clock is at least as
+//! high as the last time stamp.
 
 pub(super) mod mapping;
 
@@ -17,16 +17,14 @@ use crate::models::lock::{self, INSIDE, WAITING, is_active};
 
 /// Time stamp of a process's present request. 0 without a request.
 pub(super) const STAMP: Symbol = Symbol::function("stamp", &[Process], Int);
-/// Logical clock of a process.
 pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
-/// Quorum whose votes the present request needs.
+/// Quorum whose votes the present request of a process needs.
 pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
 /// True if the first process has the vote of the second process.
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
-/// Number of the vote of the second process that the first process awaits or has. 0 without a
-/// request.
+/// Number of the vote that the first process awaits or has from the second process. 0 if the first
+/// process has no request.
 pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
-/// True if a voter has given its vote to a process.
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Process that has the vote of a voter. It is the voter itself if the voter has not given its
 /// vote.
@@ -45,9 +43,8 @@ pub(super) const LOCKED: Symbol = Symbol::relation("locked", &[Process, Process,
 pub(super) const RELINQUISH: Symbol = Symbol::relation("relinquish", &[Process, Process, Int, Int]);
 /// True if a release is in flight. Arguments: process, voter, time stamp, number.
 pub(super) const RELEASE: Symbol = Symbol::relation("release", &[Process, Process, Int, Int]);
-/// True if a voter is a member of a quorum.
 pub(super) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// For any two quorums: a process that is a member of both.
+/// Process that is a member of both quorums.
 pub(super) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 pub(super) const P: Variable = Variable::process("p");
@@ -66,7 +63,8 @@ pub(super) const Y: Variable = Variable::process("y");
 /// Time stamp in the received message. `K` is the number in that message.
 const M: Variable = Variable::int("m");
 const K: Variable = Variable::int("k");
-/// Time stamp of the request that a voter serves next. `NEXT_NUMBER` is its vote's number.
+/// Time stamp of the request that a voter serves next. `NEXT_NUMBER` is the number of the vote for
+/// this request.
 pub(super) const NEXT_STAMP: Variable = Variable::int("next-stamp");
 pub(super) const NEXT_NUMBER: Variable = Variable::int("next-number");
 
@@ -107,8 +105,8 @@ pub(super) fn initial() -> Vec<Term> {
     ]
 }
 
-/// Returns the formula that `process` asks `voter` for its vote, because the voter belongs to the
-/// quorum of the process.
+/// Returns the formula that `process` asks `voter` for its vote: the voter belongs to the quorum of
+/// the process.
 pub(super) fn asks(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
@@ -127,7 +125,6 @@ pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
         .define(REQUEST, [P, V, T], REQUEST.at((P, V, T)) | is_new)
 }
 
-/// Returns `action`, extended so that `X` forgets its request.
 pub(super) fn forget_request(action: Action) -> Action {
     action.set(STAMP, X, 0).define(HAS_VOTE, [P, V], HAS_VOTE.at((P, V)) & P.differs(X)).define(
         NUMBER,
@@ -145,7 +142,6 @@ pub(super) fn enter(counts: Term) -> Action {
         .set(INSIDE, X, true)
 }
 
-/// Returns the actions by which a process receives votes, returns them and exits.
 pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
     let is_over = P.equals(X) & asks(X, V) & T.equals(STAMP.at(X)) & N.equals(NUMBER.at((X, V)));
     let is_expected = WAITING.at(X) & M.equals(STAMP.at(X)) & K.equals(NUMBER.at((X, W)));
@@ -171,7 +167,8 @@ pub(super) fn process_actions(is_up: &Term) -> Vec<Action> {
     ]
 }
 
-/// Returns `action`, extended so that the voter `W` gives its vote to this request.
+/// Returns `action`, extended so that the voter `W` gives its vote to the request of `process` with
+/// `stamp`.
 pub(super) fn vote_for(action: Action, process: Variable, stamp: Variable, number: Term) -> Action {
     action
         .set(HAS_VOTED, W, true)
@@ -261,8 +258,9 @@ pub(super) fn is_over(process: &Term, stamp: &Term) -> Term {
     is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
 }
 
-/// Returns the formula that this time stamp and number belong to a request that `process` makes now
-/// or made earlier, at the voter `V`. `is_down` returns the formula that a process has crashed.
+/// Returns the formula that `process` has made the request with this time stamp. If this is the
+/// present request, the formula also states that the number is at most that of the vote which the
+/// process awaits or has from `V`. `is_down` returns the formula that a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);
@@ -307,7 +305,6 @@ pub(super) fn vote_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about messages and queued requests.
 pub(super) fn message_conjuncts(is_down: &dyn Fn(&Term) -> Term) -> Vec<Conjunct> {
     let process = Term::from(P);
     let known = || is_known(&process, &T.into(), N.into(), is_down);

@@ -15,7 +15,6 @@ pub(super) enum Direction {
     Weaker,
     /// The formula after the edit may hold in fewer states.
     Stronger,
-    /// The formula may change in any way.
     Any,
 }
 
@@ -37,13 +36,11 @@ impl Direction {
     }
 }
 
-/// A changed formula.
+/// A formula after one edit, and a description of the edit.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
-    /// The formula after the change.
     pub(super) term: Term,
     pub(super) operator: Operator,
-    /// Description of the change.
     pub(super) change: String,
 }
 
@@ -57,8 +54,8 @@ impl Edit {
     }
 }
 
-/// Returns all edits of a formula in `direction`. `parameters` are those of the action to which the
-/// formula belongs. Some edits replace one process among them by another one.
+/// Returns all edits of a formula in `direction`. `parameters` are the parameters of the action to
+/// which the formula belongs. Some edits replace one process parameter by another one.
 pub(super) fn edits(term: &Term, direction: Direction, parameters: &[Variable]) -> Vec<Edit> {
     Editor { parameters }.edits(term, direction)
 }
@@ -115,7 +112,6 @@ impl Editor<'_> {
         edits
     }
 
-    /// Returns the edits that change the root of a term.
     fn at_root(&self, term: &Term, direction: Direction) -> Vec<Edit> {
         match &*term.0 {
             Node::And(parts) if direction.may_weaken() => without_each(parts, all),
@@ -156,8 +152,9 @@ impl Editor<'_> {
         }
     }
 
-    /// Returns the edits of a conditional value. If its condition selects the argument at which
-    /// `Action::set` changes a function, the only edits of the condition exchange processes.
+    /// Returns the edits of a conditional value. `Action::set` builds such a value to change a
+    /// function at one argument. In the condition that selects this argument, edits only exchange
+    /// processes.
     fn in_choice(
         &self,
         condition: &Term,

@@ -54,7 +54,7 @@ pub struct Mutant {
     rule: Rule,
 }
 
-/// Part of a model that is replaced, with its new definition.
+/// Part of a model that a mutant replaces, with its new definition.
 #[derive(Clone, Debug)]
 enum Rule {
     Initial(usize, Term),

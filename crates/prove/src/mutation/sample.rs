@@ -29,7 +29,6 @@ pub fn sample_mutants(model: &Model, count: usize, seed: u64) -> Vec<Mutant> {
 struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Returns a number below a positive bound.
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

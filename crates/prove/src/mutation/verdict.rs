@@ -27,7 +27,7 @@ pub enum MutantVerdict {
     /// satisfies the invariant.
     Equivalent,
     /// In every state that satisfies the invariant, each step of the changed action is a step of
-    /// the original action. Some steps are missing, so the mutant is safe.
+    /// the original action. Steps can only be missing, so the mutant is safe.
     FewerSteps,
     /// The mutant has other steps, and the invariant is inductive nevertheless. So the mutant is
     /// safe for every number of processes.
@@ -160,8 +160,8 @@ fn is_same_result(one: &Action, other: &Action) -> Term {
 }
 
 /// Compares the initial condition of `changed` with that of `model`. Returns
-/// [`MutantVerdict::Equivalent`] if the solver proves that the original condition still follows,
-/// and `None` otherwise.
+/// [`MutantVerdict::Equivalent`] if the solver proves that the original condition follows from the
+/// changed one, and `None` otherwise.
 fn compare_initial_conditions(
     model: &Model,
     changed: &Model,

@@ -46,13 +46,11 @@ impl<'m> Induction<'m> {
         Induction { assumed, action, conjuncts: Vec::new() }
     }
 
-    /// Restricts the query to steps after which this conjunct is violated.
     pub(super) fn violating(mut self, conjunct: &'m Conjunct) -> Self {
         self.conjuncts = vec![conjunct];
         self
     }
 
-    /// Restricts the query to steps after which some conjunct of the invariant is violated.
     pub(crate) fn violating_any(mut self, model: &'m Model) -> Self {
         self.conjuncts = model.invariant.iter().collect();
         self
@@ -90,7 +88,7 @@ impl<'m> Induction<'m> {
 
     /// Returns true if the action changes nothing that the conjuncts mention.
     pub(super) fn is_unaffected(&self) -> bool {
-        // An empty update renames bound variables as every update does.
+        // Even an empty update renames bound variables, so that unchanged formulas are equal.
         let is_equal =
             |it: &&Conjunct| self.afterwards(&it.formula) == it.formula.after(&Updates::new());
         self.action.is_some() && self.conjuncts.iter().all(is_equal)
@@ -109,7 +107,7 @@ impl<'m> Induction<'m> {
     }
 }
 
-/// Counterexample to induction. It is not a run: the state before need not be reachable.
+/// Counterexample to induction. It is not a run: the state before the action need not be reachable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
     /// Action after which the conjunct is violated. `None` if an initial state violates it.
@@ -193,7 +191,7 @@ pub(super) fn decode(
 /// Translation of the values in a model that a solver found.
 struct Decoder<'f> {
     found: &'f SolverModel,
-    /// For each name that the solver gave to an element: the element of the structure.
+    /// Elements of the structure, by the names that the solver gave them.
     names: BTreeMap<ModelValue, Value>,
 }
 
@@ -208,7 +206,6 @@ impl Decoder<'_> {
         self.translated(self.found.value(symbol.name, &arguments), symbol.range)
     }
 
-    /// Returns the numbers that occur in the model and in the parameters.
     fn numbers(&self, parameters: &Assignment) -> Vec<Value> {
         let whole = self.found.numbers().iter().filter(|number| number.is_integer());
         let whole = whole.filter_map(|number| i64::try_from(number.to_integer()).ok());

@@ -40,7 +40,7 @@ pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, ProveError> 
     })
 }
 
-/// Selection of the obligations that are decided.
+/// Whether all obligations are decided, or only those up to the first open one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
@@ -48,7 +48,6 @@ pub(crate) enum Extent {
     UntilOpen,
 }
 
-/// Decides the obligations of an action, or of the initial states.
 pub(crate) fn decide(
     model: &Model,
     action: Option<&Action>,
@@ -84,8 +83,7 @@ pub(crate) fn decide(
     Ok(decisions)
 }
 
-/// Returns the outcome of the obligation that a state exists in which the step is possible.
-/// Searches small groups first.
+/// Decides the obligation that the step is possible in some state. Searches small groups first.
 fn existence_outcome(
     process: &mut SolverProcess,
     model: &Model,

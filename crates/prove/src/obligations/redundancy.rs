@@ -15,8 +15,8 @@ pub enum Necessity {
     /// Without the conjunct the invariant is not inductive. The counterexample is `None` if it is
     /// too large to show.
     Needed(Option<Box<Counterexample>>),
-    /// The other conjuncts are inductive without this one. Each of two redundant conjuncts may be
-    /// needed when the other one is left out.
+    /// The other conjuncts are inductive without this one. If two conjuncts are redundant, the
+    /// proof may still fail when both are left out.
     Redundant,
     /// The solver did not decide an obligation within its time limit.
     Undecided,
@@ -73,8 +73,8 @@ pub fn assess_conjuncts(
     Ok(conjuncts.map(|conjunct| conjunct.name).zip(needs).collect())
 }
 
-/// Decides whether the invariant of `rest`, which lacks one conjunct, is inductive. It holds in the
-/// initial states because the whole invariant does.
+/// Decides whether the invariant of `rest`, which lacks one conjunct, is inductive. The initial
+/// states satisfy it, because they satisfy the whole invariant.
 fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, ProveError> {
     let actions = rest.all_actions();
     for action in &actions {

@@ -32,8 +32,8 @@ pub enum Obligation {
 pub enum Outcome {
     /// The obligation holds for every number of processes.
     Proved,
-    /// The obligation does not hold. The counterexample is `None` if none in a small group was
-    /// found in time, or if a required state does not exist.
+    /// The obligation does not hold. The counterexample is `None` if the search of small groups
+    /// found none in time, or if the obligation requires a state that does not exist.
     Refuted(Option<Box<Counterexample>>),
     /// The solver did not decide the obligation within its time limit. The obligation is not
     /// proved.

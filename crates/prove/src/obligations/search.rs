@@ -38,7 +38,6 @@ impl GroupSize {
 pub(super) struct OpenGroups(Vec<GroupSize>);
 
 impl OpenGroups {
-    /// Returns all sizes of groups with one to `largest` processes.
     pub(super) fn up_to(largest: u32, model: &Model) -> Self {
         let has_quorums = model.sorts().contains(&Sort::Quorum);
         let quorums = if has_quorums { 1..=MAX_QUORUMS } else { 0..=0 };

@@ -33,11 +33,11 @@ pub struct Solver {
     pub query_timeout: Duration,
 }
 
-/// Time limit of a query by default.
+/// Default time limit of a query.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time limit of the first attempt at a query. Meanwhile the result of another query may make a
-/// second attempt unnecessary.
+/// Time limit of the first attempt at a query. It is short, because the result of another query may
+/// make a second attempt unnecessary.
 pub(crate) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Solver {

@@ -1,4 +1,4 @@
-//! A running solver: commands in SMT-LIB 2 go in, responses come out.
+//! Solver process, driven by commands in SMT-LIB 2.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::logic::term::Term;
 use crate::solver::{Solver, SolverKind};
 
-/// Result of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Satisfiability {
     Satisfiable,

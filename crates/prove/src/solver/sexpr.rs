@@ -22,7 +22,6 @@ impl Sexpr {
         }
     }
 
-    /// Parses one expression. Returns `None` if the text is malformed.
     pub(crate) fn parse(text: &str) -> Option<Sexpr> {
         let mut open: Vec<Vec<Sexpr>> = Vec::new();
         let mut rest = text.trim_start();

@@ -6,7 +6,6 @@ use num_rational::Ratio;
 
 use crate::solver::sexpr::Sexpr;
 
-/// Value in the model of a solver.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ModelValue {
     Bool(bool),
@@ -32,7 +31,6 @@ pub(crate) struct SolverModel {
 type Environment = BTreeMap<String, ModelValue>;
 
 impl SolverModel {
-    /// Parses the response to `(get-model)`. Returns `None` if it is malformed.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parsed = Sexpr::parse(text)?;
         let mut model = SolverModel::default();
@@ -51,7 +49,6 @@ impl SolverModel {
         Some(model)
     }
 
-    /// Returns the numbers that occur in the model.
     pub(crate) fn numbers(&self) -> &BTreeSet<Ratio<i128>> {
         &self.numbers
     }

@@ -13,7 +13,7 @@ use crate::logic::variable::Variable;
 use crate::structure::table::Structure;
 use crate::structure::value::Value;
 
-/// Values of variables.
+/// Map from variables to their values.
 pub type Assignment = BTreeMap<Variable, Value>;
 
 /// A structure on which formulas are evaluated, with the ranges of quantifiers.
@@ -28,9 +28,8 @@ impl<'s> Evaluation<'s> {
     /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// The result is exact if each number in the formula is an argument or the value of a relation
-    /// or function that also has an element as an argument. The formulas of the models have this
-    /// form.
+    /// The result is exact if the formula mentions numbers only as arguments or values of symbols
+    /// that have an element as another argument. The formulas of the models have this form.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluation::with_numbers(structure, &[])
     }
@@ -160,8 +159,9 @@ impl<'s> Evaluation<'s> {
     /// Calls `on_found` for the values of `variables` for which `formula` has the truth value
     /// `wanted`.
     ///
-    /// The search is restricted to the tuples of a relation if the formula requires one. For
-    /// example, `for all p, t: request(p, t) implies …` considers only the tuples of `request`.
+    /// If the formula can have the truth value `wanted` only where a relation holds, the search
+    /// considers only the tuples of that relation. For example, `for all p, t: request(p, t)
+    /// implies …` is false only where `request` holds.
     pub(crate) fn visit(
         &self,
         variables: &[Variable],
@@ -196,8 +196,8 @@ impl<'s> Evaluation<'s> {
     }
 }
 
-/// Returns a relation, with different variables among `variables` as its arguments, that holds
-/// whenever the formula has the truth value `wanted`. Returns `None` if none is found.
+/// Returns a relation that holds whenever the formula has the truth value `wanted`. Its arguments
+/// are different variables, all among `variables`. Returns `None` if none is found.
 fn required(
     formula: &Term,
     wanted: bool,

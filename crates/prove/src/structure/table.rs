@@ -115,7 +115,6 @@ impl Structure {
         self.tables.get(&symbol)
     }
 
-    /// Replaces the table of a symbol by `entries`.
     pub(crate) fn replace(&mut self, symbol: Symbol, entries: BTreeMap<Vec<Value>, Value>) {
         let mut table = Table::new(Value::default_of(symbol.range));
         entries.into_iter().for_each(|(arguments, value)| table.set(arguments, value));

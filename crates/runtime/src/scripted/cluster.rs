@@ -1,4 +1,4 @@
-//! Cluster of real nodes on this machine that performs a schedule.
+//! Cluster of real nodes on one machine, which performs the actions of a schedule one by one.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,6 @@ use crate::recorder::Recorder;
 use crate::store::{OpenError, Owner, Store};
 use crate::transport::{Listen, MeshError, Settings};
 
-/// Time limit for the arrival of a message on the loopback interface.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Reason why real nodes could not perform a schedule. No node is left running, and the traces
@@ -69,8 +68,8 @@ pub enum ClusterError {
 ///
 /// # Errors
 ///
-/// [`FollowError`], at the first impossible step. Some steps are impossible only over TCP: a
-/// message cannot outlive both its sender and its receiver. No node is left running.
+/// [`FollowError`], at the first impossible step. Some steps of models are impossible over TCP,
+/// where a message cannot outlive both its sender and its receiver. No node is left running.
 pub fn follow<P: Recorded>(
     schedule: &Schedule,
     config: impl Fn(ProcessId) -> P::Config,
@@ -110,8 +109,6 @@ pub fn follow<P: Recorded>(
     Ok(traces.filter(|path| path.exists()).collect())
 }
 
-/// Waits for the future `waiting`, which takes almost no time in a correct cluster. Fails after
-/// [`ARRIVAL_TIMEOUT`].
 async fn with_timeout(waiting: impl Future<Output = Option<()>>) -> Result<(), ClusterError> {
     timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ClusterError::Timeout)
 }
@@ -128,7 +125,6 @@ fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
     addresses.map_err(ClusterError::Port)
 }
 
-/// A message that was sent and not yet delivered.
 #[derive(Clone, Debug)]
 struct InFlight {
     id: MessageId,
@@ -143,7 +139,6 @@ impl InFlight {
     }
 }
 
-/// A cluster, and the tokio runtime that runs its nodes.
 struct ScriptedCluster<P: Protocol> {
     runtime: Runtime,
     cluster: Cluster<P>,
@@ -169,7 +164,6 @@ struct Cluster<P: Protocol> {
     sessions: Vec<u64>,
     /// Undelivered messages, oldest first.
     in_flight: Vec<InFlight>,
-    /// Undelivered messages between applications.
     application_messages: Vec<InFlight>,
     /// Records that concern the whole run instead of one process.
     notes: Vec<Record>,
@@ -255,7 +249,6 @@ impl<P: Recorded> Cluster<P> {
         self.directory.join("run.ndjson")
     }
 
-    /// Writes the trace with the records that concern the whole run.
     fn write_run_trace(&mut self) -> Result<(), ClusterError> {
         let header = Header { source: Source::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.run_trace_path(), &header)?;
@@ -365,15 +358,14 @@ impl<P: Recorded> Cluster<P> {
         self.perform_at(to, NodeAction::Deliver(sent.id)).await
     }
 
-    /// Returns true if the message has arrived and its receiver is still in the same session.
     fn has_arrived(&self, sent: &InFlight) -> bool {
         let to = sent.message.to;
         !self.is_down(to) && sent.receiver_session == self.sessions[to.index()]
     }
 
-    /// Makes the sender send a message again, because the receiver has crashed since the first
-    /// time. Waits until the message has arrived. Returns `None` if the sender or the receiver is
-    /// down, or if the sender has started another session.
+    /// Makes the sender send a message again, because the receiver has crashed since the message
+    /// was first sent. Waits until the message has arrived. Returns `None` if the sender or the
+    /// receiver is down, or if the sender has started another session.
     async fn resend(&mut self, sent: &InFlight) -> Result<Option<()>, ClusterError> {
         let (from, to) = (sent.id.from, sent.message.to);
         let is_same_session = self.sessions[from.index()] == sent.id.session;

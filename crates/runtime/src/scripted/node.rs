@@ -22,19 +22,14 @@ pub(super) struct MessageId {
     pub(super) number: u64,
 }
 
-/// Action that a node performs on request.
 pub(super) enum NodeAction<P: Protocol> {
     /// Returns the messages that the process has sent during its boot.
     Boot,
-    /// Handles a command of the user.
     Command(P::Command),
-    /// Delivers a message that waits at this node.
     Deliver(MessageId),
-    /// Drops a message that waits at this node.
     Lose(MessageId),
-    /// Duplicates a message that waits at this node.
     Duplicate(MessageId),
-    /// Sends a message again, to a peer that has crashed since it was first sent.
+    /// Sends a message again, because the receiver has crashed since the message was first sent.
     Resend(SentMessage),
     /// Records in the trace what happened to a sent message, such as its loss.
     RecordOutcome(SentMessage, fn(MessageRecord) -> Kind),
@@ -44,13 +39,10 @@ pub(super) enum NodeAction<P: Protocol> {
     ReceiveApplication(MessageId, Option<VectorClock>),
     /// Forces the value of the next random choice. Has no effect if the next step makes no choice.
     Choose(u32),
-    /// Fires the timer with this name.
     Fire(String),
-    /// Tells the process that the failure detector suspects or trusts a peer.
     Suspicion(ProcessId, Verdict),
 }
 
-/// Condition that a caller waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition {
     /// The message has arrived and waits at this node.
@@ -59,7 +51,6 @@ pub(super) enum Condition {
     PeerConnected(ProcessId, u64),
 }
 
-/// Request to the task of a node.
 enum NodeRequest<P: Protocol> {
     Perform(NodeAction<P>, oneshot::Sender<Option<Vec<SentMessage>>>),
     Wait(Condition, oneshot::Sender<()>),
@@ -158,7 +149,6 @@ where
         }
     }
 
-    /// Notifies the callers whose conditions have become true.
     fn notify_waiters(&mut self) {
         for (condition, answer) in std::mem::take(&mut self.waiters) {
             let holds = match condition {
@@ -229,7 +219,6 @@ where
         })
     }
 
-    /// Records in the trace what happened to a sent message, such as its loss.
     fn record_outcome(
         &mut self,
         sent: &SentMessage,
@@ -242,8 +231,8 @@ where
         Ok(trace.record_message(&message, sent.to, 0, sent.number, kind)?)
     }
 
-    /// Sends a message of the application, with the current clock. The message does not travel over
-    /// the mesh: the caller carries it to its receiver.
+    /// Sends a message of the application, with the current vector clock. The message does not
+    /// travel over the mesh, because the caller carries it to its receiver.
     fn send_application_message(&mut self, to: ProcessId) -> Result<(), Failure> {
         let executor = &mut self.driver.executor;
         let number = executor.next_message_number();

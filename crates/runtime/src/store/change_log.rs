@@ -9,13 +9,10 @@ use super::private_file;
 use super::segment::{self, SegmentHeader};
 use super::state_file::{Damage, Owner};
 
-/// Prefix of the file name of a segment, before its number.
 const SEGMENT_PREFIX: &str = "log-";
 
-/// Name of a new segment while it is being created.
 const TEMPORARY_SEGMENT: &str = "log.next";
 
-/// Minimum size of a segment, in bytes.
 const MIN_SEGMENT_BYTES: u64 = 64 << 10;
 
 /// Maximum size of a segment, in bytes. A single longer change gets a longer segment.
@@ -24,14 +21,12 @@ const MIN_SEGMENT_BYTES: u64 = 64 << 10;
 /// flushes in 0.2 ms.
 const MAX_SEGMENT_BYTES: u64 = 256 << 10;
 
-/// The segments of a change log in one directory.
 #[derive(Debug)]
 pub(super) struct ChangeLog {
     directory: PathBuf,
     owner: Owner,
     /// Segment to which changes are appended. `None` until the next change creates one.
     open: Option<OpenSegment>,
-    /// Number of the next segment that will be created.
     next: u64,
     /// Number of changes ever written to this log.
     records: u64,
@@ -39,16 +34,12 @@ pub(super) struct ChangeLog {
     bytes: u64,
 }
 
-/// State of a change log between two changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChangeLogPosition {
-    /// Number of the next segment that will be created.
     pub(super) next_segment: u64,
-    /// Number of changes ever written to the log.
     pub(super) record_count: u64,
 }
 
-/// A segment to which further records can be appended.
 #[derive(Debug)]
 struct OpenSegment {
     file: File,
@@ -108,8 +99,6 @@ impl ChangeLog {
         Ok(read.changes)
     }
 
-    /// Returns the number of the segment that will be created next, and the number of changes ever
-    /// written to this log.
     pub(super) fn position(&self) -> ChangeLogPosition {
         ChangeLogPosition { next_segment: self.next, record_count: self.records }
     }
@@ -120,7 +109,6 @@ impl ChangeLog {
         self.bytes > state_bytes.max(MIN_SEGMENT_BYTES / 2)
     }
 
-    /// Returns true if the change fits into the open segment.
     pub(super) fn has_room(&self, change: &[u8]) -> bool {
         let length = segment::record_bytes(change.len()) as u64;
         self.open.as_ref().is_some_and(|open| open.room >= length)
@@ -190,12 +178,10 @@ impl ChangeLog {
         self.position()
     }
 
-    /// Returns the existing segments, which a new state file is about to make obsolete.
     pub(super) fn obsolete_segments(&self) -> ObsoleteSegments {
         ObsoleteSegments { directory: self.directory.clone(), next: self.next }
     }
 
-    /// Replaces the open file, to test failures.
     #[cfg(all(test, unix))]
     pub(super) fn replace_file(&mut self, file: File) {
         self.open.as_mut().expect("an open segment").file = file;
@@ -206,7 +192,6 @@ impl ChangeLog {
     }
 }
 
-/// Segments that a state file has replaced.
 #[derive(Debug)]
 pub(super) struct ObsoleteSegments {
     directory: PathBuf,
@@ -259,7 +244,8 @@ fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
 }
 
 impl SaveError {
-    /// Creates the error for a file that did not receive its final name. The saved state is intact.
+    /// Converts an error that occurred before the new file replaced the old one. The saved state
+    /// is intact.
     pub(super) fn from_io(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SaveError::DiskFull { path },

@@ -20,14 +20,13 @@ use super::state_file::{Damage, Owner, StateFile};
 use crate::priority::lower_priority;
 use crate::transport::SESSION_LIMIT;
 
-/// Name of the state file.
 const STATE_FILE: &str = "state";
 
 /// Name of the file whose lock protects the directory. It stays empty.
 const LOCK_FILE: &str = "lock";
 
-/// Number of bytes of a state file that are written between two flushes. Another write to the same
-/// disk, also by another process, waits until at most this number of bytes is flushed.
+/// Number of bytes written to a state file between two flushes. Other writes to the same disk wait
+/// for each flush, so a smaller number shortens their wait.
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// Stable state of one process, in a directory that this value owns exclusively.
@@ -35,10 +34,9 @@ const FLUSH_BYTES: usize = 256 << 10;
 pub struct Store {
     directory: PathBuf,
     state_file: StateFile,
-    /// Changes that were saved after the state file.
     change_log: ChangeLog,
-    /// True if a save has failed, so that the content of the disk is unknown. No further save is
-    /// attempted.
+    /// True once a save has failed. The content of the disk is then unknown, and no further save
+    /// is attempted.
     has_failed: bool,
     /// Lock of the directory. The operating system releases it even after a crash.
     lock: DirectoryLock,
@@ -47,16 +45,16 @@ pub struct Store {
     reserved_file: Option<File>,
     saves: SaveMetrics,
     registry: Option<Registry>,
-    /// Thread that rewrites the state file, if a rewrite is in progress. It returns the new
-    /// content.
+    /// Thread of the rewrite in progress. It returns the new state file, or `None` if the rewrite
+    /// failed.
     rewriting: Option<JoinHandle<Option<StateFile>>>,
     /// True while a test simulates a stuck disk.
     #[cfg(test)]
     pub(crate) is_stuck: Arc<AtomicBool>,
 }
 
-/// Reason why a store was not opened. The directory is unchanged, except after
-/// [`OpenError::SessionNotSaved`], which leaves the saved state as it was.
+/// Reason why a store was not opened. [`OpenError::SessionNotSaved`] leaves the saved state
+/// unchanged. Every other error leaves the whole directory unchanged.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// Another node uses the directory.
@@ -65,8 +63,8 @@ pub enum OpenError {
         /// Path of the directory of the store.
         path: PathBuf,
     },
-    /// The state file is damaged. It is left unchanged: an operator must restore or empty its
-    /// directory. A process that forgets its promises must not participate.
+    /// The state file is damaged. The store does not repair it, because a process that forgets its
+    /// promises must not participate. An operator must restore or empty the directory.
     #[error(
         "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
          process may forget all its promises"
@@ -82,7 +80,7 @@ pub enum OpenError {
     NewerVersion {
         /// Path of the state file.
         path: PathBuf,
-        /// Version of the file, as [`Damage::NewerVersion`].
+        /// Always [`Damage::NewerVersion`], with the version of the file.
         damage: Damage,
     },
     /// The state file was written with another schema, for instance by another algorithm.
@@ -90,7 +88,7 @@ pub enum OpenError {
     WrongSchema {
         /// Path of the state file.
         path: PathBuf,
-        /// Schema of the file.
+        /// Schema recorded in the file.
         found: String,
         /// Schema that this node expects.
         expected: String,
@@ -103,12 +101,12 @@ pub enum OpenError {
     WrongOwner {
         /// Path of the state file.
         path: PathBuf,
-        /// Owner according to the file.
+        /// Owner recorded in the file.
         found: Owner,
-        /// Owner that this node expects, namely its own process.
+        /// Process that opens the store.
         expected: Owner,
     },
-    /// The saved session is higher than any process can reach.
+    /// The saved session number is higher than any process can reach by booting.
     #[error(
         "the saved state {path} is impossible: no process reaches session {session}; see \
          \"Impossible states\" in docs/wire.md"
@@ -116,7 +114,7 @@ pub enum OpenError {
     ImpossibleSession {
         /// Path of the state file.
         path: PathBuf,
-        /// Session in the file.
+        /// Session number in the file.
         session: u64,
     },
     /// A file operation failed.
@@ -166,8 +164,8 @@ pub enum SaveError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// An earlier save failed, so the content of the disk is unknown. Even if the next flush
-    /// succeeded, data of the failed flush might be lost.
+    /// An earlier save failed, so the content of the disk is unknown. A later flush may succeed
+    /// although the data of the failed flush is lost.
     #[error("cannot save in {path} after an earlier failure; open the store again")]
     EarlierFailure {
         /// Path of the directory of the store.
@@ -242,7 +240,8 @@ impl Store {
     }
 
     /// Raises the session number to at least `session`. A process needs this if it replaces a
-    /// process whose directory was lost. Otherwise its peers would take it for an earlier boot.
+    /// process whose directory was lost. Otherwise its peers would take this boot for an earlier
+    /// boot of the replaced process.
     ///
     /// # Errors
     ///
@@ -278,7 +277,7 @@ impl Store {
         self.registry.clone()
     }
 
-    /// Returns the number of this boot of the process, which is higher than all earlier ones.
+    /// Returns the session number of this boot. It is higher than those of all earlier boots.
     pub fn session(&self) -> u64 {
         self.state_file.session
     }
@@ -334,9 +333,9 @@ impl Store {
 
     /// Replaces the state in the background by an equivalent one that includes all changes so far.
     /// A thread with low priority ([`lower_priority`](crate::lower_priority)) calls `state` and
-    /// writes the result. Changes that are appended meanwhile apply to the new state. `done` is
-    /// called with the result, on success after the state is durable. If the process crashes before
-    /// that, the store still has the old state and all changes.
+    /// writes the result. Changes that are appended meanwhile apply to the new state. The thread
+    /// calls `done` with success once the new state is durable, or with the error. If the process
+    /// crashes before the new state is durable, the store still has the old state and all changes.
     ///
     /// # Panics
     ///
@@ -371,7 +370,6 @@ impl Store {
         self.rewriting = Some(thread.expect("the operating system starts a thread"));
     }
 
-    /// Waits until the rewrite in progress has ended, and adopts the new state file.
     fn finish_rewrite(&mut self) {
         let Some(rewriting) = self.rewriting.take() else { return };
         // A panic of that thread has already been reported.
@@ -386,7 +384,8 @@ impl Store {
         self.rewriting.is_none() && self.change_log.is_rewrite_due(self.state_bytes())
     }
 
-    /// Returns the total size of the state and the changes in the state file, in bytes.
+    /// Returns the size of the saved state and of the changes in the state file, without the
+    /// change log.
     fn state_bytes(&self) -> u64 {
         let changes = self.state_file.changes.iter().map(Vec::len).sum::<usize>();
         (self.state_file.state.as_ref().map_or(0, Vec::len) + changes) as u64
@@ -450,8 +449,8 @@ impl Drop for Store {
     }
 }
 
-/// Replaces the file `name` in a directory. Until the new file has this name, its name has the
-/// suffix `.next`.
+/// Replaces the file `name` in a directory. The new file is first written under this name with the
+/// suffix `.next`, and then renamed.
 pub(super) fn replace_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), SaveError> {
     let next = directory.join(format!("{name}.next"));
     let write = || {
@@ -487,7 +486,6 @@ impl Drop for DirectoryLock {
     }
 }
 
-/// Creates the directory if necessary and locks it against other nodes.
 fn lock_directory(directory: &Path) -> Result<DirectoryLock, OpenError> {
     let unusable = |path: &Path, source| OpenError::Io { path: path.to_owned(), source };
     create_durably(directory).map_err(|source| unusable(directory, source))?;
@@ -514,7 +512,7 @@ fn create_durably(directory: &Path) -> io::Result<()> {
     missing.into_iter().try_for_each(|path| sync_directory(&above(path)))
 }
 
-/// Reads the state file. Returns `None` before the first boot.
+/// Returns `None` before the first boot.
 fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
     let path = path.to_owned();
     let bytes = match fs::read(&path) {
@@ -527,7 +525,6 @@ fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
 }
 
 impl OpenError {
-    /// Creates the error for a file that cannot be decoded.
     pub(super) fn of_file(path: PathBuf, damage: Damage) -> Self {
         match damage {
             Damage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
@@ -546,7 +543,7 @@ pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Does nothing, because directories cannot be flushed on this system.
+/// Does nothing, because only Unix systems can flush directories.
 ///
 /// # Errors
 ///
@@ -565,8 +562,7 @@ mod tests {
 
     use super::*;
 
-    /// After a failed flush, the store rejects every save. A pipe takes the place of the open
-    /// segment, because it accepts data but cannot be flushed.
+    /// A pipe takes the place of the open segment: it accepts data but cannot be flushed.
     #[test]
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -18,16 +18,12 @@ use super::directory::{OpenError, SaveError, replace_file};
 use super::state_file::Damage;
 use crate::transport::frame::Boot;
 
-/// Name of the file that contains the registry.
 const REGISTRY_FILE: &str = "peers";
 
-/// Bytes at the start of the file, in every version.
 const MAGIC: [u8; 8] = *b"TENPEERS";
 
-/// Version of the file that this build reads and writes.
 const VERSION: u16 = 1;
 
-/// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 32;
 
 /// Durable registry of the members of a group, and of their newest boots. Cheap to clone; all
@@ -44,7 +40,6 @@ struct Inner {
     writing: Mutex<()>,
 }
 
-/// Content of the registry file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Saved {
     has_joined: bool,
@@ -54,11 +49,11 @@ pub(super) struct Saved {
     peers: Vec<PeerRecord>,
 }
 
-/// Entry of one process of the group, in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PeerRecord {
     is_member: bool,
-    /// Newest boot that was seen since the process became a member. Session 0 if there was none.
+    /// Newest boot that was seen since the process became a member. Its session is 0 if there was
+    /// none.
     newest: Boot,
 }
 
@@ -153,12 +148,11 @@ impl Registry {
         Ok(left)
     }
 
-    /// Returns true if a process is a member according to the registry.
     pub(crate) fn is_member(&self, process: ProcessId) -> bool {
         self.saved().peers.get(process.index()).is_none_or(|record| record.is_member)
     }
 
-    /// Returns the newest recorded boot of a process; session 0 if there is none.
+    /// Returns a boot with session 0 if none was recorded.
     pub(crate) fn newest_boot(&self, process: ProcessId) -> Boot {
         self.saved().peers.get(process.index()).map_or_else(Boot::default, |record| record.newest)
     }

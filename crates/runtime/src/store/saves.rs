@@ -14,7 +14,7 @@ pub struct SaveMetrics(Arc<Counters>);
 #[derive(Debug)]
 struct Counters {
     durations: Histogram,
-    /// Duration of the slowest save, in nanoseconds.
+    /// In nanoseconds.
     longest: AtomicU64,
 }
 
@@ -24,7 +24,7 @@ impl Default for Counters {
     }
 }
 
-/// Metrics about the saves of a store since it was opened, read at one moment.
+/// Summary of all saves of a [`Store`](super::Store) since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveSummary {
     /// Number of saves, including the one that began the session.

@@ -3,22 +3,20 @@
 //! The file has a fixed length and its blocks are allocated. So each record needs only one flush of
 //! data, without metadata of the file system.
 //!
-//! The zeros also distinguish an interrupted write from damage. An unfinished record contains a
-//! part that is still zero, although the last byte of a record is never zero. No record follows an
-//! unfinished one.
+//! The zeros also distinguish an interrupted write from damage. The last byte of a complete record
+//! is never zero. After an interrupted write, this byte or a whole sector of the record is still
+//! zero. No record follows an unfinished one.
 
 use tenure_core::ProcessId;
 
 use super::state_file::{Damage, Owner};
 
-/// Bytes at the start of a segment, in every version.
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
-/// Version of the segments that this build writes. It equals the first version of the state file
-/// that had segments.
+/// Version of the segments that this build writes. It starts at 3, because version 3 of the state
+/// file introduced segments.
 const VERSION: u16 = 3;
 
-/// Alignment of records, in bytes.
 const RECORD_ALIGNMENT: usize = 8;
 
 /// Size of the header of a record: number, length, and their checksum.
@@ -34,12 +32,9 @@ const NONZERO_BYTE: u8 = 0xA5;
 /// Size of a disk sector, which is written completely or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// Header of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
-    /// Process that wrote the segment.
     pub(super) owner: Owner,
-    /// Number of the segment.
     pub(super) segment: u64,
     /// Number of the first record in the segment.
     pub(super) first: u64,
@@ -122,11 +117,9 @@ fn with_mark(number: u64) -> u64 {
     number | u64::from(NONZERO_BYTE) << 56
 }
 
-/// Decoded segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentContent {
     pub(super) header: SegmentHeader,
-    /// Changes in the segment, in order.
     pub(super) changes: Vec<Vec<u8>>,
 }
 
@@ -155,13 +148,12 @@ pub(super) fn read(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage>
     }
 }
 
-/// Result of reading at a position where a record may begin.
 enum NextRecord<'a> {
     Record {
         content: &'a [u8],
         end: usize,
     },
-    /// No record: only zeros follow.
+    /// Only zeros follow.
     End,
     /// An unfinished record, whose write a crash interrupted. It is the last record.
     Torn,
@@ -201,8 +193,7 @@ fn decode_record(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord
     }
 }
 
-/// Decodes the header of a record and returns its number and length. Returns `None` if the checksum
-/// is wrong.
+/// Returns the number and the length of the record. Returns `None` if the checksum is wrong.
 fn decode_header(rest: &[u8]) -> Option<(u64, usize)> {
     let (head, _) = rest.split_first_chunk::<HEADER_BYTES>()?;
     let (fields, checksum) = head.split_at(HEADER_BYTES - 4);
@@ -344,7 +335,7 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             let position = bit / 8;
             match read(&damaged, true) {
-                // A bit in unused space has no effect.
+                // The flipped bit is in unused space, so it has no effect.
                 Ok(read) => {
                     assert!(
                         position >= starts[5] || position >= 44 && position < starts[0],
@@ -361,8 +352,8 @@ mod tests {
         }
     }
 
-    /// A flipped bit in the header of a record is detected even if the header ends with a zero
-    /// byte, as one header in 256 does. Such a record might look unfinished.
+    /// Tests a header that ends with a zero byte, as one header in 256 does. A flipped bit could
+    /// make its record look unfinished.
     #[test]
     fn flipped_bit_is_detected_in_header_ending_with_zero() {
         let ends_with_zero =

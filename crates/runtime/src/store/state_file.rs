@@ -10,10 +10,8 @@ use thiserror::Error;
 /// Version of the state file that this build writes, and the newest that it reads.
 pub const FORMAT_VERSION: u16 = 3;
 
-/// Bytes at the start of a state file, in every version.
 const MAGIC: [u8; 8] = *b"TENSTATE";
 
-/// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 32;
 
 /// Process that owns a saved state. No other process may use the state.
@@ -34,14 +32,11 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Decoded state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateFile {
     /// Owner; absent in files of version 1.
     pub(crate) owner: Option<Owner>,
-    /// Schema of the state.
     pub(crate) schema: String,
-    /// Session in which the file was written.
     pub(crate) session: u64,
     /// Saved state; absent before the first save.
     pub(crate) state: Option<Vec<u8>>,
@@ -74,13 +69,14 @@ pub enum Damage {
     /// The checksum does not match.
     #[error("its checksum does not match its content")]
     Checksum,
-    /// A record of a segment is damaged. A crash while it was written cannot be the reason.
+    /// A record of a segment is damaged. An interrupted write is excluded as the cause.
     #[error("the record at byte {offset} is damaged, and not by a crash during the write")]
     Record {
         /// Position of the record in the segment, in bytes.
         offset: u64,
     },
-    /// Files before this one are missing from the sequence of the state file and the segments.
+    /// Segments before this one are missing, or the state file has no state although segments
+    /// exist.
     #[error("{count} of the files before it are missing")]
     Missing {
         /// Number of missing files.
@@ -93,7 +89,6 @@ pub enum Damage {
 }
 
 impl StateFile {
-    /// Creates the state file of a new store, without a state.
     pub(crate) fn new(schema: &str) -> Self {
         let schema = schema.to_owned();
         let changes = Vec::new();
@@ -146,7 +141,8 @@ impl StateFile {
     /// [`Damage`]: the first problem in the order of the bytes.
     pub(crate) fn decode(file: &[u8]) -> Result<StateFile, Damage> {
         let torn = Damage::Torn { length: file.len() };
-        // A file that is shorter than the magic number is truncated if it is a prefix of it.
+        // A file that is shorter than the magic number is truncated if its bytes begin the magic
+        // number.
         if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) {
             return Err(Damage::Foreign);
         }
@@ -223,7 +219,6 @@ fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
     })
 }
 
-/// Reader that takes fields from the front of the remaining bytes.
 struct FieldReader<'a>(&'a [u8]);
 
 impl FieldReader<'_> {

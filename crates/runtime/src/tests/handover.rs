@@ -18,7 +18,6 @@ use crate::store::Store;
 use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 use crate::transport::{Limits, Settings};
 
-/// Round-trip time between the nodes, as configured.
 const ROUND_TRIP: Duration = Duration::from_millis(150);
 
 /// Protocol whose process becomes the leader on each request, saves its state, and hands over
@@ -82,7 +81,6 @@ impl SimpleLeader {
     }
 }
 
-/// Observation that the user of a node has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Observation {
     LeaderChanged(ProcessId),

@@ -15,13 +15,11 @@ use crate::transport::{Listen, Settings};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Opens the store of process `me`, in a directory of its own.
 fn open(directory: &Path, me: ProcessId, group_size: u32) -> Store {
     let owner = Owner { cluster: "test".into(), process: me, group_size };
     Store::open(directory.join(me.to_string()), &owner, "test").expect("a store")
 }
 
-/// Returns listeners on free ports, and their addresses.
 fn listeners<const N: usize>() -> ([TcpListener; N], Vec<String>) {
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
     let address = |it: &TcpListener| it.local_addr().expect("an address").to_string();
@@ -29,7 +27,6 @@ fn listeners<const N: usize>() -> ([TcpListener; N], Vec<String>) {
     (listeners, addresses)
 }
 
-/// Returns the transport settings of process `me` of a group with these addresses.
 fn settings(me: ProcessId, store: &Store, listener: TcpListener, addresses: &[String]) -> Settings {
     let (session, listen) = (store.session(), Listen::Listener(listener));
     Settings::on_loopback("test", me, session, addresses.to_vec(), listen)

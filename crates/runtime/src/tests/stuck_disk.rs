@@ -19,7 +19,6 @@ use crate::tests::{EVENT_TIMEOUT, listeners, open, settings};
 
 const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
 
-/// Interval between heartbeats, in milliseconds.
 const HEARTBEAT_INTERVAL_MS: u64 = 20;
 
 /// Time without heartbeats after which the follower becomes the leader, in milliseconds.
@@ -108,7 +107,6 @@ impl HeartbeatLeader {
     }
 }
 
-/// Returns the event that announces the election of `leader`.
 fn elected(leader: ProcessId) -> Event {
     Event::Elected { leader, term: Term { number: 1 + u64::from(leader.0), leader } }
 }
@@ -145,7 +143,7 @@ async fn leader_with_stuck_disk_is_replaced() {
 
     is_stuck.store(true, Ordering::SeqCst);
     leader_commands.send(Command::Elect).expect("a running node");
-    // The disk is only slow until the limit, so heartbeats continue.
+    // Until the time limit the disk counts only as slow, so the leader still sends heartbeats.
     let before_limit = timeout(STUCK_DISK_TIMEOUT * 2 / 3, events.recv()).await;
     let after_limit = timeout(EVENT_TIMEOUT, events.recv()).await;
     // The flag is reset before the assertions, because a node waits for its disk when it is
@@ -154,7 +152,7 @@ async fn leader_with_stuck_disk_is_replaced() {
     assert!(before_limit.is_err(), "a slow disk deposes no leader: {before_limit:?}");
     assert_eq!(after_limit, Ok(Some(elected(BOTH[1]))), "a stuck disk deposes the leader");
 
-    // The disk works again, and heartbeats with it.
+    // The disk works again, so the first process sends heartbeats and leads again.
     let recovered = timeout(EVENT_TIMEOUT, events.recv()).await;
     assert_eq!(recovered, Ok(Some(elected(BOTH[0]))));
     drop((leader_commands, follower_commands));

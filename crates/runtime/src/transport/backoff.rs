@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// Bounds of the pause between connection attempts, and the upper bound of the next pause.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     min: Duration,

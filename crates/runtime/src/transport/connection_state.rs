@@ -6,10 +6,8 @@ use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 /// Approximate maximum size of one write, in bytes. Larger writes would delay reads.
 const MAX_WRITE_BYTES: usize = 256 << 10;
 
-/// Space that is reserved for one read of encrypted data, in bytes.
 const READ_BYTES: usize = 16 << 10;
 
-/// Phase of a connection after its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The peer has not yet acknowledged the messages that it received over earlier connections.
@@ -20,17 +18,15 @@ pub(crate) enum Phase {
     GoodbyeSent,
 }
 
-/// Buffers and flags of one connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     seal: Option<Seal>,
     pub(crate) input: Input,
     pub(crate) output: Output,
     pub(crate) phase: Phase,
-    /// True if the inbox is full. Frames that were read then wait, and no more are read from the
-    /// peer.
+    /// True if the inbox is full. Received frames then wait, and the link reads nothing more from
+    /// the peer.
     pub(crate) is_blocked: bool,
-    /// True if the acknowledgement timer runs.
     pub(crate) is_timer_armed: bool,
     /// True if the mesh is closing, so that a goodbye must follow the last message.
     pub(crate) is_closing: bool,
@@ -50,12 +46,10 @@ impl ConnectionState {
         }
     }
 
-    /// Returns true once messages may be exchanged.
     pub(crate) fn is_open(&self) -> bool {
         self.phase != Phase::Resuming
     }
 
-    /// Decrypts all complete records that were read.
     pub(crate) fn open_input(&mut self) -> Result<(), SealError> {
         let (Some(seal), Some(sealed)) = (&mut self.seal, &mut self.input.sealed) else {
             return Ok(());
@@ -72,7 +66,6 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Encrypts the pushed frames in as few records as possible, and prepares them for writing.
     pub(crate) fn seal_output(&mut self) -> Result<(), SealError> {
         let Output { frames, bytes, .. } = &mut self.output;
         match &mut self.seal {
@@ -85,14 +78,12 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Returns the output that was not written yet, followed by a rejection.
     pub(crate) fn output_with_rejection(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push(&Frame::Refused(refused));
         if self.seal_output().is_ok() { self.output.unwritten() } else { &[] }
     }
 }
 
-/// Input of a connection that was read but not yet handled.
 #[derive(Debug)]
 pub(crate) struct Input {
     /// Encrypted input that was not decrypted yet. `None` if the connection is not encrypted.
@@ -101,8 +92,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Returns the buffer to which the next read appends. Callers must not change its earlier
-    /// content.
+    /// Returns the buffer for the next read. Callers may only append to it.
     pub(crate) fn read_buffer(&mut self) -> &mut Vec<u8> {
         match &mut self.sealed {
             Some(sealed) => {
@@ -114,10 +104,9 @@ impl Input {
     }
 }
 
-/// Output of a connection. It is written with as few calls as possible.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// Frames that were pushed but are not prepared for writing yet.
+    /// Frames that were pushed but not yet sealed for writing.
     frames: Vec<u8>,
     bytes: Vec<u8>,
     written: usize,
@@ -136,7 +125,6 @@ impl Output {
         self.written == self.bytes.len()
     }
 
-    /// Returns true if another frame may be pushed before the next write.
     pub(crate) fn has_room(&self) -> bool {
         self.bytes.len() + self.frames.len() < MAX_WRITE_BYTES
     }

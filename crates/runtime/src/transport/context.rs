@@ -22,13 +22,11 @@ pub(crate) struct Context {
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
     pub(crate) eviction: Eviction,
-    /// Notified when the outbox of any peer has room again, or its connection is lost.
+    /// Notified when the outbox of any peer has room again, or the connection to the peer is lost.
     pub(crate) room: Arc<Notify>,
     /// For each process, by index: its state as a peer; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
-    /// Registry that remembers the peers. `None` if this node keeps none.
     pub(crate) registry: Option<Registry>,
-    /// Names of the processes in the log.
     pub(crate) names: ProcessNames,
 }
 
@@ -37,7 +35,6 @@ impl Context {
         self.peers.get(process.index())?.as_ref()
     }
 
-    /// Returns the name of this process in the log.
     pub(crate) fn own_name(&self) -> ProcessName<'_> {
         self.names.of(self.identity.me)
     }

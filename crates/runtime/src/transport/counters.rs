@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::rejection_reason::RejectionReason;
 
-/// A counter that only increases.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -19,7 +18,6 @@ impl Counter {
     }
 }
 
-/// Counters of a running mesh.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) messages_sent: Counter,
@@ -64,13 +62,13 @@ impl Counters {
     }
 }
 
-/// Values of the counters at one moment, since the start of the mesh.
+/// Values of all counters of a mesh at one time. The counters start at 0 with the mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of messages written to connections. A message that is repeated after a reconnection
-    /// counts again.
+    /// Number of messages written to connections. A message that is sent again after a
+    /// reconnection counts again.
     pub messages_sent: u64,
-    /// Number of messages that were delivered to the consumer, without duplicates.
+    /// Number of messages delivered to the [`Inbox`](super::Inbox), without duplicates.
     pub messages_received: u64,
     /// Number of bytes written to connections after their handshakes.
     pub bytes_sent: u64,
@@ -80,14 +78,13 @@ pub struct Counts {
     pub writes: u64,
     /// Number of duplicate messages that were received and dropped.
     pub duplicates: u64,
-    /// Number of messages that were dropped because their target session had ended.
+    /// Number of messages to a peer that were dropped because the target session had ended.
     pub discarded: u64,
-    /// Number of messages that were dropped because the queue of the peer was full.
+    /// Number of messages to a peer that were dropped because its queue was full.
     pub overflowed: u64,
     /// Number of connections that were closed because an authenticated peer sent malformed data.
     pub malformed: u64,
-    /// Number of messages that the consumer rejected as invalid. The mesh closed the connection
-    /// each time.
+    /// Number of messages that the node rejected as invalid. Each rejection closes the connection.
     pub implausible: u64,
     /// Number of connections established with peers, whichever side dialed.
     pub connections: u64,

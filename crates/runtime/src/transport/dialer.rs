@@ -1,5 +1,4 @@
-//! Source of the next connection of a link. The link either dials the peer or waits until the peer
-//! dials.
+//! How a link obtains its next connection: it dials the peer or waits until the peer dials.
 
 use std::io;
 use std::time::Duration;
@@ -14,20 +13,18 @@ use super::link::{Connection, Link};
 use super::peer::Peer;
 use super::rejection_reason::RejectionReason;
 
-/// Minimum interval between log lines about the same error.
 const REPEATED_ERROR_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Minimum interval between log lines about different errors.
 const NEW_ERROR_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Throttle for log lines about an unreachable peer.
 #[derive(Debug, Default)]
 struct DialErrorThrottle {
     last: Option<(Instant, String)>,
 }
 
 impl DialErrorThrottle {
-    /// Returns true if the error may be logged now, and records it as logged in that case.
+    /// Returns true if the error may be logged now. The throttle then assumes that the caller logs
+    /// it.
     fn is_due(&mut self, error: &str) -> bool {
         if let Some((at, known)) = &self.last
             && at.elapsed()
@@ -41,7 +38,7 @@ impl DialErrorThrottle {
 }
 
 impl Link {
-    /// Returns the next connection to the peer, or `None` if the mesh closes first.
+    /// Returns `None` if the mesh closes first.
     pub(crate) async fn connect(&mut self, backoff: &mut Backoff) -> Option<Connection> {
         if !is_dialer(self.context.identity.me, self.peer.process) {
             return self.accepted.recv().await;

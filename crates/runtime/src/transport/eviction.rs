@@ -19,7 +19,6 @@ pub struct Evicted {
     pub reason: RejectionReason,
 }
 
-/// State of this node with respect to eviction, which is permanent.
 #[derive(Debug)]
 pub(crate) struct Eviction {
     size: u32,
@@ -37,8 +36,8 @@ impl Eviction {
         Eviction { size, mismatched_peers, evicted, notify: Notify::new(), registry }
     }
 
-    /// Handles the rejection of this node by an authenticated peer. `code` is the code of the
-    /// reason on the wire.
+    /// Handles the rejection of this node by an authenticated peer. `code` is the wire code of a
+    /// [`RejectionReason`].
     pub(crate) fn on_refused(&self, by: ProcessId, code: u8) {
         match RejectionReason::from_code(code) {
             // A process that replaces a member is refused until the old member is removed.
@@ -62,7 +61,6 @@ impl Eviction {
         }
     }
 
-    /// Records that the peer is configured for the same group as this node.
     pub(crate) fn on_group_match(&self, peer: ProcessId) {
         self.mismatched_peers.lock().expect("the lock is not poisoned").remove(peer);
     }
@@ -81,7 +79,6 @@ impl Eviction {
         self.evicted.get().copied()
     }
 
-    /// Waits until this node is evicted.
     pub(crate) async fn wait(&self) {
         self.notify.notified().await;
     }

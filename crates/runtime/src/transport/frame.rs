@@ -22,7 +22,6 @@ pub const DEFAULT_MAX_BODY_BYTES: usize = 1 << 20;
 /// and length.
 pub const DATA_OVERHEAD: usize = 1 + 10 + 10 + 5;
 
-/// Space that the decoder reserves for each read, in bytes.
 const READ_BYTES: usize = 16 << 10;
 
 /// Capacity in bytes above which the decoder frees its buffer when the buffer is empty.
@@ -47,10 +46,10 @@ pub enum Frame<'a> {
         /// Highest number up to which all messages were received; 0 if none was received.
         received: u64,
     },
-    /// Carries a message of the protocol above the mesh.
+    /// Carries a message of the protocol that uses the mesh.
     Data {
-        /// Sequence number of the message among those from the sender's session to the receiver's
-        /// session, from 1.
+        /// Sequence number of the message, from 1. Each pair of a sender session and a receiver
+        /// session has its own sequence.
         number: u64,
         /// Acknowledgement, as in [`Frame::Acknowledge`].
         received: u64,

@@ -14,14 +14,12 @@ use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 /// client can use.
 const MAX_HANDSHAKE_BODY_BYTES: usize = 1024;
 
-/// A stream, and its encryption once keys have been exchanged.
 #[derive(Debug)]
 pub(crate) struct FramedStream<S> {
     pub(crate) stream: S,
     pub(crate) seal: Option<Seal>,
 }
 
-/// Reason why a frame could not be sent or received.
 #[derive(Debug, Error)]
 pub(crate) enum StreamError {
     #[error("{0}")]
@@ -37,7 +35,6 @@ impl<S> FramedStream<S> {
         FramedStream { stream, seal: None }
     }
 
-    /// Encodes a frame, and encrypts it if keys have been exchanged.
     fn encoded(&mut self, frame: &Frame<'_>) -> Result<Vec<u8>, SealError> {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
@@ -54,7 +51,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         Ok(self.stream.write_all(&bytes).await?)
     }
 
-    /// Receives the body of the next frame, and reads no byte beyond that frame.
+    /// Reads no byte beyond the next frame.
     pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, StreamError> {
         let Some(seal) = &mut self.seal else {
             let mut prefix = [0; LENGTH_BYTES];
@@ -79,8 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         Ok(body.to_vec())
     }
 
-    /// Sends a rejection and closes the stream. Errors are ignored because the connection ends
-    /// anyway.
+    /// Ignores errors, because the connection ends anyway.
     pub(crate) async fn refuse(&mut self, reason: RejectionReason) {
         let _ = self.send(&Frame::Refused(refused_frame(reason))).await;
         let _ = self.stream.shutdown().await;
@@ -96,7 +92,6 @@ impl FramedStream<TcpStream> {
     }
 }
 
-/// Returns the frame content that refuses a connection for this reason.
 pub(crate) fn refused_frame(reason: RejectionReason) -> Refused<'static> {
     Refused { newest_version: VERSION, code: reason.code(), sentence: reason.message() }
 }

@@ -25,10 +25,8 @@ use super::seal::{KeyExchange, SealError};
 /// attackers could use it to avoid authentication.
 const OLDEST_VERSION: u16 = 2;
 
-/// Maximum length of a cluster name, in bytes.
 pub(crate) const MAX_CLUSTER_NAME_BYTES: usize = 128;
 
-/// Identity of this node, as its handshakes present it.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) cluster: String,
@@ -39,7 +37,6 @@ pub(crate) struct Identity {
     pub(crate) keyring: Option<Keyring>,
 }
 
-/// An authenticated process and its boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteProcess {
     pub(crate) process: ProcessId,
@@ -58,7 +55,6 @@ pub(crate) enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Returns the reason under which this failure is counted.
     pub(crate) fn rejection_reason(&self) -> RejectionReason {
         match self {
             HandshakeError::Refused(reason) => *reason,
@@ -136,7 +132,6 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     Err(HandshakeError::Refused(reason))
 }
 
-/// Exchanges keys with the dialed peer.
 async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut FramedStream<S>,
     keys: &Keys,

@@ -1,4 +1,4 @@
-//! Queue of everything that a mesh delivers to its single consumer.
+//! Queue of everything that a mesh delivers to its user.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use tokio::sync::mpsc;
 use super::context::Context;
 use super::eviction::Evicted;
 
-/// An item that the mesh delivers to its consumer.
+/// An item that the mesh delivers through its [`Inbox`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// A message of a peer. Each message is delivered exactly once, in the order in which `from`
-    /// sent it.
+    /// A message of a peer. Messages of one peer are delivered exactly once and in the order of
+    /// sending.
     Message {
         /// Sender of the message.
         from: ProcessId,
-        /// Session of the sender, as in its latest `PeerUp`.
+        /// Session of the sender, equal to that of its latest [`Incoming::PeerUp`].
         session: u64,
         /// Payload of the message.
         payload: Vec<u8>,
     },
-    /// A connection to the peer is established. If the session is the same as before, nothing was
-    /// lost. If it is higher, the peer has booted again and lost its volatile state.
+    /// A connection to the peer is established. With the same session as before, no message was
+    /// lost. With a higher session, the peer has booted again and lost its volatile state.
     PeerUp {
         /// Connected peer.
         peer: ProcessId,
@@ -50,16 +50,15 @@ pub enum Incoming {
     Evicted(Evicted),
 }
 
-/// Receiving half of a mesh, for a single consumer.
+/// Receiving half of a mesh, with a single user.
 ///
-/// Once the consumer has received an [`Incoming::PeerUp`], its later messages are sent to the new
-/// session of the peer. Its earlier messages were meant for an earlier session, and are dropped if
-/// that session has ended.
+/// After the user has received an [`Incoming::PeerUp`], [`Mesh::send`](super::Mesh::send)
+/// addresses the new session of the peer. Messages sent before that are for an earlier session,
+/// and are dropped if that session has ended.
 #[derive(Debug)]
 pub struct Inbox {
     pub(crate) context: Arc<Context>,
     pub(crate) receiver: mpsc::Receiver<Incoming>,
-    /// True if the consumer has received the eviction.
     pub(crate) is_eviction_reported: bool,
 }
 

@@ -67,7 +67,7 @@ pub(crate) mod seal {
 
     use super::keys::{PrivateKey, PublicKey};
 
-    /// Size of the length prefix of a record, in bytes.
+    /// Declared only so that code compiles; no record exists without keys.
     pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
     /// Failure of a decryption. It cannot occur in a build without keys.

@@ -9,7 +9,6 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use tenure_core::ProcessId;
 use thiserror::Error;
 
-/// Size of a private key and of a public key, in bytes.
 const KEY_BYTES: usize = 32;
 
 /// Private key of a node, which proves its identity. Only [`PrivateKey::text`] prints it.
@@ -35,7 +34,7 @@ pub struct GroupKeys {
     by_process: Vec<Vec<PublicKey>>,
 }
 
-/// [`Keys`] of a running node, which can be replaced. A replacement applies to later connections.
+/// Replaceable [`Keys`] of a running node. New keys apply to connections that begin later.
 #[derive(Clone, Debug)]
 pub struct Keyring(Arc<RwLock<Arc<Keys>>>);
 
@@ -112,9 +111,11 @@ impl PrivateKey {
         }
     }
 
-    /// Returns true if too many users can access a key in a file with the permissions `mode`, whose
-    /// owner has the user ID `owner`. Only the owner may access the file; if the owner is root, the
-    /// group of the file may read it as well. `libpq` of PostgreSQL has the same rule.
+    /// Returns true if the permissions `mode` let too many users access a key file. `owner` is the
+    /// user ID of the owner of the file.
+    ///
+    /// Only the owner may access the file; if the owner is root, the group of the file may read it
+    /// as well. `libpq` of PostgreSQL has the same rule.
     pub const fn is_exposed(mode: u32, owner: u32) -> bool {
         let forbidden = if owner == 0 { 0o037 } else { 0o077 };
         mode & forbidden != 0
@@ -168,7 +169,7 @@ impl FromStr for PublicKey {
 }
 
 impl GroupKeys {
-    /// Creates the keys of a group, with at least one for each process.
+    /// Creates the keys of a group. Each process must have at least one key.
     ///
     /// # Errors
     ///
@@ -217,8 +218,7 @@ impl GroupKeys {
         lines.collect()
     }
 
-    /// Returns the process that owns a public key. Returns `None` if no process of the group owns
-    /// it.
+    /// Returns `None` if no process of the group has this public key.
     pub(crate) fn owner(&self, key: &[u8]) -> Option<ProcessId> {
         let is_owner = |keys: &Vec<PublicKey>| keys.iter().any(|listed| listed.bytes() == key);
         self.by_process.iter().position(is_owner).map(ProcessId::at)
@@ -278,7 +278,6 @@ impl From<Keys> for Keyring {
     }
 }
 
-/// Returns the parameters of the Noise handshake: pattern, curve, cipher and hash.
 pub(crate) fn noise_params() -> NoiseParams {
     "Noise_IK_25519_ChaChaPoly_BLAKE2s".parse().expect("valid Noise parameters")
 }
@@ -306,7 +305,7 @@ mod tests {
         PrivateKey::generate().expect("entropy")
     }
 
-    /// Checks the test vector of RFC 7748, section 6.1.
+    /// The values are those of RFC 7748, section 6.1.
     #[test]
     fn public_key_matches_test_vector() {
         let bob = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb";

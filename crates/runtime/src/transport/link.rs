@@ -28,14 +28,12 @@ use super::seal::SealError;
 use crate::log_throttle::{LogThrottle, Suppressed};
 use crate::names::ProcessName;
 
-/// A connection to an authenticated session of the peer.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: FramedStream<TcpStream>,
     pub(crate) boot: Boot,
 }
 
-/// State of the task that serves one peer.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) context: Arc<Context>,
@@ -53,22 +51,19 @@ pub(crate) struct Link {
     /// Messages that were taken from the outbox and not yet written. This queue and that of the
     /// outbox are swapped to reuse their memory.
     outgoing: VecDeque<OutgoingMessage>,
-    /// Log throttle for established connections. The field `loss_log` is the throttle for lost
-    /// connections.
     connect_log: LogThrottle,
     loss_log: LogThrottle,
-    /// Log throttle for refused connections and protocol violations.
     violation_log: LogThrottle,
 }
 
-/// Reason for the end of a connection.
 enum ConnectionEnd {
     Lost(LinkError),
     Replaced(Connection),
     Closed,
 }
 
-/// Reason for the loss of a connection. The reliable session continues on the next one.
+/// Reason for the loss of a connection. The reliable session survives the loss and resumes on the
+/// next connection.
 #[derive(Debug, Error)]
 enum LinkError {
     #[error("the peer closed the connection")]
@@ -98,7 +93,6 @@ impl LinkError {
     }
 }
 
-/// Event that a link waits for.
 enum Event<'a> {
     Wrote(io::Result<usize>),
     Read(io::Result<usize>),
@@ -132,7 +126,6 @@ impl Link {
         }
     }
 
-    /// Serves the peer until the mesh closes.
     pub(crate) async fn run(mut self) {
         let limits = &self.context.limits;
         let mut backoff = Backoff::new(limits.redial_min, limits.redial_max);
@@ -212,7 +205,6 @@ impl Link {
         self.reliable.rewind();
     }
 
-    /// Exchanges messages until the connection ends.
     async fn run_connection(&mut self, stream: FramedStream<TcpStream>) -> ConnectionEnd {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
@@ -276,9 +268,9 @@ impl Link {
         }
     }
 
-    /// Returns the last output of this connection if the connection `next` belongs to a newer
-    /// session of the peer. The output ends with a rejection of the older session. Returns an empty
-    /// slice if the session is the same.
+    /// If `next` belongs to a newer session of the peer, returns the last output of this
+    /// connection, which ends with a rejection of the older session. Otherwise returns an empty
+    /// slice.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -301,7 +293,7 @@ impl Link {
         state.seal_output()
     }
 
-    /// Pushes a goodbye, if all messages of the consumer were written.
+    /// Pushes a goodbye if the link has written all messages.
     fn push_goodbye(&mut self, state: &mut ConnectionState) {
         if state.phase != Phase::Open || !self.outgoing.is_empty() || !self.peer.outbox.is_empty() {
             return;
@@ -312,7 +304,6 @@ impl Link {
         }
     }
 
-    /// Moves messages into the output as long as it has room.
     fn fill_output(&mut self, state: &mut ConnectionState) {
         if !state.is_open() {
             return;
@@ -437,7 +428,7 @@ impl Link {
                 Some(Frame::Goodbye { received }) if state.phase != Phase::Resuming => {
                     self.on_acknowledged(received)?;
                     self.on_goodbye(permit.take());
-                    // The peer only waits for this acknowledgement.
+                    // The peer has sent its last message, and waits only for this acknowledgement.
                     state.output.push(&self.reliable.acknowledgement());
                 }
                 Some(Frame::Refused(refused)) => {
@@ -469,7 +460,6 @@ impl Link {
         Ok(())
     }
 
-    /// Handles the acknowledgement that each frame of an open connection carries.
     fn on_acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
         self.peer.on_contact();
         self.peer.outbox.release(self.reliable.acknowledge_up_to(received)?);
@@ -481,7 +471,6 @@ impl Link {
         self.peer.outbox.release(size);
     }
 
-    /// Returns the name of the peer in the log.
     fn peer_name(&self) -> ProcessName<'_> {
         self.context.names.of(self.peer.process)
     }
@@ -503,7 +492,6 @@ impl Link {
         }
     }
 
-    /// Reports the goodbye of the peer to the consumer.
     fn on_goodbye(&mut self, permit: Option<Permit<'_, Incoming>>) {
         let (peer, session) = (self.peer.process, self.session);
         self.left_session = session;

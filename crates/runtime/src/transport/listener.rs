@@ -59,24 +59,20 @@ fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     Ok(listener)
 }
 
-/// Listener that accepts connections and passes authenticated ones to the links of their peers.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) context: Arc<Context>,
     pub(crate) socket: TcpListener,
     /// For each process, by index: the channel to its link. `None` for this process.
     pub(crate) links: Vec<Option<mpsc::Sender<Connection>>>,
-    /// Log throttles for refused connections, by reason.
     pub(crate) rejection_logs: Mutex<BTreeMap<RejectionReason, LogThrottle>>,
 }
 
-/// A handshake in progress.
 #[derive(Debug)]
 struct PendingHandshake {
     task: AbortHandle,
     address: SocketAddr,
-    /// True if the outcome of the handshake is decided. Either the handshake has ended, or the
-    /// listener has decided to abort it, whichever was first.
+    /// True once the outcome is decided: the handshake has ended, or the listener aborts it.
     is_decided: Arc<AtomicBool>,
 }
 

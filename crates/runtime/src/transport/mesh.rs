@@ -25,7 +25,7 @@ use super::settings::{Limits, MeshError, Settings, Trust};
 use crate::names::ProcessName;
 use crate::store::{Registry, SaveError};
 
-/// Maximum number of connections of one peer that were accepted and wait for its link.
+/// Maximum number of accepted connections of one peer that wait for its link.
 const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 
 /// Sending half of the connections with all peers, and owner of their tasks.
@@ -45,7 +45,7 @@ pub struct Mesh {
 #[derive(Clone, Debug)]
 pub struct MeshView(Arc<Context>);
 
-/// Reason why the mesh did not accept a message from the consumer.
+/// Reason why a [`Mesh`] did not accept a message for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
     /// The queue of the peer is full. The message is dropped and counted as overflowed.
@@ -62,7 +62,7 @@ pub enum SendError {
         /// Maximum length of a message, in bytes.
         limit: usize,
     },
-    /// The process is not a peer. A process is not its own peer.
+    /// The receiver is not another process of the group.
     #[error("{to} is not a peer")]
     NotAPeer {
         /// Receiver of the message.
@@ -83,7 +83,7 @@ impl Mesh {
         Mesh::start_with(settings, None)
     }
 
-    /// Starts a mesh, like [`Mesh::start`], that remembers its peers in a registry.
+    /// Starts a mesh as [`Mesh::start`] does. The mesh also remembers its peers in a registry.
     ///
     /// # Errors
     ///
@@ -231,17 +231,14 @@ impl Mesh {
         }
     }
 
-    /// Returns the number of processes in the group.
     pub(crate) fn group_size(&self) -> u32 {
         self.context.identity.group_size
     }
 
-    /// Returns the name of a process in the log.
     pub(crate) fn name(&self, process: ProcessId) -> ProcessName<'_> {
         self.context.names.of(process)
     }
 
-    /// Returns the configured upper bound on the round-trip time.
     pub(crate) fn max_round_trip(&self) -> Duration {
         self.context.limits.max_round_trip
     }
@@ -251,9 +248,9 @@ impl Mesh {
         MeshView(self.context.clone())
     }
 
-    /// Closes the mesh. Sends a goodbye to each connected peer and closes its connection, after the
-    /// peer has acknowledged all messages or after `grace`. Messages to disconnected peers are
-    /// dropped.
+    /// Closes the mesh. Sends a goodbye to each connected peer. Closes its connection once the peer
+    /// has acknowledged all messages, at the latest after `grace`. Messages to disconnected peers
+    /// are dropped.
     pub async fn close(mut self, grace: Duration) {
         // The links finish when their channels from the listener are closed.
         self.listener.shutdown().await;

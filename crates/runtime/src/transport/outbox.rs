@@ -1,4 +1,4 @@
-//! Bounded queue of the consumer's messages to one peer.
+//! Bounded queue of messages to one peer.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +10,10 @@ use tokio::sync::Notify;
 
 use super::reliable_session::QueueSize;
 
-/// A message, with the session of the peer that it is meant for.
 #[derive(Debug)]
 pub(crate) struct OutgoingMessage {
-    /// Target session. 0 means the first session of the peer, if none was seen when the message was
-    /// sent.
+    /// Session of the peer for which the message is meant. 0 means the first session, if the peer
+    /// had none when the message was sent.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
     /// Layer of a heartbeat, which a later heartbeat of the same layer replaces. `None` for other
@@ -24,7 +23,6 @@ pub(crate) struct OutgoingMessage {
     pub(crate) is_urgent: bool,
 }
 
-/// The outbox is full, and the message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -64,7 +62,6 @@ impl Outbox {
         }
     }
 
-    /// Adds a message without waiting, and wakes the link.
     pub(crate) fn push(&self, message: OutgoingMessage) -> Result<(), Full> {
         let mut queue = self.lock();
         if message.is_urgent {
@@ -165,7 +162,6 @@ impl Outbox {
         self.lock().half_full_since.is_none_or(|since| since.elapsed() >= half_full_timeout)
     }
 
-    /// Returns true if the link has taken all messages.
     pub(crate) fn is_empty(&self) -> bool {
         let queue = self.lock();
         queue.waiting.is_empty() && queue.urgent.is_empty()
@@ -185,7 +181,6 @@ impl Outbox {
 }
 
 impl Queue {
-    /// Drops the waiting heartbeat of this layer, because a newer one replaces it.
     fn drop_latest(&mut self, layer: Layer) {
         let Some(at) = self.heartbeats.iter().position(|(known, _)| *known == layer) else {
             return;

@@ -12,23 +12,22 @@ use super::outbox::Outbox;
 use super::rejection_reason::RejectionReason;
 use crate::store::{Registry, SaveError};
 
-/// Exclusive upper bound on session numbers; the same as for term numbers. No process boots that
+/// Exclusive upper bound on session numbers, equal to that of term numbers. No process boots that
 /// often.
 pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
 /// Maximum difference between successive session numbers of a process. A process that replaces a
-/// member takes as its session the time in milliseconds since 2026, which stays below this
-/// difference for 17 years.
+/// member uses the milliseconds since 2026 as its session, which stay below this difference for 17
+/// years.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
-/// State of one peer, shared by the consumer, the link and the listener.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) process: ProcessId,
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
-    /// Session that the consumer's messages are sent to: that of the latest `PeerUp`. 0 before the
-    /// first `PeerUp`.
+    /// Session of the latest [`Incoming::PeerUp`](super::Incoming::PeerUp), to which messages are
+    /// sent; 0 before the first.
     target_session: AtomicU64,
     /// Newest authenticated boot of the peer; session 0 before the first boot.
     newest: Mutex<Boot>,
@@ -36,9 +35,8 @@ pub(crate) struct Peer {
     /// peer, if it has several.
     failed_exchanges: AtomicUsize,
     is_connected: AtomicBool,
-    /// True once a warning about the long round-trip time to the peer has been logged.
     is_distance_logged: AtomicBool,
-    /// Notified when the consumer rejects a message of this peer as invalid.
+    /// Notified when the user of the mesh rejects a message of this peer as invalid.
     pub(crate) invalid_message: Notify,
     registry: Option<Registry>,
     history: Mutex<ConnectionHistory>,
@@ -56,11 +54,11 @@ struct ConnectionHistory {
 /// Status of one peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerStatus {
-    /// Process of the peer.
+    /// Peer that this status describes.
     pub peer: ProcessId,
-    /// Configured address.
+    /// Configured address of the peer, as `host:port`.
     pub address: String,
-    /// True if a connection is established.
+    /// True if a connection to the peer is established.
     pub is_connected: bool,
     /// Newest known session of the peer; `None` before its first connection.
     pub session: Option<u64>,
@@ -71,8 +69,8 @@ pub struct PeerStatus {
     /// Time at which a frame of the peer was last received, by the wall clock. It does not advance
     /// on a connection without messages.
     pub last_contact_at: Option<SystemTime>,
-    /// Last error of a connection with the peer. `None` if a connection was established after the
-    /// error.
+    /// Last error of a connection with the peer. `None` if a connection was established since
+    /// then.
     pub error: Option<String>,
     /// Number of unacknowledged messages to the peer.
     pub held_frames: usize,
@@ -112,13 +110,13 @@ impl Peer {
         self.target_session.store(session, Ordering::Release);
     }
 
-    /// Returns the newest authenticated session of the peer; 0 before the first session.
+    /// Returns 0 before the first session.
     pub(crate) fn newest_session(&self) -> u64 {
         self.newest_boot().session
     }
 
-    /// Checks that a boot may be the newest one of the peer. The newest known boot itself passes
-    /// the check.
+    /// Checks that a boot may become the newest one of the peer. The newest known boot passes the
+    /// check.
     pub(crate) fn check_boot(&self, boot: Boot) -> Result<(), RejectionReason> {
         let newest = *self.newest_boot();
         // Sessions of a former member are not compared: another process may take its place.
@@ -136,7 +134,6 @@ impl Peer {
         }
     }
 
-    /// Makes an authenticated boot the newest boot of the peer.
     pub(crate) fn adopt(&self, boot: Boot) {
         *self.newest_boot() = boot;
     }
@@ -172,8 +169,7 @@ impl Peer {
         self.is_connected.load(Ordering::Acquire)
     }
 
-    /// Records that the warning about the round-trip time was logged. Returns true for the first
-    /// call only.
+    /// Returns true for the first call only.
     pub(crate) fn mark_distance_logged(&self) -> bool {
         !self.is_distance_logged.swap(true, Ordering::Relaxed)
     }
@@ -190,7 +186,6 @@ impl Peer {
         self.history().disconnected_at = Some(SystemTime::now());
     }
 
-    /// Records that a frame of the peer was received now.
     pub(crate) fn on_contact(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Defines the reasons, in order of their codes. Each line has the effect of the reason on the
-/// rejected node, its name in metrics, and the message that the rejected side receives.
+/// Defines the reasons, in order of their codes. Each line contains the severity, the name in
+/// metrics, and the message for the rejected side.
 macro_rules! rejection_reasons {
     ($($(#[$doc:meta])* $Name:ident: $Severity:ident, $name:literal, $message:literal;)+) => {
         /// Reason for rejecting a connection during its handshake.
@@ -23,14 +23,12 @@ macro_rules! rejection_reasons {
                 }
             }
 
-            /// Returns the message that the rejected side receives.
             pub(crate) const fn message(self) -> &'static str {
                 match self {
                     $(RejectionReason::$Name => $message,)+
                 }
             }
 
-            /// Returns the effect of this reason on the rejected node.
             pub(crate) const fn severity(self) -> Severity {
                 match self {
                     $(RejectionReason::$Name => Severity::$Severity,)+
@@ -51,10 +49,11 @@ rejection_reasons! {
         "this node no longer supports that version; upgrade yours";
     /// The dialer belongs to another cluster.
     WrongCluster: NeedsMajority, "wrong_cluster", "this node belongs to another cluster";
-    /// The group of the dialer has another number of processes than that of the acceptor.
+    /// The dialer and the acceptor are configured with different group sizes.
     WrongGroupSize: NeedsMajority, "wrong_group_size",
         "the group of this node has a different number of processes";
-    /// The dialer is not a process of the group, or is one that must not dial this process.
+    /// The dialer is not in the group, must not dial this node, or proved the key of another
+    /// process.
     WrongSender: Transient, "wrong_sender", "no such process dials this node";
     /// The dialer expects another process at this address.
     WrongReceiver: Transient, "wrong_receiver", "another process uses this address";
@@ -62,7 +61,7 @@ rejection_reasons! {
     OldSession: Final, "old_session",
         "a newer session of this process has been seen; if it replaces a member, remove that \
          member first";
-    /// The dialer or the acceptor did not prove a key of the group.
+    /// The dialer or the acceptor did not prove that it owns a key of the group.
     Unproven: Transient, "unproven",
         "no key of the group was proven; compare the keys of both nodes";
     /// The handshake took too long.
@@ -71,13 +70,13 @@ rejection_reasons! {
     CrowdedOut: Transient, "crowded_out", "too many handshakes at once";
     /// The connection failed during the handshake.
     Broken: Transient, "broken", "the connection failed during the handshake";
-    /// Another node runs as the same process, from a copy of its state.
+    /// Another node runs as the same process. It started from a copy of the saved state.
     Twin: Final, "twin", "another node runs as this process, with the same session";
-    /// The session of the dialer is too high to follow the newest known session of its process.
+    /// The session number of the dialer exceeds the newest known one of its process by too much.
     FarSession: Final, "far_session", "this session is too far above the last that was seen";
 }
 
-/// Effect that a rejection by a peer has on this node.
+/// Effect that a rejection by a peer has on the rejected node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
     /// No effect: another attempt may succeed.
@@ -100,7 +99,8 @@ impl RejectionReason {
         RejectionReason::ALL.into_iter().find(|reason| reason.code() == code)
     }
 
-    /// Returns the explanation, with the probable cause, of an eviction for this reason.
+    /// Returns a sentence that explains why this reason led to an eviction, with the probable
+    /// cause.
     pub const fn eviction_reason(self) -> &'static str {
         match self {
             RejectionReason::OldSession => {

@@ -5,18 +5,19 @@ use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// Number of received messages after which an acknowledgement must not wait for an outgoing
+/// After this number of received messages, an acknowledgement no longer waits for an outgoing
 /// message.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
-/// Number of received bytes after which an acknowledgement must not wait for an outgoing message.
+/// After this number of received bytes, an acknowledgement no longer waits for an outgoing
+/// message.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// Reliable channel between one session of this process and one session of a peer. It outlives
 /// connections, and ends when either session ends.
 #[derive(Debug, Default)]
 pub(crate) struct ReliableSession {
-    /// Payloads of messages that the peer has not acknowledged, oldest first.
+    /// Oldest first.
     unacknowledged: VecDeque<Vec<u8>>,
     /// Highest message number that the peer has acknowledged.
     acknowledged: u64,
@@ -24,13 +25,11 @@ pub(crate) struct ReliableSession {
     written: u64,
     /// Highest message number that was written to any connection.
     ever_written: u64,
-    /// Highest message number that was received from the peer.
     received: u64,
-    /// Number and size of the messages received since the last acknowledgement was sent.
+    /// Messages received since the last acknowledgement was sent.
     unacknowledged_received: QueueSize,
 }
 
-/// Number of messages and size of their payloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueSize {
     pub(crate) frames: usize,
@@ -53,7 +52,6 @@ pub(crate) enum SequenceError {
     NeverSent { received: u64, written: u64 },
 }
 
-/// Classification of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reception {
     New,
@@ -61,7 +59,6 @@ pub(crate) enum Reception {
 }
 
 impl ReliableSession {
-    /// Adds a message for the peer, with the next number.
     pub(crate) fn push(&mut self, payload: Vec<u8>) {
         self.unacknowledged.push_back(payload);
     }
@@ -83,7 +80,6 @@ impl ReliableSession {
         Some(Frame::Data { number: self.written, received: self.received, payload })
     }
 
-    /// Returns a frame that carries only an acknowledgement.
     pub(crate) fn acknowledgement(&mut self) -> Frame<'static> {
         self.unacknowledged_received = QueueSize::default();
         Frame::Acknowledge { received: self.received }
@@ -124,18 +120,17 @@ impl ReliableSession {
         Ok(Reception::New)
     }
 
-    /// Returns true if messages were received since the last acknowledgement.
     pub(crate) fn has_pending_acknowledgement(&self) -> bool {
         self.unacknowledged_received.frames > 0
     }
 
-    /// Returns true if the acknowledgement must not wait for an outgoing message.
+    /// Returns true if an acknowledgement is pending and must not wait for an outgoing message.
     pub(crate) fn is_acknowledgement_due(&self) -> bool {
         self.unacknowledged_received.frames >= MAX_UNACKNOWLEDGED_FRAMES
             || self.unacknowledged_received.bytes >= MAX_UNACKNOWLEDGED_BYTES
     }
 
-    /// Returns the goodbye frame. `None` if messages remain to be written.
+    /// Returns `None` if messages remain to be written.
     pub(crate) fn goodbye(&mut self) -> Option<Frame<'static>> {
         let behind = usize::try_from(self.written - self.acknowledged).ok()?;
         if behind < self.unacknowledged.len() {
@@ -145,12 +140,10 @@ impl ReliableSession {
         Some(Frame::Goodbye { received: self.received })
     }
 
-    /// Returns true if the peer has acknowledged all messages.
     pub(crate) fn is_fully_acknowledged(&self) -> bool {
         self.unacknowledged.is_empty()
     }
 
-    /// Returns the number and size of the unacknowledged messages.
     pub(crate) fn outstanding(&self) -> QueueSize {
         let mut size = QueueSize::default();
         self.unacknowledged.iter().for_each(|payload| size.add(payload));

@@ -13,25 +13,23 @@ use thiserror::Error;
 use super::frame::{MAGIC, VERSION};
 use super::keys::{PrivateKey, PublicKey, noise_params};
 
-/// Size of the length prefix of a record, in bytes.
 pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
-/// Number of bytes that encryption adds to a record.
 const TAG_BYTES: usize = 16;
 
 /// Maximum size of the content of a record before encryption, in bytes.
 const MAX_PLAIN_RECORD_BYTES: usize = u16::MAX as usize - TAG_BYTES;
 
-/// Maximum size of a handshake message without payload, in bytes: two keys and two tags.
+/// Size of a handshake message without payload: two keys and two tags.
 const MAX_EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
 
-/// Failure of a decryption: the data was not encrypted with the key of the peer, or is not its next
-/// record.
+/// Failure of a decryption: the data was not encrypted with the key of the peer, or is not the next
+/// record of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("received data cannot be decrypted: it was modified or is not from the peer")]
 pub(crate) struct SealError;
 
-/// A key exchange whose second message was not yet sent or received.
+/// A key exchange after its first message and before its second.
 #[derive(Debug)]
 pub(crate) struct KeyExchange(HandshakeState);
 
@@ -105,7 +103,7 @@ impl Seal {
         Ok(())
     }
 
-    /// Decrypts a record without its length prefix and appends the result to `output`.
+    /// Decrypts a record without its length prefix and appends the content to `output`.
     pub(crate) fn open(&mut self, record: &[u8], output: &mut Vec<u8>) -> Result<(), SealError> {
         let start = output.len();
         let length = record.len().checked_sub(TAG_BYTES).ok_or(SealError)?;

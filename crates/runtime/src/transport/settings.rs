@@ -20,8 +20,8 @@ pub struct Settings {
     pub cluster: String,
     /// Process of this node.
     pub me: ProcessId,
-    /// Number of this boot, higher than those of all earlier boots. [`Store`](crate::Store)
-    /// provides it.
+    /// Session number of this boot. It is higher than those of all earlier boots.
+    /// [`Store`](crate::Store) provides it.
     pub session: u64,
     /// Address or socket of the listener.
     pub listen: Listen,
@@ -33,13 +33,13 @@ pub struct Settings {
     pub names: ProcessNames,
     /// Authentication of peers.
     pub trust: Trust,
-    /// Upper bounds on sizes, and timeouts.
+    /// Size limits and timeouts.
     pub limits: Limits,
 }
 
 impl Settings {
-    /// Returns the settings of a process whose peers are all on this machine: without
-    /// authentication, with the default limits, and without names in the log.
+    /// Returns settings for a group whose processes run on one machine. They contain no
+    /// authentication, the default limits, and no process names.
     pub fn on_loopback(
         cluster: impl Into<String>,
         me: ProcessId,
@@ -63,8 +63,8 @@ impl Settings {
 /// Method by which peers are authenticated. It must be the same on all nodes of a cluster.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Each peer must prove a key that is listed for it. Connections are encrypted, so no third
-    /// party can read, modify, repeat or omit messages.
+    /// Each peer must prove that it owns a key listed for it. Connections are encrypted, so no
+    /// third party can read, modify, repeat or omit messages.
     Keys(Keyring),
     /// Connections are not authenticated. Only loopback addresses are allowed.
     LoopbackOnly,
@@ -90,7 +90,8 @@ pub struct Limits {
     pub queue_frames: usize,
     /// Maximum size of the unacknowledged messages per peer, in bytes. Default: 16 MiB.
     pub queue_bytes: usize,
-    /// Maximum number of received messages that wait for the consumer. Default: 1024.
+    /// Maximum number of received messages that wait in the [`Inbox`](super::Inbox). Default:
+    /// 1024.
     pub incoming_frames: usize,
     /// Maximum number of concurrent handshakes. A new one aborts the oldest. Default: 64.
     pub max_handshakes: usize,
@@ -98,12 +99,11 @@ pub struct Limits {
     pub handshake_timeout: Duration,
     /// Time limit for establishing the TCP connection to a peer. Default: 400 ms.
     pub connect_timeout: Duration,
-    /// Upper bound on the round-trip time, as the protocol above the mesh assumes it. A peer with a
-    /// longer round trip causes one warning in the log. Default: unlimited.
+    /// Upper bound on the round-trip time that the protocol assumes. A peer with a longer round
+    /// trip causes one warning in the log. Default: unlimited.
     pub max_round_trip: Duration,
     /// Time limit for TCP acknowledgements by the host of a peer, on Linux. After that time the
-    /// connection is closed and dialed again. So a recovered network is noticed earlier than TCP
-    /// would notice it.
+    /// connection is closed and dialed again, so a recovered network is noticed soon.
     ///
     /// On all systems this is also the keepalive interval, but at least 1 s. Default: 1 s.
     pub silence_timeout: Duration,
@@ -147,7 +147,7 @@ impl Limits {
     }
 }
 
-/// Reason why a mesh did not start. It then holds no resource.
+/// Reason why a mesh did not start. After a failed start, no task runs and no port is in use.
 #[derive(Debug, Error)]
 pub enum MeshError {
     /// Another program listens at the address.

@@ -33,7 +33,8 @@ pub enum ValidationError {
         /// Highest number that the validator would have accepted.
         max: u64,
     },
-    /// A list is longer than the group, or a list with one element per process has another length.
+    /// A list is longer than the group, or a list with one element per process has a different
+    /// length.
     #[error("it contains a list whose length does not fit a group of {group_size} processes")]
     ListLength {
         /// Number of processes in the group.
@@ -51,7 +52,7 @@ enum NumberKind {
     Terms,
     /// Other 64-bit numbers, such as clock values, request numbers and indexes of log entries.
     Long,
-    /// Numbers of 32 bits.
+    /// 32-bit numbers.
     Short,
 }
 
@@ -71,14 +72,16 @@ const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validator {
     group_size: u32,
-    /// For each [`NumberKind`]: the highest number accepted so far.
+    /// For each [`NumberKind`]: the highest number accepted so far; `None` before the first
+    /// number.
     highest: [Option<u64>; 3],
-    /// For each [`NumberKind`]: the highest number that the validator accepts next.
+    /// For each [`NumberKind`]: the highest number that the validator will accept.
     limits: [u64; 3],
 }
 
 impl Validator {
-    /// Creates the validator of a process in a group of `group_size` that has accepted nothing yet.
+    /// Creates a validator for a group of `group_size` processes. It has not accepted any number
+    /// yet.
     pub fn new(group_size: u32) -> Self {
         Validator { group_size, highest: [None; 3], limits: BITS.map(|bits| 1 << (bits - 1)) }
     }
@@ -97,11 +100,11 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// [`ValidationError`]. Then the process must not continue with this state: it would panic when
-    /// it packs a term into a fence.
+    /// [`ValidationError`]. The process must then stop: with this state it would panic when it
+    /// packs a term into a fence.
     pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
-        // The highest term that can be packed must not be saved either, because the next one
-        // cannot.
+        // The highest term that can be packed must not be saved either, because the term after it
+        // cannot be packed.
         self.walk(stable, [Term::NUMBER_LIMIT - 2, u64::MAX, u64::MAX], u32::MAX)
     }
 

@@ -1,5 +1,5 @@
-//! Serializer that inspects a value of any type. Names in its serialization, called marks, tell it
-//! what a number or a list means.
+//! Serializer that inspects a value of any type. The serialization contains names, called marks,
+//! which tell the serializer what a number or a list means.
 
 use std::fmt::Display;
 
@@ -9,7 +9,6 @@ use tenure_core::{ProcessId, mark};
 
 use super::{NumberKind, ValidationError};
 
-/// Result of an inspection.
 type Result<T = ()> = std::result::Result<T, ValidationError>;
 
 /// Meaning of the numbers and lists that are serialized next.
@@ -25,15 +24,14 @@ enum Mark {
     OfAnyLength,
 }
 
-/// Largest absolute value of a signed number. Signed numbers are times in nanoseconds, so it is
-/// about two years.
+/// Largest absolute value of a signed number. Signed numbers are times in nanoseconds, so this
+/// limit is about two years.
 const MAX_ABSOLUTE_TIME: u64 = 1 << 56;
 
 /// Inspection of one message or state: the limits, and the highest numbers so far.
 #[derive(Debug)]
 pub(super) struct ValueWalker {
     group_size: u32,
-    /// Maximum number of elements of a list.
     max_list_length: u32,
     /// For each [`NumberKind`]: the highest number that is accepted.
     limits: [u64; 3],

@@ -26,21 +26,18 @@ use tokio::time::timeout;
 
 use crate::{kill, listeners, parts};
 
-/// Time limit for an event. Events take almost no time on the loopback interface of a quiet
-/// machine.
+/// Generous, because events take almost no time on the loopback interface of a quiet machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 type Real<A> = WithDetector<Heartbeat, Led<A, Bully>>;
 
-/// A node and its user.
 struct Node<A: Application> {
     commands: mpsc::UnboundedSender<service::Command<A::Command>>,
     events: mpsc::UnboundedReceiver<service::Event<A::Event>>,
     running: RunningNode,
 }
 
-/// Returns the configuration of an election in which the first process has the highest rank, and
-/// the second process the next one.
+/// The first process has the highest rank, and the second process the next one.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
@@ -118,7 +115,6 @@ where
         Cluster { directory, addresses, config, nodes }
     }
 
-    /// Boots the first process again with its saved state.
     fn recover_first(&mut self) {
         let listener = TcpListener::bind(&self.addresses[0]).unwrap();
         let node = Node::boot(&self.config, self.directory.path(), 0, listener, &self.addresses);
@@ -142,8 +138,8 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// The clocks of three nodes converge as in the example of the algorithm, even after the leader
-/// crashes. The test needs some time to set the clocks, so the adjustments are compared in minutes.
+/// The expected clocks are those of the example of the algorithm. Setting the clocks takes time,
+/// so adjustments are compared in minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
@@ -227,14 +223,15 @@ fn decided(event: commit::Event) -> Option<bool> {
 async fn three_nodes_agree_on_commit_and_abort() {
     let mut cluster = Cluster::<TwoPhaseCommit>::boot(3, two_phase_commit::Config::default());
     cluster.nodes[0].elect();
-    // The coordinator knows that it is elected when it accepts the command.
+    // When the coordinator accepts this command, it already knows that it is elected.
     for expected in [true, false] {
         cluster.nodes[0].ask(commit::Command::Begin);
         for node in &mut cluster.nodes {
             assert_eq!(node.wait_for_event(decided).await, expected);
         }
         cluster.nodes[2].ask(commit::Command::Veto);
-        // The veto is handled first: this node then rejects its own transaction.
+        // This node is not the coordinator, so it refuses to begin a transaction. The event shows
+        // that it has handled the veto.
         cluster.nodes[2].ask(commit::Command::Begin);
         let refused = |event| (event == commit::Event::Refused).then_some(());
         cluster.nodes[2].wait_for_event(refused).await;
@@ -279,7 +276,8 @@ const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\
 
 #[test]
 fn recovered_coordinator_decides_from_its_log() {
-    // The leader crashes before it has all votes: the others are uncertain under any leader.
+    // The leader crashes before it has received all votes. The other processes then cannot decide,
+    // whichever of them leads.
     let killed =
         format!("{ALL_HAVE_VOTED}\ncrash p1\nsuspect p2 p1; suspect p3 p1\nstabilize timers");
     let uncertain = run_over_tcp(&killed);

@@ -13,7 +13,6 @@ use crate::invalid_messages::world::{Due, Service, World};
 
 const SIZE: u32 = 3;
 
-/// Process that receives the bytes.
 const ME: ProcessId = ProcessId(1);
 
 /// Numbers at and beyond the limits of counters, terms and packed values.
@@ -125,7 +124,6 @@ fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     message.extend(behind);
 }
 
-/// Returns true if a process of the named algorithm survives the bytes of a seed.
 fn survives(name: &str, validation: ValidationMode, seed: u64) -> bool {
     let run = || visit(name, &Parameters::plain(SIZE), FuzzVisitor { validation, seed });
     catch_unwind(AssertUnwindSafe(run)).is_ok_and(|known| known.is_ok())
@@ -141,7 +139,7 @@ fn arbitrary_bytes_crash_no_process() {
     }
 }
 
-/// Control experiment: without validation, the same bytes crash processes.
+/// Control experiment: validation is off, and the bytes are the same.
 #[test]
 fn processes_without_validation_crash() {
     let crashes = |name: &&str| (0..40).any(|seed| !survives(name, ValidationMode::Off, seed));

@@ -36,7 +36,6 @@ impl ServiceEvent for Words {
     }
 }
 
-/// Protocol that emits each command as an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Echo;
 
@@ -61,8 +60,8 @@ impl Protocol for Echo {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Returns how often commands and events are formatted by a node with this recorder that receives
-/// ten commands.
+/// Sends ten commands to a node with this recorder. Returns how often commands and events are
+/// formatted.
 async fn spelt(recorder: Recorder) -> u64 {
     let directory = TempDir::new().unwrap();
     let store = store_alone(directory.path(), "echo 1");

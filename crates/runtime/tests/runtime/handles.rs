@@ -19,7 +19,7 @@ struct TestNode {
     application: LockApplication,
     lock: Lock,
     requests: LockRequestReceiver,
-    /// Handle that keeps the channel of requests open.
+    /// Keeps the channel of requests open.
     _leadership: Leadership,
 }
 
@@ -29,7 +29,7 @@ impl TestNode {
         TestNode { application, lock, requests, _leadership: leadership }
     }
 
-    /// Handles the pending requests of the users. Returns the resulting commands for the protocol.
+    /// Returns the commands that result from the pending requests of the users.
     async fn pending_commands(&mut self) -> Vec<mutex::Command> {
         // All tasks run on this thread and have sent their requests after a few yields.
         for _ in 0..8 {

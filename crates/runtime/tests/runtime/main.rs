@@ -33,10 +33,9 @@ use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
-/// Maximum time for which a test waits for an event. It is long, because the machine may be busy.
+/// Long, because the machine may be busy.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// Returns transport settings of a node that is alone in its group.
 fn alone(session: u64) -> Settings {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     Settings::on_loopback(
@@ -48,14 +47,12 @@ fn alone(session: u64) -> Settings {
     )
 }
 
-/// Returns listeners on free ports, and their addresses.
 fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
     let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     let addresses = listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect();
     (listeners, addresses)
 }
 
-/// Returns transport settings of process `me` in a group with these addresses.
 fn transport_settings(
     me: usize,
     session: u64,
@@ -71,7 +68,6 @@ fn transport_settings(
     )
 }
 
-/// Returns the configuration of a failure detector for tests.
 fn detector() -> heartbeat::Config {
     heartbeat::Config {
         period: Delay::units(20),
@@ -81,15 +77,12 @@ fn detector() -> heartbeat::Config {
     }
 }
 
-/// Opens the store of process `me` of a group.
 fn store(directory: &Path, me: usize, group_size: usize) -> Store {
     let group_size = u32::try_from(group_size).unwrap();
     let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
     Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
 }
 
-/// Returns the components of process `me` of a group with these addresses. The process starts from
-/// its saved state.
 fn parts<P: Protocol, L: Application<P>>(
     config: P::Config,
     directory: &Path,
@@ -103,13 +96,12 @@ fn parts<P: Protocol, L: Application<P>>(
     Parts::new(config, settings, store, application, requests)
 }
 
-/// Returns the next event of a running node.
 async fn next_event<E>(events: &mut UnboundedReceiver<E>) -> E {
     let received = timeout(TIME_LIMIT, events.recv()).await;
     received.expect("an event in time").expect("a running node")
 }
 
-/// Copies the files of a store, as a crash at this moment would leave them.
+/// Copies the files of a store in the state that a crash would leave at this moment.
 fn copy_files(directory: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -122,13 +114,12 @@ fn copy_files(directory: &Path) -> TempDir {
     copy
 }
 
-/// Stops a node without a goodbye, like a crash.
+/// Sends no goodbye, so the peers see a crash.
 async fn kill(running: RunningNode) {
     running.task.abort();
     assert!(running.task.await.unwrap_err().is_cancelled());
 }
 
-/// A node with the handles of its users.
 struct Node {
     lock: Lock,
     leadership: Leadership,
@@ -136,7 +127,6 @@ struct Node {
 }
 
 impl Node {
-    /// Boots process `me` of a group with these addresses.
     fn boot<P>(
         recorder: Recorder,
         config: P::Config,
@@ -155,7 +145,6 @@ impl Node {
         Node { lock, leadership, running }
     }
 
-    /// Shuts the node down.
     async fn stop(self) -> Result<(), Failure> {
         drop((self.lock, self.leadership));
         self.running.task.await.unwrap()
@@ -169,19 +158,18 @@ struct Inside {
     entries: AtomicU32,
     overlaps: AtomicU32,
     losses: AtomicU32,
-    /// Number of overlaps with a task that had lost the lock.
+    /// Overlaps with a task that had already lost the lock.
     excused: AtomicU32,
 }
 
 impl Inside {
-    /// Asserts that no two tasks were inside a lock without leases at once.
     fn assert_exclusive(&self) {
         let counts = [&self.overlaps, &self.losses].map(|count| count.load(Ordering::SeqCst));
         assert_eq!(counts, [0, 0], "overlaps and losses");
     }
 
-    /// Asserts that no two tasks were inside a lock with leases at once. If a busy machine paused a
-    /// task until its lease expired, the task has lost the lock, and overlaps with it are allowed.
+    /// Ignores overlaps with a task that has lost the lock: a busy machine may pause a task until
+    /// its lease expires.
     fn assert_exclusive_while_leased(&self) {
         let [overlaps, excused] =
             [&self.overlaps, &self.excused].map(|count| count.load(Ordering::SeqCst));
@@ -211,14 +199,11 @@ async fn enter_alone(lock: Lock, inside: Arc<Inside>, times: u32) -> Vec<Fence> 
     fences
 }
 
-/// Opens the store of a node that is alone in its group.
 fn store_alone(directory: &Path, schema: &'static str) -> Store {
     let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
     Store::open(directory, &owner, schema).unwrap()
 }
 
-/// Starts a node that is alone in its group. Returns the sender of its commands and the receiver of
-/// its events.
 fn start_alone<P>(
     store: Store,
     recorder: Recorder,
@@ -235,8 +220,7 @@ where
     (commands, events, running.unwrap())
 }
 
-/// Returns the random seeds of a test. `cargo xtask attack … --seeds A..B` chooses them; otherwise
-/// they are `short`.
+/// Returns the seeds that `cargo xtask attack … --seeds A..B` has chosen, or otherwise `short`.
 fn seeds(short: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");

@@ -45,9 +45,8 @@ fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
     (nodes, addresses)
 }
 
-/// Returns true if two users hold their locks at the same time. Each keeps its lock until the other
-/// user holds its own lock, or until a time limit has passed. A user whose lease has expired holds
-/// no lock.
+/// Returns true if two users hold their locks at the same time. Each user keeps its lock until the
+/// other one holds its own, or until a time limit. A user whose lease has expired holds no lock.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));
     let visit = |lock: Lock| {
@@ -129,8 +128,8 @@ async fn try_enter_fails_while_another_node_holds_the_lock() {
     assert!(again.is_some());
 }
 
-/// A partitioned node loses its guards with a reason. The majority continues, and its fences are
-/// higher.
+/// The leader is killed, another process takes over, and the killed process boots again. Fences
+/// grow all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn named_locks_survive_leader_change() {
     let directory = TempDir::new().unwrap();

@@ -71,8 +71,6 @@ async fn tasks_of_three_nodes_exclude_each_other() {
     never_inside_together(ricart_agrawala(directory.path(), silent(3))).await;
 }
 
-/// Tasks that acquire the same two named locks exclude each other. The names of the locks use
-/// different scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_with_two_named_locks_exclude_each_other() {
     let directory = TempDir::new().unwrap();
@@ -104,7 +102,7 @@ async fn never_inside_together(nodes: Vec<Node>) {
     }
 }
 
-/// A group with many named locks over one set of connections. P1 coordinates all of them.
+/// A node with many named locks over one set of connections. P1 coordinates the locks.
 struct Named {
     requests: mpsc::UnboundedSender<Tagged<LockName, Command>>,
     events: mpsc::UnboundedReceiver<Tagged<LockName, Event>>,
@@ -126,7 +124,6 @@ impl Named {
         self.requests.send(Tagged { key: LockName::new(name).unwrap(), inner }).unwrap();
     }
 
-    /// Waits until a lock is entered and returns its name.
     async fn entered(&mut self) -> String {
         loop {
             let Tagged { key, inner } = self.events.recv().await.unwrap();
@@ -232,7 +229,6 @@ async fn recovered_leader_leads_in_later_term() {
     drop(nodes[2].lock.enter().await.unwrap());
 }
 
-/// Waits until process `leader` leads and returns its term.
 async fn leader(leadership: &mut Leadership, leader: ProcessId) -> Term {
     loop {
         match leadership.current() {
@@ -277,8 +273,7 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(lock.enter().await.is_err());
 }
 
-/// After P1 has granted a lease and crashed, the lease of P2 expires because it is not renewed. The
-/// guard of P2 then sends no message to release the lock.
+/// P1 grants a lease to P2 and crashes, so nothing renews the lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
@@ -316,8 +311,8 @@ async fn node_stops_without_sending_if_save_fails() {
     let (mesh, mut inbox) = Mesh::start(transport_settings(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
-    // An election begins with a number that must be saved. It may already have begun by itself and
-    // stopped the node, because the peer is connected.
+    // An election saves a number, and this save fails. The connection of the peer may have started
+    // an election before, which stopped the node.
     let _ = node.leadership.elect();
     let failure = node.running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Save(_)), "{failure}");
@@ -344,13 +339,13 @@ async fn undecodable_messages_have_no_effect() {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
     }
     node.leadership.elect().unwrap();
-    // The node has received the invalid bytes. Its peer is silent otherwise, so the node leads.
+    // The peer sends nothing but invalid bytes, so the node becomes the leader.
     leader(&mut node.leadership, ProcessId(0)).await;
     drop(node.lock.enter().await.unwrap());
 }
 
 /// Sends messages in the name of P2 that are valid encodings but contain impossible numbers. Then
-/// restarts all nodes, with the correct code for P2.
+/// restarts all nodes, P2 with the correct code.
 async fn assert_impossible_numbers_are_rejected<E: Election>(
     config: E::Config,
     impossible: &[E::Message],
@@ -418,8 +413,7 @@ async fn raft_survives_impossible_numbers_and_restart() {
     assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
-/// A node rejects a saved state with an impossible number, which only a build without validation
-/// could have saved, and does not change the state.
+/// Only a build without validation could have saved this state.
 #[test]
 fn rejects_impossible_saved_state_without_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -16,7 +16,7 @@ use crate::{copy_files, next_event, start_alone, store_alone};
 
 const TERM: Term = Term { number: 1, leader: ProcessId(0) };
 
-/// Gate that blocks the thread that rewrites the state, until the flag is true.
+/// The thread that rewrites the state waits until the flag is true.
 static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 fn pass_the_gate() {
@@ -40,14 +40,12 @@ struct Sums {
     list: Vec<Vec<u8>>,
 }
 
-/// Number of elements, and number of bytes in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Sum {
     count: u64,
     bytes: u64,
 }
 
-/// Saved state or change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Saved {
     #[serde(serialize_with = "at_the_gate")]
@@ -69,7 +67,6 @@ impl Saved {
         self.from + self.list.len() as u64
     }
 
-    /// Returns the sum over all elements so far, including those in the list.
     fn total(&self) -> Sum {
         let Sum { count, bytes } = self.sum.unwrap_or_default();
         Sum { count: count + self.list.len() as u64, bytes: bytes + bytes_of(&self.list) }
@@ -151,7 +148,7 @@ fn open(directory: &Path) -> Store {
     store_alone(directory, "sums 1")
 }
 
-/// Returns the sum that would remain on disk after a crash at this moment.
+/// Returns the sum that a crash at this moment would leave on disk.
 fn after_a_crash(directory: &Path) -> Sum {
     let copy = copy_files(directory);
     let store = open(copy.path());
@@ -169,8 +166,8 @@ async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
     }
 }
 
-/// A large change that is saved during a rewrite of the state is not lost, and neither is any later
-/// change. Such a change may replace the old state, but not the newer state of the rewrite.
+/// A large change is saved as a whole state. This state may replace the old state, but not the
+/// newer state that the rewrite writes.
 #[tokio::test]
 async fn large_change_during_rewrite_loses_no_data() {
     let directory = TempDir::new().unwrap();
@@ -179,7 +176,8 @@ async fn large_change_during_rewrite_loses_no_data() {
     let mut write = async |value| {
         commands.send(Command::Write { value }).unwrap();
         let sum = next(&mut events).await;
-        // The truncated prefix need not be saved, and no further event was emitted.
+        // The total on disk equals the total in the event. The command 0 does not change the total,
+        // so this holds although its change need not be saved.
         assert_eq!(after_a_crash(path), sum, "after {value} bytes");
         sum
     };

@@ -60,7 +60,6 @@ fn open(directory: &Path) -> Store {
     store_alone(directory, "counting 1")
 }
 
-/// Returns the list that the store contains.
 fn entries(store: &Store) -> Vec<u64> {
     let Some(whole) = store.state() else { return Vec::new() };
     let mut saved: Entries = postcard::from_bytes(whole).unwrap();
@@ -70,7 +69,7 @@ fn entries(store: &Store) -> Vec<u64> {
     saved.entries
 }
 
-/// Returns the list that would remain on disk after a crash at this moment.
+/// Returns the list that a crash at this moment would leave on disk.
 fn after_a_crash(directory: &Path) -> Vec<u64> {
     let copy = copy_files(directory);
     entries(&open(copy.path()))
@@ -119,7 +118,7 @@ async fn events_follow_their_saves_in_order() {
     assert_eq!(entries(&open(directory.path())), (1..=200).collect::<Vec<_>>());
 }
 
-/// Control experiment: the test detects a runner that emits events before it saves.
+/// Control experiment: the runner of this test emits events before it saves.
 #[tokio::test]
 async fn detects_events_before_saves() {
     let directory = TempDir::new().unwrap();
@@ -191,9 +190,8 @@ async fn many_steps_share_one_save() {
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
 }
 
-/// A node continues to take steps while a rewrite of its state is blocked. The rewrite is blocked
-/// by a pipe in place of the state file, until the test reads the pipe. After that it fails,
-/// because a pipe cannot be flushed.
+/// A pipe in place of the state file blocks the rewrite until the test reads it. The rewrite then
+/// fails, because a pipe cannot be flushed.
 #[cfg(unix)]
 #[tokio::test]
 async fn rewrite_does_not_delay_steps() {

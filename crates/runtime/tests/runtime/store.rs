@@ -21,7 +21,6 @@ fn open(directory: &Path) -> Result<Store, OpenError> {
     Store::open(directory, &owner(), "token 1")
 }
 
-/// Creates the directory of a store with this saved state.
 fn saved(state: &[u8]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = open(directory.path()).expect("a store");
@@ -188,7 +187,6 @@ fn failed_save_keeps_earlier_state() {
     assert_eq!(store.state(), Some(b"before".as_slice()));
 }
 
-/// Returns the paths of the segments in a directory, in order.
 fn segments(directory: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(directory).expect("a directory");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -257,8 +255,7 @@ fn full_segment_is_followed_by_another() {
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
-/// Segments are short while the state is small, because saves wait while a segment is created. They
-/// grow with the state up to a limit.
+/// Saves wait while a segment is created, so segments stay short while the state is small.
 #[test]
 fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
@@ -276,9 +273,8 @@ fn segment_size_grows_with_state_up_to_limit() {
     }
 }
 
-/// Saves a state and a change, and then rewrites the state so that it includes the change. Appends
-/// one further change before the end of the rewrite, and one after it. Returns the result of the
-/// rewrite.
+/// Saves a state and a change, then rewrites the state so that it includes the change. Appends one
+/// further change during the rewrite and one after it. Returns the result of the rewrite.
 fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
@@ -290,8 +286,7 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     done
 }
 
-/// The thread that rewrites the state has a lower priority than the thread that saves. Only Linux
-/// has a priority for each thread.
+/// Only Linux has a priority for each thread.
 #[cfg(target_os = "linux")]
 #[test]
 fn rewrite_has_lower_priority_than_saves() {
@@ -321,8 +316,7 @@ fn changes_during_rewrite_follow_new_state() {
     assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
 
-/// After a rewrite that failed before the new state replaced the old one, the store still contains
-/// the old state and all changes.
+/// In this test, the rewrite fails before the new state replaces the old one.
 #[test]
 fn unfinished_rewrite_keeps_state_and_changes() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -372,7 +366,7 @@ fn rejects_changes_of_another_process() {
     assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
 }
 
-/// Opens a store whose first segment has the content `bytes`, and returns the changes that it
+/// Opens a store whose first segment contains `bytes`, and returns the changes that the store
 /// finds.
 fn found_in(bytes: &[u8]) -> Result<Vec<Vec<u8>>, OpenError> {
     let directory = saved(b"whole");
@@ -405,7 +399,8 @@ proptest::proptest! {
         let complete = ends.iter().filter(|end| **end <= place).count();
         match found_in(&torn) {
             Ok(found) => proptest::prop_assert_eq!(found.len(), complete),
-            // The header was durable before the segment had its name.
+            // Only a torn header is an error. A crash cannot cause one, because the header is
+            // durable before the segment has its name.
             Err(_) => proptest::prop_assert!(place < 44),
         }
         let mut damaged = whole.clone();
@@ -441,9 +436,8 @@ mod full_disk {
             Some(SmallDisk(directory))
         }
 
-        /// Creates a second file system, in a sparse file on this one. It notices only during a
-        /// flush that there is no space. Returns `None` without the tools or the permission to
-        /// mount it.
+        /// Creates a second file system, in a sparse file on this one. It reports a full disk only
+        /// during a flush. Returns `None` without the tools or the permission to mount it.
         fn disk_that_fills_up(&self) -> Option<LazyDisk> {
             let image = self.0.path().join("image");
             File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");
@@ -458,14 +452,13 @@ mod full_disk {
             made.then_some(LazyDisk(directory))
         }
 
-        /// Fills the disk with a file.
         fn fill(&self) {
             let mut file = File::create(self.0.path().join("filling")).expect("a file");
             while file.write_all(&[1; 4096]).is_ok() {}
         }
     }
 
-    /// A file system in a file, unmounted when dropped.
+    /// A file system in a sparse file, unmounted when dropped.
     struct LazyDisk(tempfile::TempDir);
 
     impl Drop for LazyDisk {

@@ -40,7 +40,6 @@ pub(crate) struct Caller {
     undecided: Arc<AtomicUsize>,
 }
 
-/// Identity of a caller.
 #[derive(Clone, Debug)]
 enum Identity {
     /// Identity that is known when the call begins, and stays the same for the whole call.
@@ -107,7 +106,6 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Replaces the options of this caller by `options`.
     pub(crate) fn with_options(self, options: CallOptions) -> Self {
         Caller { options, ..self }
     }
@@ -134,12 +132,10 @@ impl Caller {
         })
     }
 
-    /// Returns true if the request of the caller has a token.
     pub(crate) fn has_token(&self) -> bool {
         matches!(self.identity, Identity::Token { .. })
     }
 
-    /// Returns true if the server ends the call when this member knows no leader.
     pub(crate) fn requires_leader(&self) -> bool {
         self.options.requires_leader
     }
@@ -239,7 +235,7 @@ impl Caller {
     }
 
     /// Proposes a command. Returns the revision of the store after the command, and the result of
-    /// the command, or its error.
+    /// the command. Fails if the proposal or the command fails.
     pub(crate) async fn execute(&self, command: Command) -> Result<(u64, CommandResult), RpcError> {
         let outcome = self.propose(command).await?;
         Ok((outcome.revision, outcome.result?))
@@ -254,7 +250,6 @@ impl Caller {
         self.check_store_access(|store, principal| check(store.access(), principal))
     }
 
-    /// Checks a right of the caller that also depends on the keys in the store.
     pub(crate) fn check_store_access(
         &self,
         check: impl FnOnce(&Store, &Principal) -> Result<(), Error>,
@@ -311,7 +306,6 @@ impl Caller {
         }
     }
 
-    /// Returns the address of the client, for log messages.
     pub(crate) const fn address(&self) -> Option<SocketAddr> {
         self.options.address
     }
@@ -395,7 +389,6 @@ pub(crate) mod tests {
         assert_eq!(Caller::new(member, Principal::User(ROOT.into())).release(released()), Ok(()));
     }
 
-    /// Issues a token for `user` with this time to live.
     fn token(member: &Member, user: &str, ttl: Duration) -> String {
         member.with_state(|state| {
             let access = state.store.access();

@@ -16,13 +16,10 @@ use tenure_store::{AccessControl, Bytes};
 
 use crate::rpc::error::RpcError;
 
-/// Length of the salt of a stored password, in bytes.
 const SALT_BYTES: usize = 16;
 
-/// Length of the hash of a password, in bytes.
 const HASH_BYTES: usize = 32;
 
-/// Length of the key that signs tokens, in bytes.
 const KEY_BYTES: usize = 32;
 
 /// Memory of one Argon2id hash in KiB, as OWASP recommends.
@@ -38,7 +35,6 @@ pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Returns a new random key for the signatures of tokens.
 pub(crate) fn new_signing_key() -> Bytes {
     Bytes::from(&random_bytes::<KEY_BYTES>())
 }
@@ -61,8 +57,9 @@ pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
     Bytes::from([&salt[..], &hash(password, &salt, memory)].concat())
 }
 
-/// Returns true if the password matches its stored form. If `stored` is empty, the check takes as
-/// long as for a real user.
+/// Returns true if the password matches its stored form. For an unknown user, `stored` is empty.
+/// The check then takes as long as for an existing user, so that its duration does not reveal which
+/// users exist.
 pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMemory) -> bool {
     match stored.split_first_chunk::<SALT_BYTES>() {
         Some((salt, expected)) => hash(password, salt, memory)[..].ct_eq(expected).into(),
@@ -88,8 +85,8 @@ fn hash(
     hash
 }
 
-/// Issues a token for the user `name`. Fails if the user's stored password is no longer
-/// `proven_hash`, the one that the given password matched.
+/// Issues a token for the user `name`. The caller has compared the user's password with the stored
+/// hash `proven_hash`. Fails if the stored hash has changed since then.
 pub(crate) fn issue_token(
     access: &AccessControl,
     name: &str,
@@ -109,7 +106,6 @@ pub(crate) type Signature = [u8; 32];
 /// Token with a valid signature.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// Name of the user.
     pub(crate) name: String,
     pub(crate) signature: Signature,
     /// True if the expiry time in the token has passed.

@@ -15,7 +15,6 @@ use crate::rpc::error::RpcError;
 /// time.
 const MAX_TOKENS: usize = 10_000;
 
-/// Time of the last use of each token.
 #[derive(Debug)]
 pub(crate) struct TokenUses {
     ttl: Duration,
@@ -29,14 +28,12 @@ impl TokenUses {
         TokenUses { ttl: Duration::from_secs(ttl), used: Mutex::default() }
     }
 
-    /// Returns the time for which a token is valid after its last use.
     pub(crate) fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// Records a use of the token at the time `now`. An expired token is accepted only if its last
-    /// known use is not longer ago than the configured time to live. Otherwise fails, and records
-    /// nothing.
+    /// Records a use of the token at the time `now`. Rejects an expired token, and records nothing,
+    /// unless the last known use of the token is at most the configured time to live ago.
     pub(crate) fn check_and_use(&self, token: &Token, now: Instant) -> Result<(), RpcError> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_used = used.get(&token.signature).is_some_and(|used| self.is_in_use(*used, now));

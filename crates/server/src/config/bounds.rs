@@ -7,8 +7,8 @@ use crate::config::{Config, ConfigError};
 /// Default quota of the store, as for etcd: 2 GiB.
 const DEFAULT_QUOTA: u64 = 2 << 30;
 
-/// Largest value of `--max-request-bytes`, in bytes. One message between members has room for a
-/// full batch of entries and for one more entry of this size.
+/// Largest value of `--max-request-bytes`, in bytes. It is so small that a message between members
+/// has room for a full batch of entries and for one more entry of this size.
 const MAX_REQUEST_BYTES: u64 = 10 << 20;
 
 /// Largest value of `--max-txn-ops`. The limit is needed because the store compares each put of a

@@ -36,51 +36,36 @@ pub(crate) enum MemberRequest {
     Propose {
         /// Encoded [`LogCommand`].
         command: Arc<[u8]>,
-        /// Channel on which the task receives the outcome of the command.
         reply: oneshot::Sender<Result<Outcome, ProposeError>>,
-        /// Span of the command.
         span: Span,
     },
-    /// Wait until this member has applied all entries that any member had reported as committed
-    /// when the request arrived.
+    /// Wait until this member has applied every entry that was known as committed when the request
+    /// arrived.
     ReadIndex {
-        /// Channel on which the task receives the response, once this member has applied these
-        /// entries.
         reply: oneshot::Sender<LeaderResponse>,
     },
-    /// Send a request to the leader.
     AskLeader {
-        /// Request that the leader serves.
         request: LeaderRequest,
-        /// Channel on which the task receives the response of the leader.
         reply: oneshot::Sender<LeaderResponse>,
     },
-    /// Notify other members that a lock is released.
     NotifyRelease {
-        /// Members to notify.
         to: ProcessSet,
-        /// Lock that is released.
         released: Released,
     },
     /// Publish the client URLs of this member to all members.
     Announce {
-        /// Client URLs of this member.
         urls: Vec<String>,
-        /// Channel on which the task receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Replace the entries of the log up to `index` by a snapshot.
     Compact {
         /// Index of the last entry that the snapshot includes.
         index: u64,
-        /// Encoded snapshot.
         state: Vec<u8>,
     },
-    /// Transfer leadership to another member.
     Transfer {
-        /// Number of the process that is to lead.
+        /// Process number of the next leader.
         to: usize,
-        /// Channel on which the task receives the response.
         reply: oneshot::Sender<LeaderResponse>,
     },
     /// Hand over leadership if this member leads, and stop the log.
@@ -94,24 +79,20 @@ enum Waiter {
     /// Task of this member that proposed a command. The application notifies it after applying the
     /// entry.
     Proposer(Proposer),
-    /// Task of this member that made another request.
     Task(oneshot::Sender<LeaderResponse>),
-    /// Member that asked this member, the leader, to change the membership, and the ticket of its
-    /// request.
+    /// Member that has asked this leader to change the membership, and the ticket of its request.
     Peer(ProcessId, Ticket),
 }
 
-/// Task that proposed a command, with the spans of the command.
 #[derive(Debug)]
 struct Proposer {
     reply: oneshot::Sender<Result<Outcome, ProposeError>>,
     propose: Span,
-    /// Span from the proposal of the command until its commit. The span ends when this value is
-    /// dropped, which also happens if the command will have no outcome.
+    /// Span from the proposal of the command until its commit. Dropping this value ends the span,
+    /// even if the command never has an outcome.
     commit: Span,
 }
 
-/// Application that runs on the log of one member.
 #[derive(Debug)]
 pub(crate) struct LogApplication {
     me: ProcessId,
@@ -127,7 +108,6 @@ pub(crate) struct LogApplication {
     unreadable: Option<String>,
     compaction: CompactionPolicy,
     registry: Option<Registry>,
-    /// Names of all processes of the cluster, for log messages.
     names: ProcessNames,
 }
 
@@ -154,7 +134,6 @@ impl LogApplication {
         }
     }
 
-    /// Registers a waiter, and returns the ticket of its request.
     fn add_waiter(&mut self, waiter: Waiter) -> u64 {
         let ticket = self.next_ticket();
         self.waiters.insert(ticket, waiter);
@@ -166,7 +145,6 @@ impl LogApplication {
         self.last_ticket
     }
 
-    /// Applies a committed entry.
     fn apply(&mut self, index: u64, Entry { term, content }: &Entry) {
         match content {
             Content::Nothing => {}
@@ -244,9 +222,9 @@ impl LogApplication {
         None
     }
 
-    /// Serves a request that another member or this one has sent to the leader. The log calls this
-    /// only if this member leads, as a majority has confirmed since the request arrived. Returns
-    /// the command that sends the response, or that changes the members first.
+    /// Serves a request to the leader, from this member or another one. The log calls this only
+    /// after a majority has confirmed that this member leads. Returns the command that sends the
+    /// response, or that changes the members first.
     fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
         let response = match request {
             LeaderRequest::Renew(lease) => {
@@ -297,8 +275,8 @@ impl LogApplication {
         self.shared.leader_status.send_replace(LeaderStatus { leader, term });
     }
 
-    /// Stops the log because this build cannot read `data`: committed data of a newer build. If
-    /// this member skipped the data, its store would differ from all others from then on.
+    /// Stops the log because this build cannot read `data`, which a newer build has committed. If
+    /// this member skipped the data, its store would differ from the stores of all others.
     fn stop_unreadable(&mut self, data: String) {
         self.unreadable = Some(format!("{data} is of another build of tenure"));
     }
@@ -351,7 +329,6 @@ impl LogApplication {
         self.registry.as_ref().is_none_or(Registry::has_joined)
     }
 
-    /// Stops the log because this member must not participate any more.
     fn evict(&mut self, why: Eviction) {
         self.shared.evict(why);
         self.is_stopping = true;
@@ -480,7 +457,6 @@ impl Application<RelayedLog> for LogApplication {
     }
 }
 
-/// Returns the members that result from applying `change` to `members`.
 fn changed(mut members: Members, change: MembershipChange) -> Members {
     let Members { voters, learners, .. } = &mut members;
     let (MembershipChange::Add(process)

@@ -9,7 +9,6 @@ use std::time::Instant;
 use tenure_runtime::Histogram;
 use tenure_store::{Bytes, Claim, EventKind, Outcome, Store, claim_of};
 
-/// Times of one claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimTime {
     /// Revision in which the key of the claim was created.
@@ -30,9 +29,7 @@ pub(crate) struct ClaimTimes {
     term: u64,
     is_leading: bool,
     times: HashMap<Bytes, ClaimTime>,
-    /// Durations from the queueing of a claim until it acquired its lock.
     pub(crate) waits: Histogram,
-    /// Durations for which claims held their locks.
     pub(crate) holds: Histogram,
 }
 

@@ -33,7 +33,6 @@ impl CompactionPolicy {
         self.entries >= self.snapshot / 2 && self.reset()
     }
 
-    /// Records that a snapshot of `bytes` bytes has replaced the beginning of the log.
     pub(crate) fn record_snapshot(&mut self, bytes: usize) {
         self.snapshot = bytes;
     }

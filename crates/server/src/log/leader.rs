@@ -16,7 +16,6 @@ use crate::rpc::error::RpcError;
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Member {
-    /// Waits until a leader is known.
     pub(crate) async fn wait_for_known_leader(&self, deadline: Instant) -> Result<(), RpcError> {
         known_leader(&mut self.shared.leader_status.subscribe(), deadline).await.map(drop)
     }

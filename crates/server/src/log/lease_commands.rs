@@ -40,7 +40,6 @@ pub(crate) struct PendingRenewal {
     reply: oneshot::Sender<Result<bool, RpcError>>,
 }
 
-/// Queue of renewals that require a checkpoint.
 #[derive(Debug)]
 pub(crate) struct RenewalQueue(mpsc::UnboundedSender<PendingRenewal>);
 
@@ -140,8 +139,8 @@ async fn propose_or_retry(member: Arc<Member>, command: Command) {
 }
 
 impl Member {
-    /// Records the remaining time of all leases if this member leads, so that the next leader
-    /// continues from there. Gives up after [`CHECKPOINT_TIMEOUT`].
+    /// Records the remaining times of all leases if this member leads, so that the next leader
+    /// continues from these times. Gives up after [`CHECKPOINT_TIMEOUT`].
     pub(crate) async fn checkpoint_leases(&self) {
         let now = Instant::now();
         let checkpoints =

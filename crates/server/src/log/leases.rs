@@ -11,19 +11,18 @@ use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseExpiry, LeaseId, 
 
 use crate::log::request::Renewal;
 
-/// Upper bound on the leases of one command.
 pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
 
 /// Time after which the expiry of a lease is proposed again if its outcome is unknown.
 const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Delay of a checkpoint after a part of a lease's time has passed. Thanks to the delay, one entry
-/// records the remaining times of many leases.
+/// Delay between the checkpoint timer of a lease and the proposal of the checkpoint. Thanks to the
+/// delay, one log entry records the remaining times of many leases.
 const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
 
-/// Largest delay with which a timer of a running process fires. If a timer fires even later, the
-/// process is assumed to have been suspended. The lease then does not lose the excess time: its
-/// next part begins when the timer fires.
+/// Largest delay with which a timer of a running process fires. If the checkpoint timer of a lease
+/// fires even later, the process is assumed to have been suspended. The remaining time of the lease
+/// then counts from the moment at which the timer fires.
 pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
 
 /// Timers of all leases. Only the timers of the leader run.
@@ -32,11 +31,11 @@ pub(crate) struct Leases {
     /// Term in which this member leads. `None`: it does not lead.
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
-    /// Timers of the leases in the last part of their time. When the timer of a lease fires, the
-    /// lease expires.
+    /// Timers of the leases whose remaining time is not recorded again. When the timer of a lease
+    /// fires, the lease expires.
     expiry_timers: Timers<LeaseId, Instant>,
-    /// Timers of the leases in an earlier part of their time. When the timer of a lease fires, the
-    /// leader records the remaining time of the lease.
+    /// Timers of the leases whose remaining time must be recorded before they expire. When the
+    /// timer of a lease fires, a checkpoint of the lease is due.
     checkpoint_timers: Timers<LeaseId, Instant>,
 }
 
@@ -61,7 +60,6 @@ impl Leases {
         }
     }
 
-    /// Stops all timers, because this member does not lead any more.
     pub(crate) fn stop_leading(&mut self) {
         *self = Leases::default();
     }
@@ -121,7 +119,6 @@ impl Leases {
             .map(|remaining| Duration::from_secs(remaining) + in_part)
     }
 
-    /// Returns all leases in the order of their expiry.
     pub(crate) fn by_expiry(&self, store: &Store) -> Vec<LeaseId> {
         let expiry = |lease| {
             let in_part = self.deadline_of(lease)?;
@@ -170,10 +167,12 @@ impl Leases {
         expiries.into_iter().chain(checkpoints).collect()
     }
 
-    /// Returns checkpoints of remaining times, rounded up to whole seconds, for a handover of
-    /// leadership. A lease needs no checkpoint if its recorded time is not longer than its
-    /// remaining time, or if its expiry is proposed. After this call, a renewal of any lease with a
-    /// checkpoint needs another checkpoint, until the next leader starts its timers.
+    /// Returns checkpoints of the remaining times, in whole seconds rounded up, for a handover of
+    /// leadership. Omits leases whose recorded time is not longer than their remaining time, and
+    /// leases whose expiry is proposed.
+    ///
+    /// After this call, the renewal of a lease in the result needs another checkpoint, until the
+    /// next leader starts its timers.
     pub(crate) fn checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
         let Some(term) = self.term else { return Vec::new() };
         let mut checkpoints = Vec::new();

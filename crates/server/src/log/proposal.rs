@@ -13,10 +13,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::log::request::ProposeError;
 use crate::rpc::error::RpcError;
 
-/// Upper bound on the number of a member's commands without an outcome.
 pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
 
-/// Upper bound on the bytes of a member's commands without an outcome.
 const MAX_PENDING_BYTES: usize = 64 << 20;
 
 /// Unit in which the bytes of commands are counted. The length of a command is rounded up to whole
@@ -24,14 +22,13 @@ const MAX_PENDING_BYTES: usize = 64 << 20;
 const UNIT_BYTES: usize = 1 << 10;
 
 /// Time after which a command no longer counts against the [`ProposalLimit`], if its client has
-/// stopped waiting and no outcome is known. By then another member leads, or this member has no
-/// connection to a majority.
+/// stopped waiting and no outcome is known. After so long a time, another member leads, or this
+/// member has no connection to a majority.
 const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Callback that receives the outcome of a command whose caller has stopped waiting.
 pub(crate) type OnAbandoned = Box<dyn FnOnce(Outcome) + Send>;
 
-/// Outcome of the proposed command, or the reason why there is none.
 type ProposalResult = Result<Outcome, ProposeError>;
 
 /// Upper bounds on the number and the bytes of a member's commands without an outcome.
@@ -87,7 +84,6 @@ impl fmt::Debug for Proposal {
 }
 
 impl Proposal {
-    /// Waits for the outcome of the command.
     pub(crate) async fn wait(
         &mut self,
         outcome: oneshot::Receiver<ProposalResult>,

@@ -7,15 +7,12 @@ use tenure_core::ProcessId;
 use tenure_core::service::log::{Members, Reason};
 use tenure_store::{Bytes, Command, LeaseId, Principal};
 
-/// Request that only the leader can serve: it reads the leader's timers, or changes what only the
-/// leader can propose.
+/// Request that only the leader can serve, because it reads the leader's timers or changes the
+/// members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderRequest {
-    /// Renew a lease.
     Renew(LeaseId),
-    /// Read the remaining time of a lease.
     TimeToLive(LeaseId),
-    /// Change the members of the log.
     ChangeMembers(MembershipChange),
     /// List all leases, in the order of their expiry.
     Leases,
@@ -30,7 +27,6 @@ pub(crate) enum MembershipChange {
     AddLearner(u32),
     /// Give a learner a vote.
     Promote(u32),
-    /// Remove the member whose process has this number.
     Remove(u32),
 }
 
@@ -56,7 +52,7 @@ pub(crate) enum LeaderResponse {
     Renewed { term: u64, renewal: Renewal },
     /// Remaining time of a lease in seconds; `None` if the lease does not exist.
     TimeToLive(Option<u64>),
-    /// The request failed.
+    /// The request had no effect, or its outcome is unknown.
     Failed(ProposeError),
     /// All leases, in the order of their expiry.
     Leases(Vec<LeaseId>),
@@ -72,13 +68,12 @@ pub(crate) enum Renewal {
     NeedsCheckpoint(u64),
     /// The leader has proposed the expiry of the lease, and the outcome is not known yet.
     Expiring,
-    /// The lease does not exist.
     Gone,
     /// The member that received the request does not lead in the latest term that it knows.
     Deposed,
 }
 
-/// Reason why a proposal has no known outcome.
+/// Failure of a proposal: it was declined, or its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProposeError {
     /// The proposal had no effect and will have none: the log declined it for this reason.
@@ -105,11 +100,9 @@ pub(crate) struct LogEntry {
     /// Process that proposed the command, its session, and the number of the request in that
     /// session.
     pub(crate) origin: (u32, u64, u64),
-    /// Command that all members execute.
     pub(crate) command: LogCommand,
 }
 
-/// Command of a log entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LogCommand {
     /// Execute a command of the store, with the rights of its caller.
@@ -128,7 +121,6 @@ pub(crate) fn encode_entry(origin: (u32, u64, u64), command: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Encodes a message to another member, or a command of the log.
 pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     let bytes = postcard::to_extend(message, Vec::with_capacity(TYPICAL_BYTES));
     bytes.expect("a message has an encoding")

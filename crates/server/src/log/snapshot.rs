@@ -4,13 +4,11 @@ use tenure_store::{DamagedSnapshot, Snapshot, Store};
 
 use crate::log::state::ClientUrls;
 
-/// Encodes a snapshot: the store, and the client URLs of the members.
 pub(crate) fn encode(urls: &ClientUrls, store: &Snapshot) -> Vec<u8> {
     let head = postcard::to_stdvec(urls).expect("URLs have an encoding");
     [head, store.encode()].concat()
 }
 
-/// Decodes a snapshot.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(ClientUrls, Store), DamagedSnapshot> {
     let (urls, store) = postcard::take_from_bytes(bytes).map_err(|_| DamagedSnapshot)?;
     Ok((urls, Store::decode(store)?))

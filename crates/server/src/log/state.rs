@@ -16,21 +16,17 @@ use crate::log::leases::Leases;
 use crate::log::request::Released;
 use crate::member::eviction::Eviction;
 
-/// Leader and term as this member knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeaderStatus {
     /// Number of the leader's process. `None`: this member knows no leader.
     pub(crate) leader: Option<usize>,
-    /// Latest term that this member knows.
     pub(crate) term: u64,
 }
 
-/// Outcome of a claim that was queued for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimOutcome {
-    /// The claim holds its lock.
     Acquired {
-        /// Revision in which it acquired the lock.
+        /// Revision in which the claim acquired its lock.
         revision: u64,
     },
     /// The claim does not exist any more.
@@ -46,8 +42,8 @@ pub(crate) struct PendingEvents {
     /// Revision of the first event that the watcher has not sent to its client. `None`: it has sent
     /// all events.
     pub(crate) since: Option<u64>,
-    /// Creation revision of the watched key, if this is the key of a claim whose holder has sent a
-    /// release of the lock. `None` otherwise.
+    /// Revision in which the watched key was created, if the key belongs to a holder that has sent
+    /// a release. `None` otherwise.
     pub(crate) released: Option<u64>,
     /// Time at which this member applied the first event that the watcher has not sent to its
     /// client.
@@ -77,7 +73,6 @@ impl WatcherSignal {
         self.notify.notify_one();
     }
 
-    /// Removes and returns the pending events of all watchers of the stream.
     pub(crate) fn take(&self) -> HashMap<WatcherId, PendingEvents> {
         std::mem::take(&mut *lock(&self.pending))
     }
@@ -111,12 +106,10 @@ pub(crate) struct State {
     pub(crate) claim_times: ClaimTimes,
     /// Index of the last log entry that this member has applied.
     pub(crate) applied: u64,
-    /// Members of the log as of the last applied entry.
     pub(crate) members: Members,
     /// Index of the last log entry that changed the membership, or of the snapshot that includes
     /// this entry.
     pub(crate) membership_index: u64,
-    /// Client URLs that members have announced.
     pub(crate) client_urls: ClientUrls,
     watchers: Watchers<WatcherId>,
     signals: HashMap<WatcherId, Arc<WatcherSignal>>,
@@ -136,12 +129,11 @@ pub(crate) struct SharedState {
     pub(crate) membership_index: watch::Sender<u64>,
     /// True once the member shuts down and all calls must end.
     pub(crate) is_stopping: watch::Sender<bool>,
-    /// Reason why this member must not participate any more.
+    /// Reason why this member must not participate any more. Empty while it may participate.
     pub(crate) eviction: OnceLock<Eviction>,
 }
 
 impl SharedState {
-    /// Creates the state of an empty log with these initial members.
     pub(crate) fn new(members: Members) -> Self {
         let state = State {
             store: Store::new(limits()),
@@ -166,7 +158,6 @@ impl SharedState {
         }
     }
 
-    /// Records the members as of the entry at `index`.
     pub(crate) fn set_members(&self, members: Members, index: u64) {
         let mut state = self.lock();
         (state.members, state.membership_index) = (members, index);
@@ -207,8 +198,8 @@ impl State {
         outcome
     }
 
-    /// Notifies the watchers of the key of a released lock, whose clients wait for the lock.
-    /// Returns true if a client of any member may be waiting for it.
+    /// Notifies each watcher of the released key, if its client waits for the lock. Returns true if
+    /// a client of any member may be waiting for the lock.
     ///
     /// A client that joins the queue after this call is notified when the key is deleted.
     pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
@@ -221,7 +212,6 @@ impl State {
         queue.is_none_or(|queue| queue.len() > 1)
     }
 
-    /// Returns the watchers of a key, each with the signal of its task.
     fn watchers_of<'a>(
         &'a self,
         key: &'a [u8],
@@ -278,7 +268,6 @@ impl State {
         }
     }
 
-    /// Registers a watcher of the keys in a span, and returns the watcher's number.
     pub(crate) fn subscribe(
         &mut self,
         span: &tenure_store::Span,
@@ -290,13 +279,11 @@ impl State {
         self.last_watcher
     }
 
-    /// Removes a watcher of a span.
     pub(crate) fn unsubscribe(&mut self, span: &tenure_store::Span, watcher: WatcherId) {
         self.watchers.remove(span, &watcher);
         self.signals.remove(&watcher);
     }
 
-    /// Returns the number of watchers.
     pub(crate) fn watcher_count(&self) -> usize {
         self.signals.len()
     }
@@ -318,8 +305,8 @@ mod tests {
 
     use super::*;
 
-    /// After each command, the applied index agrees with the store. A snapshot that another task
-    /// makes at any time is therefore consistent.
+    /// Checks after each command that the applied index agrees with the store, so that another task
+    /// can make a consistent snapshot at any time.
     #[test]
     fn applied_index_changes_together_with_the_store() {
         let shared = SharedState::new(Members::of(ProcessSet::first(1)));

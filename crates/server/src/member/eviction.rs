@@ -104,7 +104,8 @@ pub(crate) async fn watch_membership(member: Weak<Member>) {
     }
 }
 
-/// Records the members as of the log entry at `index`. Returns false if they could not be saved.
+/// Returns false if the members could not be saved. `index` is that of the log entry that changed
+/// them.
 async fn record_members(member: &Member, index: u64, members: &Members) -> bool {
     let (peers, all) = (member.peers.clone(), members.all());
     let saved = tokio::task::spawn_blocking(move || peers.set_members(index, &all)).await;

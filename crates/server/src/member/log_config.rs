@@ -14,7 +14,6 @@ use crate::log::proposal::MAX_PENDING_PROPOSALS;
 /// Upper bound on the log entries in one message between members.
 pub(crate) const MAX_BATCH_ENTRIES: u64 = 32;
 
-/// Returns the configuration of the log of process `me`, in a group of `size` processes.
 pub(super) fn log_config(
     config: &Config,
     me: ProcessId,

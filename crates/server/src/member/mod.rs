@@ -53,14 +53,15 @@ mod wrong_owner;
 /// Upper bound on concurrent scans of many keys. Each scan stores a list of all keys that it reads.
 const MAX_CONCURRENT_SCANS: usize = 4;
 
-/// Longest time that a request may take, in addition to the time of an election.
+/// Time limit of a request, without the time for elections. The time for up to two elections is
+/// added to it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pause before the member retries the renewal of a lease whose expiry is already proposed.
 const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Largest number of queued messages to a member with which the member is still notified of a
-/// release. If more messages are queued, the member learns only that the key was deleted.
+/// Members with more queued messages than this are not notified of a release. They learn from the
+/// log that the key was deleted.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
 /// Name and version of the format of the log's state in the data directory.
@@ -118,7 +119,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Returns true if the cause is the configuration, and not the environment.
+    /// Returns true if the configuration causes the error, and not the environment.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(self, ServeError::Config(_) | ServeError::WrongOwner { .. })
     }
@@ -129,7 +130,6 @@ impl ServeError {
     }
 }
 
-/// Task that runs the log of a member. Its result is that of the log.
 pub(crate) type LogTask = JoinHandle<Result<(), Failure>>;
 
 /// Handle to a running member.
@@ -143,20 +143,16 @@ pub(crate) struct Member {
     /// request waits for at most two elections.
     election_timeout: Duration,
     session: u64,
-    /// Number and durations of the saves to the disk.
     pub(crate) saves: SaveMetrics,
     pub(crate) timings: Timings,
-    /// Connections to the other members.
     pub(crate) peers: MeshView,
     pub(crate) peer_keys: PeerKeys,
     pub(crate) connections: ConnectionLimiter,
     pub(crate) rejections: RejectionCounters,
     pub(crate) response_budget: ResponseBudget,
     pub(crate) request_budget: RequestBudget,
-    /// Limit of concurrent scans of many keys.
     pub(crate) scan_limit: ConcurrencyLimit,
-    /// True once this member has applied all entries that any member had reported as committed
-    /// before this member started.
+    /// True once this member has applied every entry that was known as committed at its start.
     is_recovered: watch::Sender<bool>,
     /// Membership that the data directory records.
     pub(crate) registry: Registry,
@@ -247,7 +243,6 @@ impl Member {
         *self.shared.leader_status.borrow()
     }
 
-    /// Returns true if this member leads.
     pub(crate) fn is_leader(&self) -> bool {
         self.leader_status().leader == Some(self.plan.me)
     }
@@ -256,8 +251,8 @@ impl Member {
         self.plan.members[self.plan.me].id
     }
 
-    /// Returns the header of a response, with this revision and the current term. It is always
-    /// `Some`.
+    /// Returns a response header with `revision` and the current term. The result is never `None`:
+    /// it is an `Option` because the fields of messages are.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
             cluster_id: self.plan.cluster_id,
@@ -267,7 +262,7 @@ impl Member {
         })
     }
 
-    /// Returns the header of a response, with the current revision and term. It is always `Some`.
+    /// Returns a response header with the current revision and term. Never `None`.
     pub(crate) fn header_now(&self) -> Option<ResponseHeader> {
         let revision = self.with_state(|state| state.store.revision());
         self.header(revision)
@@ -318,7 +313,7 @@ impl Member {
         Ok(outcome)
     }
 
-    /// Notifies the clients of all members that wait for a released lock.
+    /// Notifies the clients that wait for this lock, at this member and at others.
     pub(crate) fn release_lock(&self, released: Released) {
         if !self.with_state(|state| state.release(&released)) {
             return;
@@ -328,8 +323,8 @@ impl Member {
         self.send(MemberRequest::NotifyRelease { to, released });
     }
 
-    /// Waits until a majority has confirmed the leader, and this member has applied all entries
-    /// that any member had reported as committed before this call. A later read is linearizable.
+    /// Waits until a majority has confirmed the leader, and this member has applied every entry
+    /// that was known as committed at the call. A later read is linearizable.
     pub(crate) async fn wait_linearizable(&self) -> Result<(), RpcError> {
         self.read_from_leader(|reply| MemberRequest::ReadIndex { reply }).await.map(drop)
     }
@@ -340,8 +335,7 @@ impl Member {
         if self.requests.is_closed() { Err(RpcError::STOPPED) } else { Ok(()) }
     }
 
-    /// Waits until this member has applied all entries that any member had reported as committed
-    /// before this member started.
+    /// Waits until this member has applied every entry that was known as committed at its start.
     ///
     /// Until then it must not serve any read, not even a serializable one: only a leader knows
     /// which of the stored entries are committed.
@@ -354,8 +348,6 @@ impl Member {
         }
     }
 
-    /// Returns true if this member has applied all entries that any member had reported as
-    /// committed before this member started.
     pub(crate) fn has_recovered(&self) -> bool {
         *self.is_recovered.borrow()
     }
@@ -396,7 +388,6 @@ impl Member {
         self.repeat(request, |_| Ok(ProposeError::Declined(Reason::NotLeading))).await
     }
 
-    /// Changes the members that keep the log, and waits for the outcome.
     pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
         let request = |reply| {
             let request = LeaderRequest::ChangeMembers(change);
@@ -411,9 +402,8 @@ impl Member {
         self.repeat(request, failed).await.map(drop)
     }
 
-    /// Sends a request to the log until an attempt succeeds, and returns the response. After each
-    /// failed attempt, calls `failed` with the failure. If `failed` returns an error, the call ends
-    /// with this error. If `failed` returns a failure, [`retry_or_fail`] handles this failure.
+    /// Sends a request to the log until an attempt succeeds. After a failed attempt, `failed`
+    /// either returns an error, which ends the call, or a failure for [`retry_or_fail`].
     async fn repeat(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
@@ -491,7 +481,6 @@ impl Member {
         tokio::time::Instant::now() + REQUEST_TIMEOUT + 2 * self.election_timeout
     }
 
-    /// Sends a request to the log, and waits for its response.
     async fn request<T>(
         &self,
         request: MemberRequest,
@@ -512,14 +501,14 @@ impl Member {
     }
 }
 
-/// Returns the owner that is recorded in the data directory: the identity of this member.
+/// Returns the identity of this member, which its data directory records as the owner.
 pub(crate) fn store_owner(config: &Config, plan: &Plan) -> Owner {
     let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
     let group_size = ProcessId::at(plan.members.len()).0;
     Owner { cluster, process: ProcessId::at(plan.me), group_size }
 }
 
-/// Opens the data directory. Fails if the directory records that the member was evicted.
+/// Fails if the data directory records that the member was evicted.
 fn open_store(
     config: &Config,
     plan: &Plan,

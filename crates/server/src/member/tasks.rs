@@ -22,7 +22,6 @@ const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause between two checks that the cluster knows the client URLs of this member.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Starts the background tasks of a member.
 pub(super) fn spawn(
     member: &Arc<Member>,
     pending_renewals: mpsc::UnboundedReceiver<PendingRenewal>,
@@ -62,8 +61,8 @@ async fn run_compaction(member: Weak<Member>) {
     }
 }
 
-/// Marks the member as recovered once it has applied all entries that any member had reported as
-/// committed before this member started.
+/// Marks the member as recovered once it has applied every entry that was known as committed at its
+/// start.
 async fn run_recovery(member: Weak<Member>) {
     loop {
         let Some(member) = member.upgrade() else { return };
@@ -76,7 +75,6 @@ async fn run_recovery(member: Weak<Member>) {
     }
 }
 
-/// Publishes the client URLs of this member to all members.
 async fn run_announcement(member: Weak<Member>) {
     loop {
         let Some(member) = member.upgrade() else { return };

@@ -53,7 +53,6 @@ pub(crate) fn metrics(member: &Member) -> String {
     all.into_text()
 }
 
-/// Writes the gauges of the store.
 fn write_store(member: &Member, all: &mut Exposition) {
     member.with_state(|state| {
         let store = &state.store;
@@ -95,7 +94,6 @@ fn bytes_in(directory: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
 }
 
-/// Writes the histograms of durations.
 fn write_histograms(member: &Member, all: &mut Exposition) {
     member.with_state(|state| {
         let times = &state.claim_times;
@@ -115,7 +113,6 @@ fn write_histograms(member: &Member, all: &mut Exposition) {
     all.histogram("tenure_watch_lag_seconds", help, &timings.watch_lags);
 }
 
-/// Writes the state of the connections to other members.
 fn write_links(member: &Member, all: &mut Exposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
     let mut links = all.family("gauge", "tenure_link_up", help);
@@ -129,7 +126,6 @@ fn write_links(member: &Member, all: &mut Exposition) {
     }
 }
 
-/// Writes counters of responses, connections and rejected requests.
 fn write_connections(member: &Member, all: &mut Exposition) {
     let response_budget = &member.response_budget;
     let help = "Bytes of large responses that are not sent yet.";

@@ -9,7 +9,6 @@ use rustix::process::{Resource, getrlimit};
 /// Name, kind, help text and value of a metric.
 type Metric = (&'static str, &'static str, &'static str, f64);
 
-/// Returns the metrics of this process.
 pub(crate) fn metrics() -> Vec<Metric> {
     let mut metrics = of_proc().unwrap_or_default();
     if let Ok(files) = fs::read_dir("/proc/self/fd") {

@@ -2,7 +2,6 @@
 
 use tenure_runtime::Histogram;
 
-/// Durations of operations of this member.
 #[derive(Debug)]
 pub(crate) struct Timings {
     /// Times from the proposal of a command until this member has applied it.

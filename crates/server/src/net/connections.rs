@@ -15,18 +15,16 @@ use tokio::time::timeout;
 use tonic::body::Body;
 use tracing::warn;
 
-/// Upper bound on client connections.
 const MAX_CONNECTIONS: usize = 20_000;
 
-/// Number of file descriptors that are reserved for files and for connections to other members. If
-/// the process has fewer than twice as many descriptors, half of them are reserved.
+/// Number of file descriptors that are reserved for files and for connections to other members. A
+/// process with fewer than twice as many descriptors reserves half of its descriptors.
 const RESERVED_DESCRIPTORS: usize = 256;
 
 /// Interval at which the server closes idle connections, one after the other, while a new
 /// connection waits for a slot.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Shortest time between two log entries about failed connections.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Limit of client connections, and counters of failed ones.
@@ -35,7 +33,6 @@ pub(crate) struct ConnectionLimiter {
     slots: Arc<Semaphore>,
     /// Number of slots for connections, in use or free.
     capacity: usize,
-    /// Queue of connections without active calls.
     idle: Arc<Mutex<IdleQueue>>,
     /// Number of connections whose TLS handshake failed.
     pub(crate) rejected: AtomicU64,
@@ -43,7 +40,6 @@ pub(crate) struct ConnectionLimiter {
     pub(crate) broken: AtomicU64,
     /// Time at which a failed connection was last logged. `None`: never.
     last_logged: Mutex<Option<Instant>>,
-    /// True once the member shuts down and all connections must close.
     is_closing: watch::Sender<bool>,
 }
 
@@ -74,20 +70,17 @@ impl ConnectionLimiter {
         self.is_closing.send_replace(true);
     }
 
-    /// Resolves when all connections have to close.
     pub(crate) fn closing(&self) -> impl Future<Output = ()> + use<> {
         let mut is_closing = self.is_closing.subscribe();
         // The sender lives as long as the member.
         async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
     }
 
-    /// Waits until no client is connected, at most for `limit`.
     pub(crate) async fn wait_closed(&self, limit: Duration) {
         let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
         let _ = timeout(limit, self.slots.acquire_many(all)).await;
     }
 
-    /// Returns the number of open connections.
     pub(crate) fn count(&self) -> usize {
         self.capacity - self.slots.available_permits()
     }
@@ -111,7 +104,6 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Registers a new connection, which has no calls yet.
     pub(crate) fn register(&self) -> Arc<Connection> {
         let connection = Connection {
             idle: self.idle.clone(),
@@ -134,8 +126,6 @@ impl ConnectionLimiter {
     }
 }
 
-/// Returns the maximum number of client connections for a process with `descriptors` file
-/// descriptors.
 fn max_connections(descriptors: usize) -> usize {
     descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(descriptors / 2).min(MAX_CONNECTIONS)
 }
@@ -144,7 +134,6 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Connection of a client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     idle: Arc<Mutex<IdleQueue>>,
@@ -162,7 +151,6 @@ struct ActiveCalls {
 }
 
 impl Connection {
-    /// Resolves when this connection must close.
     pub(crate) async fn closing(&self) {
         let mut is_closing = self.is_closing.clone();
         tokio::select! {
@@ -181,7 +169,6 @@ impl Connection {
         CallGuard(self.clone())
     }
 
-    /// Appends the connection to the idle queue.
     fn mark_idle(&self, calls: &mut ActiveCalls) {
         let mut idle = lock(&self.idle);
         idle.last_position += 1;
@@ -198,8 +185,8 @@ impl Drop for Connection {
     }
 }
 
-/// Guard of an active call of a connection. The call ends when the guard is dropped, after the
-/// client has received the whole response.
+/// Guard of an active call of a connection. The guard is dropped after the client has received the
+/// whole response. The call is then no longer active.
 #[derive(Debug)]
 pub(crate) struct CallGuard(Arc<Connection>);
 
@@ -214,7 +201,6 @@ impl Drop for CallGuard {
 }
 
 impl CallGuard {
-    /// Attaches this guard to the body of the response.
     pub(crate) fn attach_to(self, body: Body) -> Body {
         // The closure owns the guard, and is dropped with the body.
         Body::new(body.map_err(move |error| {

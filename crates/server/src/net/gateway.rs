@@ -88,7 +88,6 @@ pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
     service.methods().find(|it| it.name() == *method)
 }
 
-/// Serves a request with a JSON body.
 pub(crate) async fn respond(
     member: Arc<Member>,
     request: Request<impl RequestBody>,
@@ -130,7 +129,6 @@ pub(crate) async fn respond(
     body.unwrap_or_else(|status| error_response(&status))
 }
 
-/// Reads a body that consists of one JSON message, and returns the message as a gRPC frame.
 async fn single_frame(
     body: Body,
     kind: MessageDescriptor,
@@ -165,7 +163,6 @@ async fn frame_stream(
     Ok(Body::new(StreamBody::new(frames.map(|frame| Ok::<_, Status>(Frame::data(frame))))))
 }
 
-/// Encodes a JSON message as a gRPC frame.
 fn encode_frame(text: &[u8], kind: MessageDescriptor) -> Result<Bytes, Status> {
     let message = parse_message(text, kind).map_err(Status::invalid_argument)?.encode_to_vec();
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes();
@@ -199,7 +196,6 @@ fn metadata(headers: &HeaderMap) -> Result<HeaderMap, Status> {
     Ok(metadata)
 }
 
-/// Names of metadata that are reserved by gRPC or HTTP/2.
 const RESERVED_METADATA: &[&str] = &[
     "connection",
     "content-length",
@@ -210,7 +206,6 @@ const RESERVED_METADATA: &[&str] = &[
     "user-agent",
 ];
 
-/// Returns the status for a request body that could not be read.
 fn body_error(error: Box<dyn std::error::Error + Send + Sync>) -> Status {
     let too_large = |_| Box::new(Status::resource_exhausted("the request is too large"));
     *error.downcast().unwrap_or_else(too_large)
@@ -383,7 +378,6 @@ fn completed_lines(
     }
 }
 
-/// Returns the response of a stream that failed before its first message.
 fn failed_stream(status: &Status) -> Response<Body> {
     json_response(http_code(status.code()), failed_line(status))
 }
@@ -411,7 +405,6 @@ fn error_response(status: &Status) -> Response<Body> {
     json_response(http_code(status.code()), body)
 }
 
-/// Returns the HTTP status for a gRPC code.
 fn http_code(code: Code) -> StatusCode {
     match code {
         Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {

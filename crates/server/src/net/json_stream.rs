@@ -26,7 +26,6 @@ impl ValueScanner {
         Some(at + 1)
     }
 
-    /// Returns the number of bytes received so far of a value that is not complete.
     pub(crate) fn incomplete_bytes(&self) -> usize {
         self.incomplete_bytes
     }
@@ -57,7 +56,6 @@ impl ValueScanner {
     }
 }
 
-/// Reader that splits a body into its JSON values.
 #[derive(Debug)]
 pub(crate) struct JsonValues {
     body: Body,

@@ -26,7 +26,6 @@ use crate::net::probes;
 use crate::net::tls::Tls;
 use crate::rpc::router;
 
-/// Upper bound on concurrent calls of one connection.
 const MAX_CONCURRENT_STREAMS: u32 = 20_000;
 
 /// Upper bound on the bytes of one response that wait in the send buffer. The frame that is being
@@ -44,16 +43,13 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// must respond within the same time.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Services that a listener offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// All services.
     All,
     /// Only metrics, health, the version, and the page without the names of locks.
     Metrics,
 }
 
-/// Binds a listener.
 pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
     let failed = |source| ServeError::Listen { address: address.to_string(), source };
     TcpListener::bind(address).await.map_err(failed)
@@ -94,7 +90,6 @@ pub(crate) async fn serve(
     }
 }
 
-/// Serves one connection until it closes.
 async fn serve_connection<S>(stream: S, peer: SocketAddr, member: Arc<Member>, scope: Scope)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

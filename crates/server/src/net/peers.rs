@@ -27,7 +27,6 @@ pub(crate) fn transport_limits() -> Limits {
 /// Keys by which a member and its peers authenticate each other.
 #[derive(Clone, Debug)]
 pub struct PeerKeys {
-    /// Configuration with the paths of the key files.
     config: Config,
     me: ProcessId,
     /// Number of members. Each of them must have a public key.
@@ -37,13 +36,11 @@ pub struct PeerKeys {
 }
 
 impl PeerKeys {
-    /// Reads the keys of the configuration.
     pub(crate) fn read(config: &Config, me: ProcessId, size: u32) -> Result<Self, ConfigError> {
         let keyring = read_keys(config, me, size)?.map(Keyring::from);
         Ok(PeerKeys { config: config.clone(), me, size, keyring })
     }
 
-    /// Returns the rule by which this member accepts peers.
     pub(crate) fn trust(&self) -> Trust {
         match &self.keyring {
             Some(keyring) => Trust::Keys(keyring.clone()),

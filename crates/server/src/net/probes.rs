@@ -7,14 +7,11 @@ use crate::member::Member;
 use crate::net::listener::{json_response, plain_response};
 use crate::rpc::error::RpcError;
 
-/// One of the checks that a probe performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     /// Checks that stored data is intact. It always passes: a member that detects corruption stops.
     DataCorruption,
-    /// Checks that the member can read its own store.
     SerializableRead,
-    /// Checks that the member can serve a linearizable read.
     LinearizableRead,
 }
 
@@ -61,7 +58,6 @@ impl Probe {
     }
 }
 
-/// Returns true if `path` is the path of a probe.
 pub(crate) fn is_probe(path: &str) -> bool {
     path == "/health" || probe_at(path).is_some()
 }
@@ -83,7 +79,6 @@ fn probe_at(path: &str) -> Option<(Probe, Vec<Check>)> {
     (!checks.is_empty()).then_some((probe, checks))
 }
 
-/// Serves a probe.
 pub(crate) async fn respond(member: &Member, path: &str, query: &str) -> Response<Body> {
     let allowed = if path == "/health" { HEALTH_PARAMETERS } else { CHECKS };
     let parameters = match parameters(query, allowed) {

@@ -18,7 +18,6 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the buffered bytes of all incomplete messages from clients.
 const MAX_BUFFERED_BYTES: usize = 256 << 20;
 
-/// Unit in which the bytes of incomplete messages are counted.
 const UNIT_BYTES: usize = 4 << 10;
 
 /// Time within which an upload that holds a share of the budget must deliver
@@ -42,14 +41,14 @@ impl RequestBudget {
         MAX_BUFFERED_BYTES - self.0.available_permits() * UNIT_BYTES
     }
 
-    /// Returns the body of a request that consists of one message. Its bytes count against the
-    /// budget until the request ends.
+    /// Returns the body of a request that consists of one message. All bytes of the message count
+    /// against the budget until the request ends.
     pub(crate) fn meter_message(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::Whole { received: 0 }))
     }
 
-    /// Returns the body of a request that consists of JSON messages. The bytes of its incomplete
-    /// message count against the budget.
+    /// Returns the body of a request that consists of JSON messages. The bytes of a message count
+    /// against the budget until the message is complete.
     pub(crate) fn meter_json(&self, body: impl RequestBody) -> Body {
         Body::new(MeteredBody::new(
             body,
@@ -58,14 +57,13 @@ impl RequestBudget {
         ))
     }
 
-    /// Returns the body of a request that consists of gRPC messages. The bytes of its incomplete
-    /// message count against the budget.
+    /// Returns the body of a request that consists of gRPC messages. The bytes of a message count
+    /// against the budget until the message is complete.
     pub(crate) fn meter_grpc(&self, body: Incoming) -> Body {
         Body::new(MeteredBody::new(body, self.0.clone(), MessageTracker::default()))
     }
 }
 
-/// Body of an HTTP request whose bytes can be counted.
 pub(crate) trait RequestBody:
     http_body::Body<Data = Bytes, Error: Into<AnyError>> + Send + Unpin + 'static
 {
@@ -116,8 +114,8 @@ impl<B> MeteredBody<B> {
         });
     }
 
-    /// Resolves when the upload has delivered too few bytes in time. Its share then returns to the
-    /// budget. Never resolves while the upload holds no share.
+    /// Resolves if the upload has delivered too few bytes when its timer fires. The upload's share
+    /// then returns to the budget. Never resolves while the upload holds no share.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.share.is_none() {
             return Poll::Pending;
@@ -198,8 +196,7 @@ impl Default for MessageTracker {
 }
 
 impl MessageTracker {
-    /// Processes received bytes. Returns the number of bytes received so far of the incomplete
-    /// message.
+    /// Returns the number of bytes received so far of the incomplete message.
     fn advance(&mut self, mut data: &[u8]) -> usize {
         match self {
             MessageTracker::Whole { received } => {
@@ -282,7 +279,6 @@ mod tests {
         assert_eq!(all.available_permits(), 10);
     }
 
-    /// Returns a body that delivers these chunks, and then nothing more.
     fn stalling_body(all: &Arc<Semaphore>, chunks: &[usize]) -> MeteredBody<Body> {
         let frames = chunks.iter().map(|bytes| Frame::data(Bytes::from(vec![0; *bytes])));
         let frames: Vec<Result<_, Status>> = frames.map(Ok).collect();

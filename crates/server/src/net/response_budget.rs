@@ -34,10 +34,8 @@ const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
 /// response takes about as much memory.
 pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
-/// Unit in which the bytes of unsent responses are counted.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// Largest chunk of a response, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Longest time for which a response waits for a share of the budget.
@@ -126,19 +124,17 @@ impl ResponseBudget {
         response
     }
 
-    /// Returns the number of bytes of unsent responses.
     pub(crate) fn bytes(&self) -> usize {
         MAX_BUFFERED_BYTES - self.units.available_permits() * UNIT_BYTES
     }
 
-    /// Returns the number of responses that were dropped because the client read nothing.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 }
 
-/// Moves the share of the budget that a response holds to its body, so that the budget gets the
-/// share back when the body is sent or dropped. Returns a response without a share as it is.
+/// Moves the budget share of a response into its body. The budget gets the share back when the body
+/// is sent or dropped. A response without a share is returned unchanged.
 pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
     // The extension stays: the JSON response that the gateway makes of this one holds the share as
     // well.
@@ -151,11 +147,9 @@ pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
     })
 }
 
-/// The rest of a response, which was not sent yet.
 struct UnsentBody {
     body: Body,
     chunk: Bytes,
-    /// Number of chunks that the client has taken.
     chunks_taken: u64,
     share: Share,
 }

@@ -21,7 +21,6 @@ use tracing::{error, info};
 
 use crate::config::{Certificates, ConfigError};
 
-/// Shortest time between two checks for changed files.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Certificate files, and the TLS configuration from their last valid contents.
@@ -46,7 +45,6 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads the certificate and key files, and returns the TLS configuration that they contain.
     pub(crate) fn read(files: &Certificates) -> Result<Tls, ConfigError> {
         let stamps = stamps(files);
         let config = Arc::new(config(files)?);
@@ -54,7 +52,6 @@ impl Tls {
         Ok(Tls { files: files.clone(), current })
     }
 
-    /// Performs the TLS handshake of a new connection.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsAcceptor::from(self.config()).accept(stream).await
     }

@@ -51,7 +51,6 @@ pub(crate) async fn status(
     }))
 }
 
-/// Issues a token to the user whom the request names, if the request contains the user's password.
 pub(crate) async fn authenticate(
     caller: Caller,
     request: rpc::AuthenticateRequest,
@@ -166,7 +165,8 @@ pub(crate) async fn add_role(
     Ok(rpc::AuthRoleAddResponse { header })
 }
 
-/// Returns the permissions of a role. A user may see its own roles without any further right.
+/// Returns the permissions of a role. Every user may read its own roles. Only root may read other
+/// roles.
 pub(crate) async fn get_role(
     caller: Caller,
     request: rpc::AuthRoleGetRequest,

@@ -48,7 +48,6 @@ pub(crate) async fn add(
     Ok(rpc::MemberAddResponse { header, member: Some(added), members })
 }
 
-/// Removes a member.
 pub(crate) async fn remove(
     caller: Caller,
     request: rpc::MemberRemoveRequest,
@@ -60,7 +59,6 @@ pub(crate) async fn remove(
     Ok(rpc::MemberRemoveResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Gives a learner a vote.
 pub(crate) async fn promote(
     caller: Caller,
     request: rpc::MemberPromoteRequest,
@@ -96,7 +94,6 @@ async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(),
     if is_applied { Ok(()) } else { done }
 }
 
-/// Returns the process number of the member with this ID.
 fn process_of(caller: &Caller, id: u64) -> Result<ProcessId, RpcError> {
     let index = caller.plan.members.iter().position(|it| it.id == id);
     let process = ProcessId::at(index.ok_or(RpcError::MEMBER_NOT_FOUND)?);

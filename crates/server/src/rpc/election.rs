@@ -109,7 +109,6 @@ pub(crate) fn current_leader(store: &Store, name: &Bytes) -> Option<Arc<KeyValue
     store.range(&range).ok()?.kvs.into_iter().next()
 }
 
-/// Returns the span that contains the keys of all candidates of an election.
 pub(crate) fn candidates(name: &Bytes) -> Span {
     Span::prefix([name, b"/".as_slice()].concat())
 }

@@ -12,7 +12,6 @@ use tonic::{Code, Status};
 use tracing::field::display;
 use tracing::warn;
 
-/// Error that a client receives, with the gRPC code and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RpcError {
     code: Code,
@@ -20,7 +19,6 @@ pub(crate) struct RpcError {
 }
 
 impl RpcError {
-    /// This member knows no leader, so it cannot serve a request.
     pub(crate) const NO_LEADER: RpcError = unavailable("etcdserver: no leader");
     /// The leader changed, and the request was not executed.
     pub(crate) const LEADER_CHANGED: RpcError = unavailable("etcdserver: leader changed");
@@ -32,28 +30,21 @@ impl RpcError {
     /// The request was sent to the leader, which failed. The cluster may yet execute the request.
     pub(crate) const LEADER_FAILED: RpcError =
         unavailable("etcdserver: request timed out, possibly due to previous leader failure");
-    /// The member is stopping.
     pub(crate) const STOPPED: RpcError = unavailable("etcdserver: server stopped");
-    /// Too many requests or bytes are waiting at this member.
     pub(crate) const TOO_MANY_REQUESTS: RpcError =
         new(Code::ResourceExhausted, "etcdserver: too many requests");
-    /// The request exceeds `--max-request-bytes`.
     pub(crate) const REQUEST_TOO_LARGE: RpcError =
         new(Code::InvalidArgument, "etcdserver: request is too large");
-    /// The response exceeds the limit of one response in the response budget.
     pub(crate) const RESPONSE_TOO_LARGE: RpcError = new(
         Code::ResourceExhausted,
         "tenure: the response exceeds 64 MiB: read fewer keys at a time with a limit",
     );
-    /// The transaction would read more keys than allowed.
     pub(crate) const TOO_MANY_KEYS: RpcError = new(
         Code::ResourceExhausted,
         "tenure: the transaction reads more than 1048576 keys: read fewer at a time",
     );
-    /// The sort order or target of a range is unknown.
     pub(crate) const INVALID_SORT: RpcError =
         new(Code::InvalidArgument, "etcdserver: invalid sort option");
-    /// The comparison of a transaction is unknown.
     pub(crate) const INVALID_COMPARISON: RpcError =
         new(Code::InvalidArgument, "tenure: unknown comparison in the transaction");
     /// The client did not read the response in time, and the server dropped it.
@@ -62,43 +53,31 @@ impl RpcError {
     /// The client did not send the rest of the request in time.
     pub(crate) const REQUEST_STALLED: RpcError =
         new(Code::ResourceExhausted, "tenure: request dropped because the client stopped sending");
-    /// The given member cannot take over leadership.
     pub(crate) const BAD_TRANSFEREE: RpcError =
         new(Code::FailedPrecondition, "etcdserver: bad leader transferee");
-    /// Only the leader can transfer leadership.
     pub(crate) const MEMBER_NOT_LEADER: RpcError =
         new(Code::FailedPrecondition, "etcdserver: not leader");
-    /// The health service has no service of this name.
     pub(crate) const UNKNOWN_SERVICE: RpcError = new(Code::NotFound, "unknown service");
-    /// No member has this ID.
     pub(crate) const MEMBER_NOT_FOUND: RpcError =
         new(Code::NotFound, "etcdserver: member not found");
-    /// A member with this peer URL exists.
     pub(crate) const PEER_URL_EXISTS: RpcError =
         new(Code::FailedPrecondition, "etcdserver: Peer URLs already exists");
-    /// The peer URL is not in the initial cluster.
     pub(crate) const PEER_URL_UNKNOWN: RpcError = new(
         Code::FailedPrecondition,
         "tenure: unknown peer URL: expected that of a member in --initial-cluster",
     );
-    /// A peer URL of the request is invalid.
     pub(crate) const PEER_URL_INVALID: RpcError =
         new(Code::InvalidArgument, "etcdserver: given member URLs are invalid");
-    /// Only a learner can be promoted.
     pub(crate) const NOT_LEARNER: RpcError =
         new(Code::FailedPrecondition, "etcdserver: can only promote a learner member");
-    /// The learner lacks entries of the log, or is not running.
     pub(crate) const LEARNER_NOT_READY: RpcError = new(
         Code::FailedPrecondition,
         "etcdserver: can only promote a learner member which is in sync with leader",
     );
-    /// Another change of the members is in progress.
     pub(crate) const MEMBERSHIP_CHANGING: RpcError =
         unavailable("tenure: another membership change is in progress");
-    /// The change would leave no voter.
     pub(crate) const NO_VOTER_LEFT: RpcError =
         new(Code::FailedPrecondition, "tenure: the cluster would have no voter left");
-    /// The user is unknown or the password is wrong.
     pub(crate) const AUTH_FAILED: RpcError = new(
         Code::InvalidArgument,
         "etcdserver: authentication failed, invalid user ID or password",
@@ -106,7 +85,6 @@ impl RpcError {
     /// The token is not valid: forged, outdated by a change of the password, or expired.
     pub(crate) const INVALID_TOKEN: RpcError =
         new(Code::Unauthenticated, "etcdserver: invalid auth token");
-    /// The request to grant a permission contains no known permission.
     pub(crate) const PERMISSION_MISSING: RpcError =
         new(Code::InvalidArgument, "etcdserver: permission not given");
     /// The lease of a claim ended while the claim waited for its lock.
@@ -115,11 +93,8 @@ impl RpcError {
     /// The lease of a candidate ended while the candidate waited to lead.
     pub(crate) const ELECTION_SESSION_EXPIRED: RpcError =
         new(Code::Unknown, "election: session is expired");
-    /// The caller is not the leader of the election.
     pub(crate) const NOT_ELECTION_LEADER: RpcError = new(Code::Unknown, "election: not leader");
-    /// The election has no leader.
     pub(crate) const NO_ELECTION_LEADER: RpcError = new(Code::Unknown, "election: no leader");
-    /// The request does not contain the field `leader`.
     pub(crate) const LEADER_KEY_MISSING: RpcError =
         new(Code::Unknown, "\"leader\" field must be provided");
 
@@ -157,7 +132,6 @@ const fn unavailable(message: &'static str) -> RpcError {
     new(Code::Unavailable, message)
 }
 
-/// Counters of rejected requests, one per gRPC code.
 #[derive(Debug, Default)]
 pub(crate) struct RejectionCounters {
     counts: [AtomicU64; 17],
@@ -194,7 +168,6 @@ impl RejectionCounters {
         }
     }
 
-    /// Returns each code that occurred, with the number of requests that were rejected with it.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
         counts.filter(|(_, count)| *count > 0)

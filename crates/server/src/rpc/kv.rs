@@ -128,9 +128,9 @@ fn is_serializable(request: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Returns the key of a claim if the transaction replaces the value of this key and keeps its
-/// lease. `tenure locks break` sends such a transaction to ask the holder to release the lock. A
-/// client that writes the key of its own claim sends the lease in the request.
+/// Returns the key of a claim if the transaction asks the client of the claim to release its lock.
+/// `tenure locks break` sends such a transaction: it puts a new value and sets `ignore_lease`. A
+/// client that writes the key of its own claim names the lease instead.
 fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<String> {
     let [rpc::RequestOp { request: Some(Request::RequestPut(put)) }] = &request.success[..] else {
         return None;
@@ -143,7 +143,6 @@ fn claim_asked_to_release(caller: &Caller, request: &rpc::TxnRequest) -> Option<
     is_claim.then(|| key.to_owned())
 }
 
-/// Returns the lock that an operation releases, if the operation is a deletion marked as a release.
 fn released_by(op: &rpc::RequestOp) -> Option<Released> {
     match &op.request {
         Some(Request::RequestDeleteRange(request)) => released(request),
@@ -158,8 +157,8 @@ fn released(request: &rpc::DeleteRangeRequest) -> Option<Released> {
     is_one.then(|| Released { key: key(), fence: unsigned(request.released) })
 }
 
-/// Returns the response together with its size in bytes. Computing the size takes as long as a
-/// scan.
+/// Returns a response with its size. Call it together with the scan, because computing the size
+/// takes as long.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }

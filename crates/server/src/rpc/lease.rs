@@ -12,7 +12,6 @@ use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::MessageStream;
 
-/// Upper bound on concurrent renewals of one stream.
 const MAX_CONCURRENT_RENEWALS: usize = 64;
 
 pub(crate) async fn grant(

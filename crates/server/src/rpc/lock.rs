@@ -133,7 +133,6 @@ fn withdrawal(claim: &Claim) -> Command {
     if_created_at(claim.key.clone(), signed(claim.fence), Operation::Delete(delete))
 }
 
-/// Returns a command that executes an operation if a key was created in this revision.
 pub(crate) fn if_created_at(key: Bytes, revision: i64, operation: Operation) -> Command {
     let (relation, target) = (Relation::Equal, Target::Create(revision));
     let compare = vec![Compare { span: Span::single(key), relation, target }];

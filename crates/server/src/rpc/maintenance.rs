@@ -22,7 +22,6 @@ use tenure_etcd::etcdserverpb as rpc;
 /// version whose behaviour is tested. `docs/etcd.md` lists the features that depend on it.
 pub(crate) const VERSION: &str = "3.5.13";
 
-/// Number of bytes of a backup that one message contains.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn status(
@@ -72,7 +71,6 @@ fn links(caller: &Caller) -> Vec<rpc::MemberLink> {
     caller.peers.peers().into_iter().map(link).collect()
 }
 
-/// Returns the active alarms.
 fn alarms(store: &Store) -> Vec<rpc::AlarmMember> {
     let active = store.alarms();
     active.map(|(member_id, alarm)| rpc::AlarmMember { member_id, alarm: kind(alarm) }).collect()
@@ -113,8 +111,8 @@ pub(crate) async fn alarm(
     Ok(rpc::AlarmResponse { header: caller.header_now(), alarms })
 }
 
-/// Activates the alarm NOSPACE of a member, or clears it if `is_active` is false. Returns the alarm
-/// if the command has changed its state, or if it was to be activated and was active already.
+/// Activates or clears the alarm NOSPACE of a member, and returns the alarm. Returns no alarm if
+/// the alarm should be cleared and was not active.
 async fn set_alarm(
     caller: &Caller,
     id: u64,
@@ -190,7 +188,6 @@ fn hash_keys(reading: PendingRead) -> (u64, u32) {
     (found.revision, first_hash_bytes(hash.finalize()))
 }
 
-/// Returns the first four bytes of a hash as a number.
 fn first_hash_bytes(hash: impl AsRef<[u8]>) -> u32 {
     let first = hash.as_ref().first_chunk().expect("a hash has more than 4 bytes");
     u32::from_be_bytes(*first)

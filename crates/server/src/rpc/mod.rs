@@ -26,7 +26,6 @@ pub(crate) mod watch;
 /// one.
 const RESPONSE_BUFFER: usize = 1;
 
-/// Sender of the responses of a stream.
 pub(crate) type Responses<T> = mpsc::Sender<Result<T, Status>>;
 
 /// Starts a task that sends the responses of a stream, and returns the stream of these responses.

@@ -10,14 +10,10 @@ use tracing::warn;
 use crate::auth::caller::Caller;
 use crate::rpc::error::RpcError;
 
-/// State of the store with respect to its quota, for one command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QuotaState {
-    /// The store has room for the command.
     Free,
-    /// The alarm NOSPACE is active.
     AlarmRaised,
-    /// The command would exceed the quota.
     Exceeded,
 }
 

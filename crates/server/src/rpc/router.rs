@@ -60,8 +60,7 @@ async fn serve(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     status.into_http()
 }
 
-/// Returns the options that the metadata of a call contain. The address of the client is not among
-/// them.
+/// Returns the options in the metadata of a call. Leaves the address of the client unset.
 fn options(headers: &HeaderMap) -> CallOptions {
     let time = headers.get("grpc-timeout").and_then(|it| parse_timeout(it.to_str().ok()?));
     CallOptions {
@@ -71,8 +70,7 @@ fn options(headers: &HeaderMap) -> CallOptions {
     }
 }
 
-/// Returns the response of a call, or an error if the member stops serving before the response is
-/// ready.
+/// Returns an error if the member stops serving before the response is ready.
 async fn unless_stopped(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -84,7 +82,6 @@ async fn unless_stopped(
     }
 }
 
-/// Returns the response of a call, or an error if its deadline passes before the response is ready.
 async fn with_deadline(
     caller: &Caller,
     called: impl Future<Output = Response<Body>>,
@@ -224,7 +221,6 @@ type HandlerFuture<Out> = BoxFuture<'static, Result<tonic::Response<Out>, Status
 
 type EncodedMessages = BoxStream<'static, Result<Bytes, Status>>;
 
-/// Encoded messages of a streaming call.
 struct ResponseStream(EncodedMessages);
 
 impl ResponseStream {
@@ -268,7 +264,6 @@ fn end_early(caller: Caller, messages: EncodedMessages) -> EncodedMessages {
     forwarded.fuse().boxed()
 }
 
-/// Future of an HTTP response.
 type CallFuture = BoxFuture<'static, Response<Body>>;
 
 impl UnaryService<Bytes> for Handler<Bytes, Bytes> {
@@ -379,7 +374,6 @@ where
     Box::pin(async move { grpc.streaming(serving, request).await })
 }
 
-/// Serves a call with one request and one response.
 fn unary_call(
     mut grpc: Grpc<RawCodec>,
     request: Request<Body>,

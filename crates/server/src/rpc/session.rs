@@ -12,7 +12,6 @@ use super::kv;
 use crate::auth::caller::Caller;
 use crate::net::response_budget::SMALL_RESPONSE_BYTES;
 
-/// Upper bound on concurrent transactions of one stream.
 const MAX_CONCURRENT_TXNS: usize = 64;
 
 /// Executes transactions until the client ends the stream or the member shuts down. The member

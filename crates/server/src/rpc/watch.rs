@@ -31,13 +31,11 @@ const MAX_EVENTS: usize = 1000;
 /// which is never split.
 const MAX_EVENT_BYTES: usize = 32 << 10;
 
-/// Upper bound on the watchers of a stream.
 const MAX_WATCHERS: usize = 10_000;
 
 /// Watch ID in a response that does not concern a single watcher.
 const NO_WATCHER: i64 = -1;
 
-/// Error: the client has closed the stream.
 struct ClientGone;
 
 pub(crate) fn watch(
@@ -57,14 +55,13 @@ pub(crate) fn watch(
     })
 }
 
-/// Stream of a client, with all its watchers.
 struct WatchStream {
     caller: Caller,
     responses: Responses<rpc::WatchResponse>,
     signal: Arc<WatcherSignal>,
-    /// Watchers of this stream. The key is the watch ID that the client knows.
+    /// Watchers by the watch ID that the client knows.
     watchers: HashMap<i64, Watcher>,
-    /// For each watcher, by its number within this member: the watch ID that the client knows.
+    /// Maps the number of a watcher within this member to the watch ID that the client knows.
     client_ids: HashMap<WatcherId, i64>,
     next_id: i64,
 }
@@ -75,8 +72,7 @@ struct Watcher {
     /// First revision whose events were not sent to the client yet.
     next_revision: u64,
     wants_progress: bool,
-    /// Claim with which the client waits for the lock that the watched key holds; `None` if it does
-    /// not wait for this lock.
+    /// Claim of the client, if the client waits for a lock whose holder owns the watched key.
     waiting: Option<rpc::Waiting>,
 }
 
@@ -368,7 +364,6 @@ fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence:
     is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
 }
 
-/// Returns true if the span cannot contain any key.
 fn is_empty(Span { key, end }: &Span) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
 }
@@ -436,8 +431,8 @@ mod tests {
         }
     }
 
-    /// Watches the key `1`. `waiting` optionally names a claim that waits for that key: its key and
-    /// creation revision.
+    /// Watches the key `1`. `waiting` is the key and the creation revision of a claim that waits
+    /// for the key `1`; `None` if the client waits for no lock.
     async fn watching(
         member: &TestMember,
         waiting: Option<(&str, i64)>,

@@ -15,7 +15,6 @@ fn get_as(token: &str, address: SocketAddr, path: &str) -> Response {
     exchange(address, &request).expect("a response")
 }
 
-/// Returns the state that the page shows for a token.
 fn state(token: &str, address: SocketAddr) -> Value {
     let Response { status, body, .. } = get_as(token, address, "/dashboard/state");
     assert_eq!(status, 200, "{body}");

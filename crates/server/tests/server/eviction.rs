@@ -13,7 +13,6 @@ use crate::member::{
 };
 use crate::three::{HOUR, leader, start_led_by_first};
 
-/// Starts three members.
 fn started() -> (Files, Vec<Member>) {
     start_and_write(Files::of(3))
 }
@@ -26,7 +25,6 @@ fn start_and_write(files: Files) -> (Files, Vec<Member>) {
     (files, members)
 }
 
-/// Removes the member with this ID by a request to `other`.
 fn remove(other: &Member, id: &Value) {
     let request = json!({ "ID": id });
     eventually("the member is removed", || {
@@ -154,9 +152,9 @@ fn stable_cluster() -> (Files, Vec<Member>) {
     (files, members)
 }
 
-/// Makes the follower `index` lose acknowledged entries while the first member keeps leading, and
-/// starts it again. If `copied` is true, the follower gets back an earlier copy of its directory.
-/// Otherwise it loses the entries since its last start.
+/// Makes the follower `index` lose acknowledged entries while the first member keeps leading. Then
+/// starts the follower again. If `copied` is true, the follower gets back an earlier copy of its
+/// directory. Otherwise it loses the entries since its last start.
 fn lose_entries(files: &Files, members: &mut [Member], index: usize, copied: bool) -> Member {
     let (data, kept) = (data(files, index), files.path().join("copy"));
     if copied {

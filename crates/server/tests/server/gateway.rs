@@ -77,7 +77,6 @@ impl Chunked {
         line.trim().to_owned()
     }
 
-    /// Returns the next message of the response.
     fn next(&mut self) -> Value {
         loop {
             let line = self.line();

@@ -14,7 +14,6 @@ use tonic::{Code, Status};
 
 use crate::member::TIME_LIMIT;
 
-/// Connection to a member.
 #[derive(Clone)]
 pub(crate) struct Connection(SendRequest<Bytes>);
 
@@ -26,7 +25,6 @@ impl Connection {
         Connection(requests)
     }
 
-    /// Begins a call with this metadata.
     pub(crate) async fn call(&self, path: &str, metadata: &[(&str, &str)]) -> Call {
         let mut request = Request::post(format!("http://member{path}"))
             .header("content-type", "application/grpc")
@@ -40,7 +38,6 @@ impl Connection {
         Call { sends, response: Some(response), body: None, received: Vec::new() }
     }
 
-    /// Calls a method that takes one message and returns one.
     pub(crate) async fn unary<A: Message + Default>(
         &self,
         path: &str,
@@ -54,7 +51,6 @@ impl Connection {
     }
 }
 
-/// gRPC call in progress, with its request and response streams.
 pub(crate) struct Call {
     sends: SendStream<Bytes>,
     response: Option<ResponseFuture>,
@@ -63,8 +59,8 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Sends a request, unless the server has ended the call: it may reject a call before it has
-    /// read the request.
+    /// Sends a request. Ignores a failure, because the server may reject a call before it has read
+    /// the request.
     pub(crate) fn send(&mut self, message: &impl Message) {
         let message = message.encode_to_vec();
         let length = u32::try_from(message.len()).expect("a short message");
@@ -72,17 +68,14 @@ impl Call {
         let _ = self.sends.send_data(frame.into(), false);
     }
 
-    /// Ends the stream of requests.
     pub(crate) fn end(&mut self) {
         let _ = self.sends.send_data(Bytes::new(), true);
     }
 
-    /// Returns the next response, or the status with which the call ended.
     pub(crate) async fn next<A: Message + Default>(&mut self) -> Result<A, Status> {
         timeout(TIME_LIMIT, self.received()).await.expect("a response")
     }
 
-    /// Returns true if nothing is received within this time.
     pub(crate) async fn is_silent_for(&mut self, time: Duration) -> bool {
         timeout(time, self.received::<()>()).await.is_err()
     }

@@ -158,15 +158,15 @@ fn watching(member: &Member, body: &[Value]) -> impl Iterator<Item = Value> + us
     lines.map(|mut line| line["result"].take())
 }
 
-/// Returns the revisions of the events in a response.
 fn revisions(answer: &Value) -> Vec<u64> {
     let revision = |event: &Value| event["kv"]["mod_revision"].as_str()?.parse().ok();
     answer["events"].as_array().into_iter().flatten().filter_map(revision).collect()
 }
 
-/// A requested progress notification follows all events up to its revision, and is sent even if a
-/// watcher has received no event. etcd does this since 3.5.8 and 3.5.13. Kubernetes and Cilium rely
-/// on it, depending on the version that the server reports.
+/// Requests a progress notification on a stream with two watchers. The notification must follow all
+/// events up to its revision, as in etcd since 3.5.8. It is sent although one watcher has received
+/// no event, as in etcd since 3.5.13. Kubernetes and Cilium rely on this if the server reports such
+/// a version.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

@@ -7,14 +7,12 @@ use serde_json::json;
 
 use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, get, post};
 
-/// Returns the value of the metric `name` of the member at `address`.
 pub(crate) fn metric(address: SocketAddr, name: &str) -> u64 {
     let (_, text) = get(address, "/metrics");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or("0").parse().expect("a number")
 }
 
-/// Returns all bytes that the member sends until it closes the connection.
 fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     stream.set_read_timeout(Some(TIME_LIMIT)).expect("a socket");
     let mut response = Vec::new();

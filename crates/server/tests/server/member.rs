@@ -18,19 +18,15 @@ use crate::suspended::wait_suspended;
 /// configuration file.
 const CONFIG_VARIABLE: &str = "TENURE_TEST_MEMBER";
 
-/// Environment variable with the addresses at which the member dials others.
 const DIAL_PEERS_VARIABLE: &str = "TENURE_TEST_DIALED";
 
-/// Environment variable with the limit of file descriptors.
 const DESCRIPTORS_VARIABLE: &str = "TENURE_TEST_DESCRIPTORS";
 
-/// Exit status of a member that is evicted.
 pub(crate) const EVICTED_STATUS: i32 = 5;
 
 /// Longest time for which a test waits for a response or an effect. A busy machine takes long.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(180);
 
-/// Beginning of the line that a member prints when it serves clients.
 const READY_LINE: &str = "serves clients at ";
 
 /// Member in a separate process, which is killed on drop.
@@ -46,7 +42,6 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts a single member.
     pub(crate) fn single() -> (Files, Member) {
         Member::configured("")
     }
@@ -58,7 +53,6 @@ impl Member {
         (files, member)
     }
 
-    /// Starts a cluster of three members.
     pub(crate) fn cluster() -> (Files, Vec<Member>) {
         let files = Files::of(3);
         let members = files.start_all();
@@ -85,28 +79,23 @@ impl Member {
         }
     }
 
-    /// Starts a member that is expected to fail, and returns its exit status.
     pub(crate) fn start_failing(file: &Path) -> i32 {
         exit_status(&mut spawn(file, 1024, ""))
     }
 
-    /// Waits until the member exits, and returns its exit status.
     pub(crate) fn wait_exit(mut self) -> i32 {
         exit_status(&mut self.process)
     }
 
-    /// Kills the member.
     pub(crate) fn kill(mut self) {
         self.crash();
     }
 
-    /// Kills the process of the member, and waits for its end.
     pub(crate) fn crash(&mut self) {
         self.process.kill().expect("a process that runs");
         self.process.wait().expect("a process that was killed");
     }
 
-    /// Returns the process ID.
     pub(crate) fn process_id(&self) -> u32 {
         self.process.id()
     }
@@ -155,25 +144,21 @@ impl Member {
         self.ask("/v3/maintenance/status", &json!({}))
     }
 
-    /// Returns the ID of the member, from its own response.
     pub(crate) fn id(&self) -> Value {
         self.status()["header"]["member_id"].take()
     }
 
-    /// Returns true if the member leads, as far as it knows.
     pub(crate) fn is_leader(&self) -> bool {
         let status = self.status();
         status["leader"] == status["header"]["member_id"]
     }
 
-    /// Returns the number of claims in the queue of a lock or an election.
     pub(crate) fn claims(&self, name: &str) -> usize {
         let (key, end) = (base64(&format!("{name}/")), base64(&format!("{name}0")));
         let found = self.ask("/v3/kv/range", &json!({ "key": key, "range_end": end }));
         found["count"].as_str().map_or(0, |count| count.parse().expect("a number"))
     }
 
-    /// Waits until this many claims are in the queue of a lock or an election.
     #[track_caller]
     pub(crate) fn wait_for_claims(&self, name: &str, count: usize) {
         eventually("the claims are queued", || self.claims(name) == count);
@@ -203,7 +188,6 @@ fn spawn(file: &Path, descriptors: u64, dialed: &str) -> Child {
         .expect("a process")
 }
 
-/// Waits until a process exits, and returns its exit status.
 fn exit_status(process: &mut Child) -> i32 {
     let until = Instant::now() + TIME_LIMIT;
     while Instant::now() < until {
@@ -261,7 +245,6 @@ fn run_member() {
 pub(crate) struct Files {
     folder: TempDir,
     pub(crate) files: Vec<PathBuf>,
-    /// Peer addresses of the members.
     pub(crate) peers: Vec<SocketAddr>,
 }
 
@@ -299,23 +282,19 @@ impl Files {
         files
     }
 
-    /// Appends lines to the configuration of a member.
     pub(crate) fn configure(&self, index: usize, lines: &str) {
         self.edit(index, |text| format!("{text}{lines}\n"));
     }
 
-    /// Changes the configuration of a member.
     pub(crate) fn edit(&self, index: usize, change: impl FnOnce(String) -> String) {
         let text = std::fs::read_to_string(&self.files[index]).expect("a file");
         std::fs::write(&self.files[index], change(text)).expect("a write");
     }
 
-    /// Starts a member, and waits until it listens.
     pub(crate) fn start(&self, index: usize) -> Member {
         Member::start(&self.files[index], 1024, "")
     }
 
-    /// Starts all members.
     pub(crate) fn start_all(&self) -> Vec<Member> {
         (0..self.files.len()).map(|index| self.start(index)).collect()
     }
@@ -354,14 +333,12 @@ pub(crate) fn authorization(token: &str) -> String {
     }
 }
 
-/// Sends a `GET`, and returns the HTTP status and the body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     let response = exchange(address, &format!("GET {path} HTTP/1.0\r\n\r\n"));
     let Response { status, body, .. } = response.expect("a response");
     (status, body)
 }
 
-/// HTTP response, read to its end.
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
@@ -396,7 +373,6 @@ pub(crate) fn follow(
     follow_with(&[], address, path, body)
 }
 
-/// Like [`follow`], with these headers.
 pub(crate) fn follow_with(
     headers: &[(&str, &str)],
     address: SocketAddr,
@@ -425,7 +401,6 @@ pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Encodes text as base64.
 pub(crate) fn base64(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut written = String::new();

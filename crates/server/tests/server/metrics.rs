@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::member::{Member, base64, eventually, follow, get, post};
 
-/// Returns the path of a file in the folder `docs`.
 pub(crate) fn document(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name)
 }
@@ -38,14 +37,12 @@ fn documented() -> BTreeMap<String, String> {
     rows.collect()
 }
 
-/// Returns the names of the alerts in the alert rules of the documentation.
 fn alerts() -> BTreeSet<String> {
     let text = read("monitoring/alerts.yml");
     let names = text.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
     names.map(str::to_owned).collect()
 }
 
-/// Returns the value of a metric without labels.
 fn value(member: &Member, name: &str) -> f64 {
     let (_, text) = get(member.address, "/metrics");
     let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -99,7 +96,6 @@ fn each_alert_has_a_runbook_entry_and_a_unit_test() {
     }
 }
 
-/// Returns the source files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|it| it.expect("an entry").path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|it| it.is_dir());

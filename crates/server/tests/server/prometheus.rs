@@ -14,7 +14,6 @@ use tempfile::TempDir;
 use crate::member::{Files, Member, base64, exchange, post};
 use crate::metrics::document;
 
-/// Longest time for which a test waits for Prometheus.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Returns true if the programs of Prometheus are installed. Writes a message otherwise.
@@ -32,7 +31,6 @@ fn is_installed() -> bool {
     installed
 }
 
-/// Runs promtool in a directory, and returns whether it succeeded, and its output.
 fn promtool(directory: &Path, arguments: &[&str]) -> (bool, String) {
     let run = Command::new("promtool").args(arguments).current_dir(directory).output();
     let run = run.expect("promtool");
@@ -88,7 +86,6 @@ impl Prometheus {
         serde_json::from_str(&response.body).ok()
     }
 
-    /// Returns the result of a query.
     fn query(&self, expression: &str) -> Value {
         let encoded = expression.bytes().map(|byte| match byte.is_ascii_alphanumeric() {
             true => char::from(byte).to_string(),
@@ -100,7 +97,6 @@ impl Prometheus {
         response["data"]["result"].clone()
     }
 
-    /// Returns the names of the alerts that fire.
     fn firing(&self) -> Vec<String> {
         let alerts = self.ask("/api/v1/alerts").expect("a response");
         let alerts = alerts["data"]["alerts"].as_array().expect("alerts").clone();
@@ -156,7 +152,6 @@ fn alert_rules_pass_their_unit_tests() {
     assert!(!succeeded && text.contains("TenureMemberUnreachable"), "{text}");
 }
 
-/// Starts three members that have served some requests.
 fn busy_members() -> (Files, Vec<Member>) {
     let (files, members) = Member::cluster();
     members[0].put("a", "1");
@@ -197,7 +192,6 @@ fn killed_members_fire_alerts() {
     }
 }
 
-/// Checks that each query of the dashboard has a result.
 fn assert_dashboard_has_data(prometheus: &Prometheus) {
     let text = fs::read_to_string(document("monitoring/dashboard.json")).expect("the dashboard");
     let dashboard: Value = serde_json::from_str(&text).expect("JSON");

@@ -8,10 +8,8 @@ use crate::etcdctl::etcdctl;
 use crate::limits::metric;
 use crate::member::{Files, Member, base64, eventually, follow, get};
 
-/// Message with which etcd rejects a put when the quota is reached.
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
-/// Returns the HTTP status and the body of `/health`.
 fn health(address: SocketAddr) -> (u16, String) {
     get(address, "/health")
 }

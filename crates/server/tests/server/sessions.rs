@@ -15,16 +15,16 @@ use crate::three::leader;
 
 /// Keeps a lease alive, as etcd's client in Go does, until a member other than `first` has renewed
 /// it after the partition. The client sends renewals to one member, three times per time to live.
-/// When the stream ends, it switches to another member after half a second. `cut` is the time of
-/// the partition.
+/// When the stream ends, the client switches to another member after half a second. `cut` is the
+/// time of the partition.
 ///
 /// Returns how much time the session had left by the client's clock when the other member renewed
 /// the lease.
 ///
 /// # Errors
 ///
-/// The reason why the session was lost, or that the first member still renews it one time to live
-/// after the partition.
+/// The session was lost, or the partition lasts longer than the time to live and the first member
+/// still renews the lease.
 async fn keep_alive(
     endpoints: &[SocketAddr],
     first: usize,
@@ -81,8 +81,8 @@ async fn keep_alive(
     unreachable!("the loop is endless")
 }
 
-/// Returns the number of partitions in the test, which the environment can raise. With more of
-/// them, the test measures how often a session is lost.
+/// Returns the number of partitions in the test. An environment variable can raise it, to measure
+/// how often a session is lost.
 fn partitions() -> usize {
     std::env::var("TENURE_PARTITIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
 }

@@ -26,7 +26,6 @@ fn watch_of(key: &str) -> rpc::WatchRequest {
     rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) }
 }
 
-/// Opens a watch stream with one watch, of the key `key`.
 async fn watch(connection: &Connection, metadata: &[(&str, &str)], key: &str) -> Call {
     let mut call = connection.call(WATCH, metadata).await;
     call.send(&watch_of(key));
@@ -35,7 +34,6 @@ async fn watch(connection: &Connection, metadata: &[(&str, &str)], key: &str) ->
     call
 }
 
-/// Opens a keep-alive stream, and renews a lease once.
 async fn keep_alive(connection: &Connection, metadata: &[(&str, &str)], lease: i64) -> Call {
     let mut call = connection.call(KEEP_ALIVE, metadata).await;
     call.send(&rpc::LeaseKeepAliveRequest { id: lease });
@@ -143,7 +141,6 @@ fn json_stream_that_requires_a_leader_ends_without_one() {
     assert_eq!(refused.map(|it| it.0), Some(503));
 }
 
-/// Enables authentication, and returns a token of root.
 fn with_users(member: &Member) -> String {
     enable_users(member, "READWRITE");
     token(member, "root", "secret")
@@ -186,7 +183,6 @@ impl Streams {
         Streams { watch, transact, keep_alive, lease }
     }
 
-    /// Asserts that each stream rejects further requests.
     async fn assert_rejected(mut self) {
         self.watch.send(&watch_of("jobs/c"));
         let refused: rpc::WatchResponse = self.watch.next().await.expect("a response");
@@ -252,8 +248,8 @@ async fn renewal_does_not_revive_an_expired_token() {
     assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
 }
 
-/// A write whose outcome is unknown at its deadline fails with the code `Unavailable`. The member
-/// has no majority, so calls wait until their deadlines.
+/// Suspends two of three members, so that writes through the third have no outcome before their
+/// deadlines. The writes must fail with the code `Unavailable`.
 #[tokio::test(flavor = "multi_thread")]
 async fn undecided_write_is_unavailable_at_its_deadline() {
     let (_files, members) = led_by_first_member();

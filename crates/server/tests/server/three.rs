@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::limits::metric;
 use crate::member::{Files, Member, TIME_LIMIT, base64, eventually, follow, post};
 
-/// Returns the index of the member that leads.
 pub(crate) fn leader(members: &[Member]) -> usize {
     let until = Instant::now() + TIME_LIMIT;
     loop {
@@ -130,7 +129,6 @@ fn request_without_leader_is_executed_by_the_next() {
 }
 
 impl Member {
-    /// Returns the term that the member knows.
     pub(crate) fn term(&self) -> u64 {
         let status = self.status();
         status["raftTerm"].as_str().and_then(|term| term.parse().ok()).expect("a term")

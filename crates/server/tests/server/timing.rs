@@ -30,8 +30,8 @@ fn writer(address: SocketAddr, stop: Arc<AtomicBool>) -> JoinHandle<Vec<(u16, Va
     })
 }
 
-/// Requests at a follower succeed even if it is suspended for longer than its election timeout. The
-/// leader keeps running meanwhile.
+/// Suspends a follower for longer than its election timeout while the leader keeps running. All
+/// requests at this follower must succeed.
 #[test]
 fn requests_at_suspended_follower_succeed() {
     let files = Files::of(3);
@@ -68,9 +68,9 @@ fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
     (granted["ID"].clone(), since)
 }
 
-/// When leadership is handed over, the next leader continues the time of a lease, which the client
-/// does not renew. No time passes for the lease while there is no leader, so the test compares the
-/// remaining times that successive leaders report.
+/// Hands over leadership twice during a lease that the client does not renew. Each next leader must
+/// continue the time of the lease. No time passes for the lease while there is no leader, so the
+/// test compares the remaining times that successive leaders report.
 #[test]
 fn lease_expires_on_time_across_handovers() {
     let (files, mut members) = Member::cluster();
@@ -88,8 +88,8 @@ fn lease_expires_on_time_across_handovers() {
     assert!(since.elapsed() >= Duration::from_secs(10), "{:?}", since.elapsed());
 }
 
-/// If the leader crashes after a third of a lease of 20 s, the next leader continues the time of
-/// the lease. It may count at most a tenth of the lease again.
+/// Kills the leader after a third of a lease of 20 s. The next leader continues the time of the
+/// lease. It may count at most a tenth of the time to live twice.
 #[test]
 fn lease_does_not_restart_when_the_leader_crashes() {
     let (_files, mut members) = Member::cluster();
@@ -111,8 +111,8 @@ fn transfer_leadership(members: &[Member]) -> bool {
     response.is_some_and(|(status, _)| status == 200)
 }
 
-/// After each change of the leader, the new leader counts the full time of a lease from its last
-/// renewal, even if the last checkpoint is older than the renewal.
+/// Renews a lease before each change of the leader. The new leader must count the full time of the
+/// lease from this renewal, even if the last checkpoint is older.
 #[test]
 fn renewed_lease_survives_leader_changes() {
     // The longest lease with a checkpoint each second.
@@ -131,7 +131,6 @@ fn renewed_lease_survives_leader_changes() {
     }
 }
 
-/// A lease that the client does not renew expires even if the leader changes several times before.
 #[test]
 fn lease_expires_despite_frequent_leader_changes() {
     let (_files, members) = Member::cluster();

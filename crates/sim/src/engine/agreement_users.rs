@@ -10,7 +10,6 @@ use crate::results::metrics::Metrics;
 use crate::settings::Settings;
 use crate::settings::distribution::Distribution;
 
-/// The users of an agreement service in a run.
 #[derive(Debug)]
 pub(crate) struct AgreementUsers {
     pub(crate) users: Users,
@@ -22,13 +21,12 @@ pub(crate) struct AgreementUsers {
     random: Random,
     /// Time at which a user issued the first command of the run, in ticks. `None` until then.
     since: Option<u64>,
-    /// Descriptions of the events that users received, by process.
     events: Vec<Vec<String>>,
 }
 
 impl AgreementUsers {
-    /// Creates the users of an agreement service. Each user issues as many commands as the workload
-    /// sets as its number of entries. Returns `None` if the protocol has no agreement service.
+    /// Creates the users of an agreement service. Each user issues one command for each entry that
+    /// the workload configures for it. Returns `None` if the protocol has no agreement service.
     pub(crate) fn new(settings: &Settings, services: Services) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
@@ -52,7 +50,6 @@ impl AgreementUsers {
         is_holding.then(|| now + self.hold.draw(&mut self.random))
     }
 
-    /// Records that a user issues a command at time `now`.
     pub(crate) fn on_command(
         &mut self,
         now: u64,
@@ -83,7 +80,6 @@ impl AgreementUsers {
         self.users.next_command(at).is_some()
     }
 
-    /// Removes and returns the descriptions of the received events, by process.
     pub(crate) fn take_events(&mut self) -> Vec<Vec<String>> {
         std::mem::take(&mut self.events)
     }

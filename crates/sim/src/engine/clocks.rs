@@ -5,8 +5,8 @@ use tenure_core::{LocalTime, ProcessId};
 use crate::engine::random::mix;
 use crate::settings::Settings;
 
-/// Local clocks of the processes. Each clock starts at its own reading and, with drift, has its own
-/// rate.
+/// Local clocks of the processes. Each clock starts at its own reading. If clocks drift, each also
+/// has its own rate.
 ///
 /// Start and rate are computed from the seed on demand, so clocks need no memory.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,6 @@ impl Clocks {
         Clocks { seed: settings.seed, drift_ppm: settings.time.drift_ppm }
     }
 
-    /// Returns the reading of the clock of `process` at `now`.
     pub(crate) fn reading(&self, process: ProcessId, now: u64) -> LocalTime {
         let start = mix(self.seed ^ mix(u64::from(process.0))) >> 24;
         let shown = u128::from(now) * self.rate(process) / MILLION;

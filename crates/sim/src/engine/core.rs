@@ -45,7 +45,6 @@ pub(crate) struct Core {
     pub(crate) traffic: UserTraffic,
     /// Process whose user issues another command at the end of this step.
     pub(crate) next_user: Option<ProcessId>,
-    /// Number of scripted commands that are not issued yet.
     pub(crate) script_left: usize,
     pub(crate) beliefs: Beliefs,
     pub(crate) monitors: Monitors,
@@ -64,7 +63,8 @@ pub(crate) struct Core {
     pub(crate) stall_timeout: u64,
 }
 
-/// Time, in ticks, and number of handled events at the moment when a request was last served.
+/// Moment at which a request was last served: the time in ticks, and the number of events handled
+/// until then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastProgress {
     pub(crate) time: u64,
@@ -76,7 +76,6 @@ pub(crate) struct LastProgress {
 pub(crate) struct Services {
     pub(crate) mutex: bool,
     pub(crate) election: bool,
-    /// Agreement service that the protocol offers; `None` if it offers none.
     pub(crate) agreement: Option<Service>,
 }
 
@@ -121,7 +120,6 @@ impl Core {
         core
     }
 
-    /// Returns true if all requests of the workload are served.
     pub(crate) fn is_served(&self) -> bool {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.lock_users.as_ref().is_none_or(Users::is_served);
@@ -130,7 +128,6 @@ impl Core {
         has_requests && locked && self.is_agreed() && elected
     }
 
-    /// Returns true if no process waits for an agreement.
     fn is_agreed(&self) -> bool {
         let is_up = |at: ProcessId| self.liveness.is_up(at);
         self.agreement_users.as_ref().is_none_or(|it| it.users.is_served(is_up))
@@ -150,7 +147,6 @@ impl Core {
         self.tracer.tag(from, self.liveness.session(from))
     }
 
-    /// Counts a message that did not arrive.
     #[cold]
     pub(crate) fn count_dropped(&mut self, label: Label) {
         self.metrics.dropped += 1;
@@ -159,7 +155,6 @@ impl Core {
         }
     }
 
-    /// Counts a message that the network duplicates.
     #[cold]
     pub(crate) fn count_duplicated(&mut self, label: Label) {
         self.metrics.duplicated += 1;
@@ -181,12 +176,11 @@ impl Core {
         self.trace(process, kind);
     }
 
-    /// Writes a trace record about the whole group.
     pub(crate) fn trace_group(&mut self, kind: Kind) {
         self.tracer.record_group(self.now, kind);
     }
 
-    /// Records that a request was served, or that a fault occurred after which requests may be
+    /// Records progress: a request was served, or a fault occurred after which requests may be
     /// served.
     pub(crate) fn note_progress(&mut self) {
         self.progress = LastProgress { time: self.now, events: self.metrics.events };
@@ -255,7 +249,6 @@ impl Core {
         }
     }
 
-    /// Passes a user's command to the monitors that check requests and elections.
     pub(crate) fn judge_command(&mut self, at: ProcessId, command: office::Command) {
         if matches!(command, office::Command::Election(_)) {
             self.monitors.allow_new_election();

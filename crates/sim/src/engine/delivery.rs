@@ -9,7 +9,6 @@ use crate::engine::queue::Queue;
 use crate::engine::router::Fate;
 use crate::judging::causality::MessageScope;
 
-/// A message in flight.
 #[derive(Debug)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: ProcessId,

@@ -15,7 +15,6 @@ pub(crate) struct DetectorOracle {
     /// Pairs (observer, peer) in which the observer suspects a live peer because a partition
     /// separates them.
     separated: BTreeSet<(ProcessId, ProcessId)>,
-    /// Number of reports that are scheduled and not yet delivered.
     pending: u64,
 }
 
@@ -31,28 +30,22 @@ impl DetectorOracle {
         detector.delay.draw(&mut self.random)
     }
 
-    /// Records the delivery of a scheduled report.
     pub(crate) fn deliver(&mut self) {
         self.pending -= 1;
     }
 
-    /// Returns true if a report is scheduled.
     pub(crate) const fn has_pending(&self) -> bool {
         self.pending > 0
     }
 
-    /// Records that an observer suspects a live peer because a partition separates them.
     pub(crate) fn separate(&mut self, observer: ProcessId, peer: ProcessId) {
         self.separated.insert((observer, peer));
     }
 
-    /// Records that a pair (observer, peer) is no longer separated by a partition.
     pub(crate) fn reunite(&mut self, pair: (ProcessId, ProcessId)) {
         self.separated.remove(&pair);
     }
 
-    /// Returns the pairs (observer, peer) in which the observer suspects a live peer because of a
-    /// partition.
     pub(crate) fn separated(&self) -> impl Iterator<Item = (ProcessId, ProcessId)> + '_ {
         self.separated.iter().copied()
     }

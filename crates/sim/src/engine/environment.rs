@@ -8,7 +8,6 @@ use tenure_trace::Choice;
 use crate::engine::clocks::Clocks;
 use crate::engine::random::Random;
 
-/// Source of the random choices and clock readings of the processes in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunEnvironment {
     pub(super) choices: Random,
@@ -17,7 +16,6 @@ pub(crate) struct RunEnvironment {
     pub(super) now: u64,
     /// Random choices that are prescribed for the next step. They replace draws from `choices`.
     pub(super) scripted: VecDeque<u32>,
-    /// Random choices that the process has made in the current step.
     pub(super) drawn: Vec<Choice>,
 }
 

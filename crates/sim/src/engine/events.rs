@@ -1,4 +1,4 @@
-//! Effects of scheduled events that do not depend on the protocol.
+//! The part of each scheduled event that does not depend on the protocol.
 
 use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
@@ -159,7 +159,6 @@ impl Core {
         self.schedule_reports_across(partition, true);
     }
 
-    /// Returns true if `peer` is up and no partition separates it from `observer`.
     fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
         self.liveness.is_up(peer) && !self.router.is_partitioned(observer, peer)
     }
@@ -170,10 +169,9 @@ impl Core {
         vec![inside, outside]
     }
 
-    /// Returns the process that `fault` crashes, if the process is still in the phase that the
-    /// fault names. If `inside` is true, this phase is the entry with the number `count`.
-    /// Otherwise, it is the wait that belongs to the request with this number. Returns `None` if
-    /// the phase is over.
+    /// Returns the process that `fault` crashes in a phase, or `None` if the process has left the
+    /// phase. If `inside` is true, the phase is the entry with the number `count`. Otherwise, it is
+    /// the wait for the request with this number.
     pub(crate) fn process_in_phase(
         &self,
         fault: u32,
@@ -379,7 +377,6 @@ impl Core {
         self.traffic.send(UserMessage { from: at, to, tag, clock })
     }
 
-    /// Records an event that the protocol emits for its user.
     pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventViews) {
         if let Some(event) = event.as_mutex() {
             self.on_lock_event(at, event);
@@ -392,7 +389,6 @@ impl Core {
         }
     }
 
-    /// Records a command for an agreement service, before the protocol receives the command.
     pub(crate) fn on_agreement_command(&mut self, at: ProcessId, command: &agreement::Command) {
         if let Some(users) = &mut self.agreement_users {
             users.on_command(self.now, at, command, &mut self.metrics);
@@ -482,8 +478,9 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules the configured crashes of `process` that a new phase triggers. The phase is its
-    /// newest entry if `inside` is true, and otherwise the wait that its newest request starts.
+    /// Schedules the configured crashes of `process` that a new phase triggers. The phase is the
+    /// newest entry of the process if `inside` is true, and otherwise the wait that its newest
+    /// request starts.
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };

@@ -8,11 +8,9 @@ use crate::settings::fault::{CrashTrigger, Fault};
 /// occurred.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
-    /// Configured crashes that occur when a certain message arrives at the process.
     message_crashes: Vec<CountedCrash>,
     /// Configured crashes that occur in the middle of a certain step that sends messages.
     send_crashes: Vec<CountedCrash>,
-    /// Configured crashes that occur in a certain step that changes the stable state.
     save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
@@ -30,7 +28,7 @@ struct CountedCrash {
     process: ProcessId,
     left: u64,
     /// True if the process crashes after the save is durable; false if the crash loses the save.
-    /// Without meaning for crashes that no save triggers.
+    /// Used only by crashes that a save triggers.
     is_kept: bool,
     fault: u32,
 }
@@ -66,12 +64,10 @@ impl FaultInjector {
         count_down(&mut self.send_crashes, at).map(|crash| crash.fault)
     }
 
-    /// Returns true if a crash during a save is configured.
     pub(crate) const fn has_save_crashes(&self) -> bool {
         !self.save_crashes.is_empty()
     }
 
-    /// Returns true if a crash during a save of this process is configured.
     pub(crate) fn has_save_crash(&self, at: ProcessId) -> bool {
         self.save_crashes.iter().any(|crash| crash.process == at)
     }
@@ -82,12 +78,10 @@ impl FaultInjector {
         count_down(&mut self.save_crashes, at).map(|crash| (crash.fault, crash.is_kept))
     }
 
-    /// Counts an occurrence of the configured fault with this index.
     pub(crate) fn occurred(&mut self, fault: u32) {
         self.occurrences[fault as usize] += 1;
     }
 
-    /// Returns the number of occurrences of each configured fault.
     pub(crate) fn occurrences(&self) -> &[u64] {
         &self.occurrences
     }

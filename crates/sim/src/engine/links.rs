@@ -1,5 +1,5 @@
-//! A table with one number per link. The router stores the time of the last arrival on each link in
-//! it, to keep messages in order or to count messages that overtake others.
+//! A table with one number per link. The router uses it for the time of the last arrival on each
+//! link, to keep messages in order or to count overtaking messages.
 
 use tenure_core::ProcessId;
 
@@ -10,8 +10,8 @@ use crate::engine::random::mix;
 pub(crate) enum Links {
     /// Used in small groups: one number for each pair of processes, by sender and then by receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Used in large groups: a hash table with open addressing, in which a slot contains the index
-    /// of a link plus one, and the number of that link. An empty slot contains 0 as index.
+    /// Used in large groups: a hash table with open addressing. A slot contains the index of a link
+    /// plus one, and the number of this link. An empty slot contains 0 as index.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 

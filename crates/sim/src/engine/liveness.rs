@@ -25,7 +25,6 @@ impl Liveness {
         Liveness { up, live, sessions: vec![0; if has_faults { size } else { 0 }] }
     }
 
-    /// Returns true if a process of the group is up.
     #[inline]
     pub(crate) fn is_up(&self, process: ProcessId) -> bool {
         self.up[process.index()]
@@ -41,7 +40,6 @@ impl Liveness {
         &self.up
     }
 
-    /// Returns the number of live processes.
     pub(crate) const fn live_count(&self) -> u64 {
         self.live
     }
@@ -56,7 +54,6 @@ impl Liveness {
         self.sessions.resize(self.up.len(), 0);
     }
 
-    /// Marks a live process as down.
     pub(crate) fn crash(&mut self, process: ProcessId) {
         self.up[process.index()] = false;
         self.live -= 1;

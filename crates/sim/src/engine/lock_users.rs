@@ -24,8 +24,8 @@ pub(crate) struct Users {
 
 #[derive(Clone, Copy, Debug)]
 struct User {
-    /// Time at which the present phase of the user began, in ticks. In contrast, `due` is the time
-    /// of the next command of the user.
+    /// Time at which the present phase began, in ticks. The next command of the user is due at
+    /// `due`.
     since: u64,
     due: u64,
     left: u32,
@@ -36,7 +36,6 @@ struct User {
     up: bool,
 }
 
-/// Phase of a user with respect to the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Outside,
@@ -137,7 +136,6 @@ impl Users {
         user.up && phase && user.due == now
     }
 
-    /// Returns true if a user may request the lock because it received a message from another user.
     pub(crate) fn can_react(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
@@ -286,8 +284,8 @@ impl User {
         self.up && (self.left > 0 || self.phase != Phase::Outside)
     }
 
-    /// Returns true if more requests will arrive for this user, which gets one for each entry that
-    /// the workload configures.
+    /// Returns true if more requests will arrive for this user. In total, one arrives for each
+    /// entry that the workload configures.
     fn has_arrivals_left(&self) -> bool {
         self.requests + self.backlog < self.entries + self.left
     }

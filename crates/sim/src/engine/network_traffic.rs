@@ -24,7 +24,6 @@ impl NetworkTraffic {
         NetworkTraffic { carrier, carried, messages: 0, edges: 0, longest: 0 }
     }
 
-    /// Returns the total weight of the edges of the heaviest route.
     pub(crate) fn longest_route(&self) -> u64 {
         self.carrier.longest_route()
     }
@@ -57,7 +56,6 @@ impl NetworkTraffic {
         delay
     }
 
-    /// Returns the load of all edges.
     pub(crate) fn load(&self) -> NetworkLoad {
         let load = |(one, other, weight)| {
             let carried = |from, to| {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Priority queue by time. Items with equal times leave it in the order in which they were pushed.
-/// No item may be pushed with a time before that of the last popped item.
+/// The time of a pushed item must not be before the time of the last popped item.
 ///
 /// The items stay in place. Only their keys move, so the code that moves keys does not depend on
 /// the type of the items.
@@ -13,7 +13,6 @@ pub(crate) struct Queue<T> {
     /// List of the items. The index of an item in this list is its place. Each place is either in a
     /// key or in `free`.
     items: Vec<Option<T>>,
-    /// Places in [`Queue::items`] that contain no item.
     free: Vec<u32>,
 }
 
@@ -99,7 +98,8 @@ impl<T> Queue<T> {
     /// Returns the first item for which `is_meant` returns true, and its time. Items are examined
     /// in the order in which they would be popped.
     pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
-        // The near items are sorted. Of equal times in a bucket, the first was pushed first.
+        // The near items are sorted. In a bucket, items of equal times are in the order of pushing,
+        // and `min_by_key` returns the first of them.
         let item = |key: &Key| self.item(*key);
         let meant = |(time, item): &(u64, &T)| is_meant(*time, item);
         let near = self.keys.near.iter().filter_map(item).find(meant);
@@ -131,7 +131,6 @@ impl<T> Queue<T> {
         self.keys = keys;
     }
 
-    /// Stores an item and returns its place.
     #[inline]
     fn store(&mut self, item: T) -> u32 {
         if let Some(place) = self.free.pop() {
@@ -194,7 +193,6 @@ impl Keys {
         self.near.pop_front()
     }
 
-    /// Returns all keys in the order of popping.
     fn in_order(&self) -> Vec<Key> {
         let mut keys: Vec<Key> =
             self.near.iter().chain(self.buckets.iter().flatten()).copied().collect();
@@ -227,7 +225,7 @@ impl Keys {
     fn place(&mut self, key: Key) {
         let differs = key.0 ^ self.base;
         if differs == 0 {
-            // This happens only before the first refill, while no item is near.
+            // A key has the time `base` only before the first refill, while no item is near.
             self.limit = self.base + 1;
             self.near.push_back(key);
             return;

@@ -15,11 +15,8 @@ use crate::settings::latency::Latency;
 /// Fate of a message: the ticks at which it arrives, or the reason why it never arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The message arrives at this tick.
     Once(u64),
-    /// The message is duplicated and arrives at both ticks.
     Twice(u64, u64),
-    /// The message is lost.
     Lost,
     /// A partition stops the message: it is sent but does not arrive.
     Cut,
@@ -37,7 +34,7 @@ pub(crate) struct Router {
     /// Minimum delay of a message, in ticks. In synchronous rounds it is 1, so that a message never
     /// arrives at the time at which it was sent.
     min_delay: u64,
-    /// True during a step in the middle of which the sending process crashes.
+    /// True during the step of a process that crashes while it sends its messages.
     is_cut_short: bool,
     /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other.
     fifo: Option<Links>,
@@ -53,7 +50,6 @@ pub(crate) struct Router {
     pub(crate) counts: NetworkCounts,
 }
 
-/// Number of messages affected by each network fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NetworkCounts {
     pub(crate) lost: u64,
@@ -122,7 +118,6 @@ impl Router {
         *busy
     }
 
-    /// Routes a message that is sent at `now`.
     #[inline]
     pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Fate {
         if self.has_only_latency && from != to {
@@ -184,7 +179,6 @@ impl Router {
         arrival
     }
 
-    /// Sets whether the process that now sends its messages crashes in the middle of its step.
     pub(crate) fn set_cut_short(&mut self, is_cut_short: bool) {
         self.is_cut_short = is_cut_short;
     }
@@ -197,8 +191,8 @@ impl Router {
         self.has_only_latency = false;
     }
 
-    /// Returns true if an active partition separates two processes, and so stops a message between
-    /// them. In this case, the message is counted.
+    /// Returns true if an active partition separates two processes, and counts the message that it
+    /// stops.
     #[inline]
     pub(crate) fn blocks(&mut self, from: ProcessId, to: ProcessId) -> bool {
         let Some(partitions) = &self.partitions else { return false };
@@ -210,7 +204,6 @@ impl Router {
         true
     }
 
-    /// Returns true if an active partition separates two processes.
     pub(crate) fn is_partitioned(&self, from: ProcessId, to: ProcessId) -> bool {
         self.partitions.as_ref().is_some_and(|partitions| partitions.between(from, to) != 0)
     }
@@ -223,7 +216,6 @@ impl Router {
             .is_some_and(|partitions| partitions.differ(from, to) & 1 << partition != 0)
     }
 
-    /// Begins a partition if `begins` is true. Otherwise, ends it.
     pub(crate) fn set_partition(&mut self, partition: u32, begins: bool) {
         let Some(partitions) = &mut self.partitions else { return };
         let bit = 1 << partition;

@@ -55,7 +55,6 @@ impl<T: Ord + Clone> Timers<T> {
         (slot, self.slots[slot as usize].generation)
     }
 
-    /// Disarms a timer, if it is armed.
     pub(crate) fn cancel(&mut self, process: ProcessId, name: &T) {
         let Some(mut slot) = self.first.get(process.index()).copied() else { return };
         while slot != NONE {
@@ -67,7 +66,6 @@ impl<T: Ord + Clone> Timers<T> {
         }
     }
 
-    /// Disarms all timers of a process that crashed.
     pub(crate) fn clear(&mut self, process: ProcessId) {
         while let Some(slot) = self.first.get(process.index()).copied()
             && slot != NONE
@@ -87,7 +85,6 @@ impl<T: Ord + Clone> Timers<T> {
         self.unlink(slot).map(|name| (process, name))
     }
 
-    /// Returns the armed timers of a process.
     pub(crate) fn of(&self, process: ProcessId) -> Vec<T> {
         let mine = self.slots.iter().filter(|slot| slot.process == process);
         mine.filter_map(|slot| slot.name.clone()).collect()
@@ -101,7 +98,6 @@ impl<T: Ord + Clone> Timers<T> {
         Some((place.process, name))
     }
 
-    /// Returns the number of armed timers.
     pub(crate) const fn armed(&self) -> usize {
         self.armed
     }

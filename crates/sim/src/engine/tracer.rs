@@ -23,7 +23,6 @@ impl Tracer {
         Tracer { causality, recorder, tags_messages }
     }
 
-    /// Returns true if the run is recorded.
     #[inline]
     pub(crate) const fn is_recording(&self) -> bool {
         self.recorder.is_some()
@@ -58,9 +57,9 @@ impl Tracer {
         }
     }
 
-    /// Records that a message with this tag is no longer in flight. If the message was received,
-    /// `at` is its receiver, whose vector clock merges the clock of the message in the scope
-    /// `through`. If the message was lost, `at` is `None`.
+    /// Records that a message with this tag is no longer in flight. `at` is its receiver, or `None`
+    /// if the message was lost. The vector clock of the receiver merges the clock of the message in
+    /// the scope `through`.
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {
@@ -97,7 +96,6 @@ impl Tracer {
         }
     }
 
-    /// Writes a trace record about the whole group.
     pub(crate) fn record_group(&mut self, now: u64, kind: Kind) {
         if let Some(recorder) = &mut self.recorder {
             recorder.record(now, Subject::Parent, 0, kind, None);

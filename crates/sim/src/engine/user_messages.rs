@@ -5,7 +5,6 @@ use tenure_core::{ProcessId, Timestamped};
 use crate::engine::random::{Random, Stream};
 use crate::settings::fault::Chance;
 
-/// A message between users.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UserMessage {
     pub(crate) from: ProcessId,
@@ -46,7 +45,6 @@ impl UserTraffic {
         ProcessId(other + u32::from(other >= sender.0))
     }
 
-    /// Stores a message and returns its number.
     pub(crate) fn send(&mut self, message: UserMessage) -> u32 {
         if let Some(place) = self.free.pop() {
             self.messages[place as usize] = message;
@@ -56,12 +54,10 @@ impl UserTraffic {
         u32::try_from(self.messages.len() - 1).expect("fewer than 2^32 messages are in flight")
     }
 
-    /// Returns the message in flight with the number `place`.
     pub(crate) fn get(&self, place: u32) -> UserMessage {
         self.messages[place as usize]
     }
 
-    /// Removes and returns the message with the number `place`, which has arrived.
     pub(crate) fn receive(&mut self, place: u32) -> UserMessage {
         self.free.push(place);
         self.messages[place as usize]

@@ -1,4 +1,4 @@
-//! Leader in which each process believes. Decides whether all live processes agree on a live
+//! The leader in which each process believes, and whether all live processes agree on one live
 //! leader.
 
 use std::collections::BTreeSet;
@@ -30,12 +30,10 @@ impl Beliefs {
         Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
-    /// Returns true if the protocol elects leaders.
     pub(crate) const fn elects_leaders(&self) -> bool {
         !self.leader.is_empty()
     }
 
-    /// Returns the leader that a process believes in. `None` if there is none.
     pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
         let leader = self.leader.get(process.index()).copied()?;
         (leader != NO_LEADER).then_some(ProcessId(leader))
@@ -84,7 +82,6 @@ impl Beliefs {
         (0..self.leader.len()).filter(without).map(ProcessId::at)
     }
 
-    /// Returns the live processes that believe that they lead.
     pub(crate) fn leaders<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
         let leads = move |place: &usize| up[*place] && self.leader[*place] as usize == *place;
         (0..self.leader.len()).filter(leads).map(ProcessId::at)

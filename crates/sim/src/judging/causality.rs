@@ -10,7 +10,7 @@ use tenure_core::{Layer, ProcessId, VectorClock};
 pub(crate) enum MessageScope {
     /// Messages of the service itself, such as requests, replies, tokens and election messages.
     Protocol,
-    /// All messages, including those of channels, failure detectors and applications.
+    /// All messages, including messages of channels, failure detectors and applications.
     All,
 }
 
@@ -44,7 +44,6 @@ pub(crate) struct Causality {
 }
 
 impl Causality {
-    /// Creates the vector clocks of a group, with all counters at zero.
     pub(crate) fn new(size: u32) -> Self {
         let (holders, size) = (vec![size], size as usize);
         let (cells, current) = (vec![0; size], vec![0; size]);
@@ -60,7 +59,6 @@ impl Causality {
         self.width = 2 * self.size;
     }
 
-    /// Counts one more event of `process` in its own clock.
     pub(crate) fn tick(&mut self, process: ProcessId) {
         let cell = self.own(process) as usize * self.width;
         let mut add_one = |place: usize| {

@@ -1,4 +1,4 @@
-//! Monitors and causality of a run.
+//! Monitors and vector clocks of a run.
 
 pub(crate) mod beliefs;
 pub(crate) mod causality;

@@ -9,7 +9,6 @@ use tenure_core::{
 use crate::engine::core::Services;
 use crate::settings::Settings;
 
-/// Monitors of a run, which check the properties of the services that the protocol offers.
 #[derive(Debug)]
 pub(crate) struct Monitors {
     pub(crate) mutex: Option<MutexMonitorSet>,
@@ -37,7 +36,6 @@ impl Monitors {
         }
     }
 
-    /// Tells the monitors that a process has crashed.
     pub(crate) fn on_crash(&mut self, now: u64, process: ProcessId) {
         if let Some(mutex) = &mut self.mutex {
             mutex.on_crash(now, process);
@@ -50,7 +48,6 @@ impl Monitors {
         }
     }
 
-    /// Tells the monitors that a process has recovered.
     pub(crate) fn on_recovery(&mut self, now: u64, process: ProcessId) {
         if let Some(mutex) = &mut self.mutex {
             mutex.on_recovery(now, process);

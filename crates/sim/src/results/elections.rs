@@ -14,10 +14,8 @@ pub struct ElectionCost {
     pub is_disturbed: bool,
 }
 
-/// Start or end of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ElectionChange {
-    /// An election starts.
     Started,
     /// The current election ends: all live processes agree on a live leader.
     Completed,

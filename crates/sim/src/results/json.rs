@@ -87,7 +87,6 @@ impl Serialize for Messages<'_> {
 /// Elections of a run in JSON: their number, their participants and their messages.
 #[derive(Serialize)]
 struct Election {
-    /// Number of elections that users started.
     started: u64,
     /// Number of processes that sent a message of an election.
     took_part: usize,

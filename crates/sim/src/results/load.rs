@@ -14,7 +14,6 @@ pub struct Load {
     /// Number of messages on each link (sender, receiver) that was used. Messages of a process to
     /// itself do not count.
     pub links: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// True for each process that is inside the critical section now.
     inside: Vec<bool>,
     /// 1 while a process is inside the critical section, 0 otherwise.
     occupied: Gauge,
@@ -58,7 +57,6 @@ impl Load {
         self.processes[at.index()].handled += 1;
     }
 
-    /// Records that a process has entered or left the critical section.
     pub(crate) fn set_inside(&mut self, at: ProcessId, is_inside: bool, now: u64) {
         let was_occupied = self.inside.contains(&true);
         self.inside[at.index()] = is_inside;
@@ -95,8 +93,8 @@ impl Load {
         links.max_by_key(|(_, sent)| **sent).map(|(link, sent)| (*link, *sent))
     }
 
-    /// Returns the mean over all processes of the number of messages that a process sent or
-    /// received; 0 if there are no processes.
+    /// Returns the mean number of messages that a process sent or received; 0 if there are no
+    /// processes.
     pub fn mean_messages_per_process(&self) -> f64 {
         let total: u64 = self.processes.iter().map(ProcessLoad::messages).sum();
         ratio(total, self.processes.len() as u64)

@@ -12,7 +12,7 @@ use crate::results::tally::{Gauge, Tally, ratio};
 pub struct KindCount {
     /// Layer and name of the kind of message.
     pub label: Label,
-    /// Number of sent messages, except those that a process sent to itself.
+    /// Number of messages sent to other processes.
     pub sent: u64,
     /// Number of sent messages that never arrived: the network lost them, a partition stopped them,
     /// or the receiver was down.
@@ -33,10 +33,9 @@ impl KindCount {
 /// Cost and delays of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Number of sent messages, except those that a process sent to itself.
+    /// Number of messages sent to other processes.
     pub sent: u64,
-    /// Number of received messages, including duplicates, except those that a process sent to
-    /// itself.
+    /// Number of messages received from other processes, including duplicates.
     pub received: u64,
     /// Number of messages that never arrived.
     pub dropped: u64,
@@ -102,7 +101,6 @@ impl Metrics {
         &mut self.kinds[place]
     }
 
-    /// Records that a process takes part in an election.
     #[inline]
     pub(crate) fn record_participant(&mut self, process: ProcessId) {
         if let Some(voted) = self.participants.get_mut(process.index()) {

@@ -82,7 +82,6 @@ impl NetworkFigures {
     }
 }
 
-/// JSON form of an [`EdgeLoad`].
 #[derive(Serialize)]
 struct EdgeFields {
     edge: [u32; 2],

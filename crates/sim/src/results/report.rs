@@ -47,8 +47,8 @@ impl EndReason {
 pub enum BlockKind {
     /// No request is served any more.
     Deadlock,
-    /// Other requests were served again and again while one request waits. This is only a
-    /// suspicion, because no finite run shows an endless wait.
+    /// Other requests are served again and again while one request waits. This is only a suspicion,
+    /// because no finite run shows an endless wait.
     Starvation,
 }
 
@@ -226,7 +226,6 @@ impl Report {
     }
 }
 
-/// Converts a duration in ticks to units.
 pub(crate) fn in_units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
@@ -259,8 +258,8 @@ fn block_kind(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<Block
     (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
 }
 
-/// Number of entries that one process must make during an unfinished wait of another process, so
-/// that the run is suspected of starvation.
+/// A run is suspected of starvation if one process enters at least this often during an unfinished
+/// wait of another process.
 const STARVATION_THRESHOLD: u32 = 10;
 
 fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
@@ -310,8 +309,8 @@ fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Find
 }
 
 /// Returns the finding on deadlock freedom, which requires that some process enters while processes
-/// wait. Its judgement equals that on starvation freedom. The reason is that at the end of a
-/// conclusive run, either no process waits or no process enters any more.
+/// wait. The judgement equals the one on starvation freedom, because at the end of a conclusive run
+/// either no process waits or no process enters any more.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

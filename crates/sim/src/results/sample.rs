@@ -15,10 +15,10 @@ const BUCKET_BITS: u32 = 11;
 
 /// Statistics of many values, each a whole number of millionths.
 ///
-/// Sums are exact, and each bucket of values keeps its smallest value. Therefore the statistics
-/// that are merged from parts equal those of the whole, to the last bit, in any order of the parts.
-/// The memory does not grow with the number of values: there are at most 1024 buckets for each
-/// power of two.
+/// Sums are exact, and each bucket of values keeps its smallest value. Therefore statistics can be
+/// merged from parts, in any order, and equal the statistics of all values to the last bit. The
+/// memory does not grow with the number of values: there are at most 1024 buckets for each power of
+/// two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     count: u64,
@@ -40,7 +40,7 @@ impl Sample {
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
-        // The sum exceeds 128 bits only after a million values that are as long as years, in ticks.
+        // The sum exceeds 128 bits only after a million values of about 200 days each, in ticks.
         self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
         self.max = self.max.max(value);
         let bucket = self.buckets.entry(bucket(value)).or_insert((value, 0));
@@ -87,8 +87,8 @@ impl Sample {
         }
         let count = u128::from(self.count);
         let mean = self.sum as f64 / self.count as f64;
-        // This is the difference of two large numbers. Integers keep it exact, and floats would
-        // lose it.
+        // The numerator of the variance is the difference of two large numbers. Integers keep it
+        // exact, and floats would lose it.
         let exact = count.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum));
         let scaled = match exact {
             Some((squares, sum)) => squares.saturating_sub(sum) as f64,

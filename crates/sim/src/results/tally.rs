@@ -41,7 +41,7 @@ impl Gauge {
         self.highest = self.highest.max(self.now);
     }
 
-    /// Extends the time-weighted mean up to `time`, for which the number keeps its present value.
+    /// Extends the time-weighted mean to `time`. Until then, the number keeps its present value.
     pub(crate) fn settle(&mut self, time: u64) {
         self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
         self.since = time;

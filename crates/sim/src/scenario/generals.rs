@@ -4,8 +4,8 @@
 //! receives the message. The delay of a message is between `min` and `max`.
 //!
 //! If the leader waits for `min`, the other army attacks at most `max − min` later than the leader,
-//! and never earlier. If the leader waits for the mean of `min` and `max`, the two attacks are at
-//! most half as far apart, but either army may be first. Without a bound on the delay, the time
+//! and never earlier. If the leader waits for the mean of `min` and `max`, the attacks differ by at
+//! most (`max − min`)/2, but either army may be first. Without a bound on the delay, the time
 //! between the attacks has no bound.
 
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,8 @@ pub struct Attack {
     /// Army that led the attack.
     pub leader: ProcessId,
     /// Time from the leader's attack to that of the other army, in ticks. Negative if the other
-    /// army attacked first. `None` if it never attacked, for instance because a message was lost.
+    /// army attacked first. `None` if the other army never attacked, for instance because a message
+    /// was lost.
     pub skew: Option<i64>,
 }
 

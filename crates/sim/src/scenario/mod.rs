@@ -1,4 +1,5 @@
-//! Worked examples without catalogue algorithms: why agreement and locks are needed.
+//! Worked examples that use no algorithm of the catalogue. They show why agreement and locks are
+//! needed.
 
 pub mod counter;
 pub mod generals;

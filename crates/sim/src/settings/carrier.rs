@@ -21,8 +21,8 @@ pub struct Carrier {
 #[derive(Clone, Debug, PartialEq)]
 struct Routes {
     size: usize,
-    /// Next vertex of the route from each vertex to each target. The index is that of the target,
-    /// times `size`, plus that of the vertex.
+    /// For each vertex and target: the next vertex of the route, at the index `target * size +
+    /// vertex`.
     next: Vec<ProcessId>,
     /// Total weight of the edges of the heaviest route.
     longest: u64,

@@ -1,5 +1,5 @@
-//! Kind of a workload, for the formulas of theory. Reasons why a run is not compared with the cost
-//! or the topology on the card of its algorithm.
+//! The kind of a workload, which selects a formula of theory. Also the reasons why a run is not
+//! compared with the cost or the topology on the card of its algorithm.
 
 use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, CostUnit, Service};

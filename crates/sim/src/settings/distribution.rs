@@ -148,7 +148,6 @@ impl FromStr for Distribution {
     }
 }
 
-/// Formats the distribution as on the command line.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

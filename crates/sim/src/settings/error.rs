@@ -321,9 +321,10 @@ impl Settings {
 
     /// Returns these settings, completed from the algorithm's [`Card`]. If they do not set the
     /// timing or the channel order, these become the weakest that the algorithm allows. If they set
-    /// no properties, these become the promises of the card. The links, the conflicts, the fences
-    /// and the number of processes that may be inside the critical section at the same time are
-    /// taken from the card.
+    /// no properties, links or conflicts, those of the card apply.
+    ///
+    /// For a lock, [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at
+    /// least the number on the card. Fences are checked only if the card has fences.
     #[must_use]
     pub fn resolved(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
@@ -367,7 +368,7 @@ impl Settings {
     }
 
     /// Returns the system model that these settings describe. If they set no timing or no channel
-    /// order, the model contains that of the algorithm's [`Card`].
+    /// order, the model uses the value on the algorithm's [`Card`].
     pub(crate) fn system_model(&self, card: &Card) -> SystemModel {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),

@@ -95,7 +95,7 @@ pub enum CrashTrigger {
     /// timers do not start.
     Sending(u64),
     /// While the process is inside the critical section, `after` ticks after it entered. The
-    /// process does not crash if it has left the critical section by then.
+    /// process does not crash if it leaves the critical section before this time.
     Inside {
         /// Number of the entry into the critical section, from 1 for the first entry of the
         /// process.
@@ -104,7 +104,7 @@ pub enum CrashTrigger {
         after: u64,
     },
     /// While the process waits for the critical section, `after` ticks after its request. The
-    /// process does not crash if it no longer waits by then.
+    /// process does not crash if it stops waiting before this time.
     Waiting {
         /// Number of the request, from 1 for the first request of the process.
         request: u64,
@@ -113,8 +113,8 @@ pub enum CrashTrigger {
     },
     /// While the process saves a change of its stable state.
     Saving {
-        /// Number of the step in which the process crashes, among its steps that change the stable
-        /// state; 1 is the first.
+        /// Number of the step in which the process crashes; 1 is the first. Only steps that change
+        /// the stable state are counted.
         save: u64,
         /// True if the crash follows the save, so that only the messages, events and timers of the
         /// step are lost. False if the whole step is lost, because the torn write is discarded.

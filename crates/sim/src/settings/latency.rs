@@ -14,8 +14,7 @@ use crate::settings::error::SettingsError;
 pub enum Latency {
     /// The same distribution of latency on every link.
     Same(Distribution),
-    /// A distribution for each link: n × n values. The index is that of the sender, times n, plus
-    /// that of the receiver.
+    /// A distribution for each link: n × n values. The index of a link is `sender * n + receiver`.
     Links(Arc<[Distribution]>),
 }
 

@@ -26,13 +26,13 @@ use crate::settings::workload::Workload;
 /// Settings of a run, except the algorithm and its configuration.
 ///
 /// The same settings yield the same run, to the byte of its trace, on every machine. The default
-/// values are those of the command-line options.
+/// values are the defaults of the command-line options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Number of processes.
     pub size: u32,
-    /// Rank of each process, which identifies the leader in reports and decides which leaders are
-    /// valid. Empty if the ranks are 1 to n.
+    /// Rank of each process. Reports name the leader by its rank, and the ranks decide which
+    /// leaders are valid. Empty if the ranks are 1 to n.
     pub ranks: Arc<[Rank]>,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -189,10 +189,11 @@ pub struct Limits {
     /// [`EndReason::Stalled`](crate::EndReason::Stalled). `None` stands for 10,000 · (n + 10)
     /// message delays in a group of n processes.
     pub stall_timeout: Option<u64>,
-    /// Number of messages in flight above which the run ends as
-    /// [`EndReason::Flooded`](crate::EndReason::Flooded), if more events than this number have
-    /// passed since a request was served. `None` stands for 65,536 + 64 · n² in a group of n
-    /// processes. This limit is necessary because time hardly advances when messages multiply.
+    /// Maximum number of messages in flight. If it is exceeded, and more events than this number
+    /// have passed since a request was served, the run ends as
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded). `None` stands for 65,536 + 64 · n² in a
+    /// group of n processes. This limit is necessary because time hardly advances when messages
+    /// multiply.
     pub max_in_flight: Option<u64>,
 }
 
@@ -203,7 +204,7 @@ pub struct Instrumentation {
     pub metrics: bool,
     /// True if monitors check every property that needs no vector clocks.
     pub monitors: bool,
-    /// Sizes of groups in which the order of entries is checked, for which vector clocks are kept.
+    /// Sizes of groups in which the order of entries is checked. The check keeps vector clocks.
     pub order: Tracking,
     /// True if the run measures the size of messages in the encoding of real nodes.
     pub bytes: bool,

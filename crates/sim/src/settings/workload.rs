@@ -140,8 +140,8 @@ pub struct BackgroundTraffic {
     /// Chance that a user sends a message after it has requested the lock. The receiver is drawn
     /// uniformly from the other users.
     pub tell: Chance,
-    /// True if a user that receives a message between two of its requests issues the next one at
-    /// once.
+    /// True if a user that receives a message between two of its requests issues its next request
+    /// at once.
     pub react: bool,
     /// Latency of a message between users.
     pub latency: Distribution,

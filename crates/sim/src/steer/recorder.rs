@@ -11,13 +11,9 @@ use tenure_trace::{Header, Kind, MessageRecord, Record, Subject, WriteError, Wri
 
 use crate::settings::Settings;
 
-/// Recorder of one run, which receives its events and writes them as a trace.
 pub(crate) struct Recorder {
-    /// Writer of the trace; `None` if no trace is written.
     writer: Option<Writer<Box<dyn Write + Send>>>,
-    /// True if the trace contains states.
     writes_states: bool,
-    /// Checks the properties that the user wrote as expressions.
     judge: Option<PropertyJudge>,
     /// First write error; nothing is written after it.
     error: Option<WriteError>,
@@ -49,7 +45,6 @@ impl Recorder {
         Ok(Recorder { writer: Some(writer), ..Recorder::without_writer(states) })
     }
 
-    /// Creates a recorder that writes nothing.
     pub(crate) fn without_writer(states: bool) -> Self {
         Recorder {
             writer: None,
@@ -138,17 +133,14 @@ impl Recorder {
         known
     }
 
-    /// Returns the number of written records.
     pub(crate) fn records(&self) -> u64 {
         self.writer.as_ref().map_or(0, Writer::sequence)
     }
 
-    /// Returns the number of recorded events that processes emitted for their users.
     pub(crate) const fn event_count(&self) -> u64 {
         self.event_count
     }
 
-    /// Flushes the buffered output.
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         match (self.error.take(), self.writer) {
             (Some(error), _) => Err(error),

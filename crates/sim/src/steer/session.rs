@@ -75,8 +75,8 @@ pub enum InterventionError {
         /// Number of steps after which the run ended.
         steps: u64,
     },
-    /// The interventions are not in the order of their steps. This is the first one whose step
-    /// precedes that of its predecessor.
+    /// The interventions are not in the order of their steps. This one is the first with an earlier
+    /// step than its predecessor.
     #[error("'{0}' follows an intervention with a later step: order them by step")]
     OutOfOrder(Intervention),
 }
@@ -121,7 +121,6 @@ pub struct Session<'a, P: Protocol> {
     /// none is left. `None` without a schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
-    /// True if an intervention took place.
     has_interventions: bool,
     steps: u64,
     /// Number of events that the session handles before it checks the limits of the run again.

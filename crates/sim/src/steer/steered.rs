@@ -23,7 +23,7 @@ const STEP_TICKS: u64 = 2 * TICKS_PER_UNIT;
 /// trace identify the messages.
 pub(crate) struct Steered<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
-    /// User messages that were sent but not received: sender, receiver and index.
+    /// User messages that were sent but not received: sender, receiver and index of each message.
     user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
     /// Random choices that the schedule prescribes for the next step.
     drawn: VecDeque<u32>,
@@ -33,7 +33,6 @@ pub(crate) struct Steered<'a, P: Protocol> {
 pub(crate) struct SentMessage<'s, M> {
     pub(crate) envelope: &'s Envelope<M>,
     pub(crate) due: u64,
-    /// Number in the trace, which all copies share.
     pub(crate) number: u64,
 }
 
@@ -95,7 +94,6 @@ impl<'a, P: Recorded> Steered<'a, P> {
         sent
     }
 
-    /// Performs an action now. Returns `None` if the action is impossible.
     pub(crate) fn try_perform(&mut self, action: &Action) -> Option<()> {
         match action {
             Action::Command(asking) => {
@@ -225,8 +223,8 @@ impl<'a, P: Recorded> Steered<'a, P> {
         self.world.in_flight.take(due, |envelope| envelope.tag == tag)
     }
 
-    /// Returns true if the selected message may be delivered now: its link is not FIFO, or it is
-    /// the oldest message in flight on its link.
+    /// Returns true if the selected message may be delivered now. On a FIFO link, only the oldest
+    /// message in flight may be delivered.
     fn is_next(&self, pick: &MessageSelector) -> bool {
         let oldest = || self.pick(&MessageSelector::oldest(pick.from, pick.to));
         let tag = |key: Option<(u32, u64)>| key.map(|(tag, _)| tag);

@@ -38,7 +38,6 @@ struct Budget {
     late_trust: bool,
     /// True if one process never crashes. It remembers every term, so that fences always grow.
     witness: bool,
-    /// True if the run checks the fences of entries.
     fencing: bool,
 }
 
@@ -79,7 +78,6 @@ enum User {
     Inside,
 }
 
-/// A group with its users, detectors and monitors.
 struct RandomRun<P: Office> {
     cluster: TestCluster<P>,
     rng: SplitMix64,
@@ -357,7 +355,7 @@ impl<P: Office> RandomRun<P> {
     }
 }
 
-/// Returns the first seed of a range with which a run fails, with the steps of that run.
+/// Returns the first seed with which a run fails, and the steps of this run.
 fn first_failure<P: Office>(
     size: u32,
     order: Order,
@@ -431,7 +429,6 @@ fn bully_agrees_despite_reordering_and_duplicates() {
     survives::<SideBySide<Central, Bully>>(Order::Reordered, config, 400, election_only);
 }
 
-/// Negative controls: the checks detect wrong runs.
 #[test]
 fn negative_controls_of_schedule_judges_fail() {
     let fails = |order, no_terms, budget| {

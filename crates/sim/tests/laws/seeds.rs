@@ -181,7 +181,8 @@ impl Visitor for LockRuns {
 
 #[test]
 fn locks_keep_card_promises_and_costs() {
-    // In these runs timers fire at any time, so a holder would renew its lease much too often.
+    // Skips leases. In these runs timers fire at any time, so a holder would renew its lease much
+    // too often.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         for size in 1..=5 {
             let locks = LockRuns::of(size, 200);
@@ -209,8 +210,8 @@ fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
 
 #[test]
 fn locks_survive_lossy_links_over_fifo() {
-    // Dijkstra's ring repeats all messages at a timer, and a lease is renewed at one. Here timers
-    // fire at any time, so these algorithms send faster than a reliable channel can deliver.
+    // Skips algorithms that send messages whenever a timer fires. In this test timers fire at any
+    // time, so these algorithms send faster than a reliable channel can deliver.
     let endless = ["dijkstra-ring", "lease", "leased"];
     let locks =
         MUTEXES.iter().filter(|name| !endless.contains(name) && !MESSAGE_HEAVY.contains(name));
@@ -242,16 +243,15 @@ fn long_runs_survive_lossy_links_over_fifo() {
     }
 }
 
-/// Among the variants that random schedules without crashes can expose, monitors find a violation
-/// in every variant that is declared unsound, and in no sound variant.
+/// Considers only variants that random schedules without crashes can expose.
 #[test]
 fn lock_variants_match_declared_soundness() {
-    // A lease needs timers that keep time, but here timers fire at any time.
+    // Skips leases. They need timers that keep time, but in this test timers fire at any time.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
-        // These runs have no crashes, so only the checker finds mistakes that need a crash. This
-        // test does not judge the direction of a token, bypass, or the cost of later entries. A
-        // random schedule does not repeat a cycle for ever.
+        // Skips variants that need a crash, because these runs have none. Also skips variants that
+        // this test does not judge: their mistake is the direction of a token, bypass, the cost of
+        // later entries, or a cycle, which a random schedule does not repeat for ever.
         let elsewhere = ["backwards", "keeps-token", "replies-again", "talkative", "yields-clean"];
         let shown =
             |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);

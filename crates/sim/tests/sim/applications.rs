@@ -1,5 +1,5 @@
-//! Applications that use a leader election, with many seeds and elections, and with crashes at any
-//! time.
+//! Tests of applications that use a leader election, over many seeds and elections, with crashes at
+//! any time.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -64,7 +64,6 @@ where
     Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
-/// Returns the description of the violation of a property, if it is violated.
 fn violation<'a>(report: &'a Report, property: &str) -> Option<&'a str> {
     let finding = report.finding(property).expect("it is watched");
     finding.violation.as_ref().map(|violation| violation.message.as_str())
@@ -210,7 +209,7 @@ fn spanning_tree_counts_and_recovers_on_random_graphs() {
 
 #[test]
 fn any_leader_synchronises_clocks_including_recovered() {
-    // A message takes 1 to 3 units.
+    // A message takes 1 to 3 units, so two clocks differ by at most 2 units.
     assert_eq!((1..=50).filter_map(|seed| apart(seed, 2 * UNIT)).next(), None);
     assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
 }
@@ -264,8 +263,8 @@ impl Monitor<clock::Command, clock::Event> for CloseClocks {
     }
 }
 
-/// The generation of a token is the first part of a fence. Because fences grow, no token of an
-/// older generation admits a process.
+/// Tests that no process enters with a token of an older generation. The generation is the first
+/// part of a fence, so the monitor of fences would report such an entry.
 #[test]
 fn lost_token_is_regenerated_once() {
     fn entries<P: Mutex + Algorithm>(config: P::Config, seed: u64) -> u64 {
@@ -277,7 +276,7 @@ fn lost_token_is_regenerated_once() {
             Some(vec![Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]);
         let mut random = Random::new(seed);
         for process in random.permutation(5).into_iter().take(3) {
-            // The process inside holds the token.
+            // The process inside holds the token, so its crash loses the token.
             let when = CrashTrigger::Inside { entry: 1 + random.below(3), after: 0 };
             settings.faults.push(crash(process, when));
         }

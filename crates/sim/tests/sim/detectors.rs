@@ -48,7 +48,6 @@ impl Witness {
         last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
     }
 
-    /// Returns the times of all suspicions, in units.
     fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
         let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
         suspicions.map(|(units, ..)| *units)
@@ -136,7 +135,7 @@ fn mistakes_end_under_partial_synchrony() {
     assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
 }
 
-/// A detector that does not learn from its mistakes still makes mistakes late in every run.
+/// Even late in every run, a detector without adaptation suspects live processes.
 #[test]
 fn mistakes_continue_without_adaptation() {
     let config =
@@ -155,7 +154,8 @@ fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
         for witness in &run(config, settings, 20_000)[1..] {
             let last = witness.heard.iter().rfind(|(_, of, _)| *of == ProcessId(0));
             let (units, ..) = last.expect("it crashed");
-            // The peer may have been suspected before, and crashed before it was trusted again.
+            // If the peer was already suspected when it crashed, the time from its crash to the
+            // suspicion counts as 0.
             sum += units.saturating_sub(10_000);
             count += 1;
         }

@@ -1,4 +1,4 @@
-//! Tests of the simulator: its behaviour, laws of papers over seeds, and pictures.
+//! Tests of the simulator, of laws from papers over many seeds, and of pictures.
 
 mod applications;
 mod common;

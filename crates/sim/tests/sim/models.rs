@@ -240,6 +240,6 @@ fn measures_encoded_message_size() {
     let mut settings = Settings { workload: Workload::entries(1), ..Settings::new(2) };
     settings.instrumentation.bytes = true;
     let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
-    // Two requests of three bytes (name, clock, process), two replies of four.
+    // Two requests of three bytes each (name, clock, process), and two replies of four bytes each.
     assert_eq!(report.metrics.bytes, 2 * 3 + 2 * 4);
 }

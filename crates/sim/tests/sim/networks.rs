@@ -18,7 +18,7 @@ fn settings(size: u32) -> Settings {
     Settings { workload: Workload::entries(1), ..Settings::new(size) }
 }
 
-/// Runs a lock that broadcasts its requests and collects replies, over a network.
+/// Runs a lock over a network. The lock broadcasts its requests and collects replies.
 fn overlay(graph: Graph, latency: Distribution) -> Report {
     let mut settings = settings(graph.vertices());
     settings.network.carrier = Some(Carrier::overlay(Arc::new(graph)).unwrap());
@@ -55,7 +55,8 @@ fn overlay_of_broadcasts_loads_edges_by_distances() {
 #[test]
 fn star_carries_all_messages_over_its_hub() {
     let report = overlay(Graph::star(5), Distribution::units(1));
-    // Each leaf sends and receives 8 requests and 8 replies, and so does the hub with 4 neighbours.
+    // Each edge of the star carries all messages of one leaf: 4 requests and 4 replies in each
+    // direction.
     let load = load(&report);
     assert_eq!((load.max_stress(), load.mean_stress()), (16, 16.0));
     assert_eq!(load.mean_stretch(), 64.0 / 40.0);

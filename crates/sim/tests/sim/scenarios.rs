@@ -115,8 +115,6 @@ fn waiting_for_mean_delay_halves_worst_skew() {
     }
 }
 
-/// If message delays have no bound, the time between the attacks has no bound, however long the
-/// leader waits.
 #[test]
 fn unbounded_delay_gives_unbounded_skew() {
     for wait in [0, MIN, MAX, 1000] {
@@ -127,7 +125,6 @@ fn unbounded_delay_gives_unbounded_skew() {
     }
 }
 
-/// If messages may be lost, the other army might never attack.
 #[test]
 fn lost_message_leaves_army_alone() {
     let mut settings = Settings { beyond_assumptions: true, ..Settings::new(2) };

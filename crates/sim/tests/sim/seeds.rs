@@ -21,7 +21,7 @@ fn hash_of_trace<P: Recorded>(simulation: &Simulation<P>) -> u64 {
     hasher.finish()
 }
 
-/// Returns a simulation whose settings of every kind are random.
+/// Returns a simulation in which every kind of setting is random.
 fn eventful(seed: u64) -> Simulation<Permission> {
     let latency = Distribution::LogNormal { median: 2_000_000, sigma: 0.7 };
     let mut settings = seeded(4, seed, Workload::entries(3), latency);

@@ -16,7 +16,6 @@ fn action(words: &str) -> Action {
     words.parse().unwrap()
 }
 
-/// Runs a simulation with interventions. Returns the report and the trace of the run.
 fn steered<P: Recorded>(
     simulation: &Simulation<P>,
     interventions: &[&str],
@@ -63,8 +62,8 @@ fn elections(seed: u64) -> Settings {
     settings
 }
 
-/// Steps through a run to its end. Asserts that report and trace equal those of the run without
-/// pauses.
+/// Steps through a run to its end. Asserts that its report and trace equal the report and trace of
+/// a run without pauses.
 fn assert_steps_equal_run<P>(config: P::Config, settings: Settings)
 where
     P: Algorithm + Recorded,

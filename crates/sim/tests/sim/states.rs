@@ -74,7 +74,6 @@ fn records(trace: &str) -> Vec<Record> {
     parsed(trace).records
 }
 
-/// Returns all numbers in a text, sorted.
 fn numbers(text: &str) -> Vec<u128> {
     let mut numbers: Vec<u128> = text
         .split(|letter: char| !letter.is_ascii_digit())
@@ -84,7 +83,6 @@ fn numbers(text: &str) -> Vec<u128> {
     numbers
 }
 
-/// Collects the leaves of a tree as text.
 fn leaves(tree: &Value, found: &mut Vec<String>) {
     match tree {
         Value::String(text) => found.push(text.clone()),

@@ -27,7 +27,6 @@ fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
         .collect()
 }
 
-/// Returns faults in which all other processes falsely suspect one process for a while.
 fn false_suspicions_of_one(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let peer = ProcessId(u32::try_from(random.below(u64::from(size))).unwrap());
@@ -105,8 +104,8 @@ fn tolerant_locks_cost_same_without_crash() {
     assert_same_cost::<RepairedRing, TokenRing>();
 }
 
-/// Returns the number of runs, of 500 with a false suspicion, in which two processes are inside the
-/// critical section at the same time.
+/// Simulates 500 runs with a false suspicion. Returns the number of runs in which two processes are
+/// inside the critical section at the same time.
 fn count_runs_with_two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
     let one = |seed: &u64| {
         let mut settings = busy(5, 3, *seed);

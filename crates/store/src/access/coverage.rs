@@ -11,8 +11,8 @@ use crate::span::Span;
 /// keys.
 type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// Converts a span to a range. The first key of all is one zero byte. If the span begins there, the
-/// range begins with the empty string instead, so that it covers every requested range.
+/// Converts a span to a range. The smallest possible key is one zero byte. If the span begins with
+/// this key, the range begins with the empty string instead, which sorts before all keys.
 fn range(span: &Span) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {

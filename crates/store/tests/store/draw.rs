@@ -56,7 +56,6 @@ impl Draw<'_> {
         if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
     }
 
-    /// Draws a revision or a negative number.
     fn number(&mut self, now: u64) -> i64 {
         if self.chance(8) { -1 } else { self.revision(now).cast_signed() }
     }

@@ -69,7 +69,6 @@ pub(crate) struct Model {
     versions: BTreeMap<Bytes, u64>,
 }
 
-/// Changes that one command has made.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) events: Vec<Change>,
@@ -79,9 +78,7 @@ pub(crate) struct Changes {
 /// Result of a command after its reads are finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FinishedResult {
-    /// Result of a transaction.
     Txn(TxnResult),
-    /// Any other result.
     Other(CommandResult),
 }
 
@@ -545,8 +542,8 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations that a transaction runs, in order, for one choice of the branches of all its
-/// transactions.
+/// Operations that a transaction runs, in order. Each transaction, also a nested one, has two
+/// branches, and a path takes one of them in each.
 type Path<'a> = Vec<&'a Operation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {

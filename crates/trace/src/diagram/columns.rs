@@ -16,7 +16,6 @@ const NOTE_GAP: u64 = 75;
 const MAX_PAUSE: u64 = 300;
 
 impl Layout {
-    /// Assigns a column to each step and a position to each column.
     pub(super) fn place_columns(&mut self) {
         let mut moments: Vec<(u64, u64)> = self.steps.iter().map(|step| step.moment).collect();
         moments.sort_unstable();
@@ -55,8 +54,8 @@ impl Layout {
     }
 
     /// Returns the earliest permitted position of a step, in the unit of [`Layout::along`]. A step
-    /// lies after the previous step of its process, and after the step that sent the message that
-    /// it received.
+    /// lies after the previous step of its process. If the process received a message in the step,
+    /// the step also lies after the sending of that message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].mark {

@@ -5,7 +5,6 @@ use tenure_core::service::{election, mutex, stream};
 
 use crate::format::{Access, CommandData, Kind, MessageRecord, Operation};
 
-/// Describes a command in one or two words.
 pub(super) fn command_label(command: &CommandData) -> String {
     match (command.mutex(), command.election(), command) {
         (Some(mutex::Command::Enter), ..) => "requests".to_owned(),
@@ -21,7 +20,7 @@ pub(super) fn command_label(command: &CommandData) -> String {
 }
 
 /// Describes a record that begins a step, in a few words. Returns `None` if the record begins no
-/// step, or if diagrams show it by other means than a label.
+/// step, or if the diagram draws it without a label.
 pub(super) fn step_label(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::Boot => "boots".to_owned(),
@@ -53,7 +52,6 @@ pub(super) fn rejected_access(access: &Access) -> Option<String> {
     (!access.accepted).then(|| format!("{operation} refused"))
 }
 
-/// Returns true if the message passes a token to its receiver.
 pub(super) fn carries_token(message_record: &MessageRecord) -> bool {
     message_record.layer == tenure_core::Layer::Mutex
         && matches!(&*message_record.message, "token" | "privilege" | "ping" | "pong")

@@ -19,8 +19,8 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
     }
 }
 
-/// Formats the value of a field in a short form. A timestamp becomes `(7, P3)`: contents number
-/// processes from 0, and `P3` is process 2. A rank with weight 0 becomes its id.
+/// Formats the value of a field in a short form, such as `(7, P3)` for the timestamp with the clock
+/// 7 and the process index 2. A rank with weight 0 becomes its id.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {

@@ -53,7 +53,8 @@ pub struct Step {
     pub mark: Mark,
     /// Descriptions of the records that belong to the step, one description per record.
     pub descriptions: Vec<String>,
-    /// Leader and term of which the process learned in this step. `None` if it learned of none.
+    /// Leader that the process learned of in this step, and its term. `None` if it learned of no
+    /// leader.
     pub leader: Option<Term>,
     /// True if the process entered the critical section.
     pub enters: bool,
@@ -61,14 +62,14 @@ pub struct Step {
     pub exits: bool,
     /// Descriptions of the events of an agreement service in this step, such as `decides 1`.
     pub agreement_events: Vec<String>,
-    /// Index of the message that the process received, in [`Layout::arrows`].
+    /// Index in [`Layout::arrows`] of the message that the process received.
     pub received: Option<usize>,
     /// Number of the step in the run, from 1. `None` for a note and for a boot, which have no
     /// number.
     pub number: Option<u64>,
-    /// Position of the step on the scale of the diagram. The first number is the time, or 0 on the
-    /// causal scale. The second number orders steps with equal first numbers: it is the length of
-    /// the longest causal chain of such steps that ends with this step.
+    /// Key that orders steps along the time axis. The first number is the time, or 0 on the causal
+    /// [`Scale`](super::Scale). The second number orders the steps with the same first number by
+    /// causality. It is the length of the longest causal chain of such steps up to this one.
     pub moment: (u64, u64),
     /// Index of the step's column in [`Layout::along`].
     pub column: usize,
@@ -115,7 +116,7 @@ pub struct MessageArrow {
     /// Number of the message's kind, from 0. Kinds are numbered in the order in which their first
     /// messages occur in the trace.
     pub kind: usize,
-    /// Text of those message fields that the options of the diagram select.
+    /// Text of the message fields that the diagram options select.
     pub description: String,
     /// Index of the step that sent the message. `None` if it lies before the window.
     pub sent: Option<usize>,
@@ -243,7 +244,6 @@ impl Layout {
     }
 }
 
-/// Returns the name of the time unit of a trace.
 pub(super) fn unit_of(header: &Header) -> &'static str {
     match header.clock {
         ClockUnit::Tick => "units",

@@ -26,7 +26,6 @@ pub struct LayoutBuilder {
     verifier: TraceVerifier,
     /// Time of the first record, in ticks since the beginning of the trace.
     first: u64,
-    /// True if the trace has a record of the end of the run.
     has_ended: bool,
     /// Time that the layout displays as 0, in ticks. `None` before the first record.
     start: Option<u64>,
@@ -37,13 +36,12 @@ pub struct LayoutBuilder {
     /// For each message that was sent in the window, the indices of its arrow and of the arrows of
     /// its duplicates.
     under_way: HashMap<MessageKey, Vec<usize>>,
-    /// Number of each kind of message, by layer and name. Kinds are numbered in the order in which
-    /// they appear in the trace.
+    /// Index of each kind of message, by layer and name, in order of first appearance in the trace.
     kinds: HashMap<(Layer, Cow<'static, str>), usize>,
-    /// For each message in flight, the clock of the step that sent it. Empty if clocks are not
-    /// requested.
+    /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
+    /// not requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// Position of the last network event on the scale. All later steps are drawn after it.
+    /// [`Step::moment`] of the last network event. All later steps are drawn after it.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -52,12 +50,11 @@ pub struct LayoutBuilder {
 /// State of a process while its records are read.
 #[derive(Clone, Debug, Default)]
 struct Process {
-    /// Step to which the next effects of the process belong.
     current: Current,
     /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// Position on the scale of the last step of this process in the window. `None` if no step of
-    /// the process lies in the window.
+    /// [`Step::moment`] of the last step of this process in the window. `None` if no step of the
+    /// process lies in the window.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
@@ -316,8 +313,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the arrow of a message that arrives or is lost. This is the oldest arrow of the
-    /// message without an outcome. If all have an outcome, adds a copy of the last one. If the
+    /// Returns the arrow of a message that arrives or is lost: the oldest one that has no outcome
+    /// yet. If all arrows of the message have an outcome, adds a copy of the last one. If the
     /// message has no arrow, it was sent before the window, and a new arrow is added.
     fn arriving(
         &mut self,
@@ -421,7 +418,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns true if a record of the process at this time is an effect of its current step.
+    /// Returns true if a record of the process at this time belongs to the current step of the
+    /// process.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
@@ -434,7 +432,7 @@ impl LayoutBuilder {
         let process = &self.processes[at.index()];
         let mark = match process.current {
             Current::Step(step) if self.is_at_work(at, context.time) => {
-                // A step that the window cuts in two also belongs to its second part.
+                // A step that began before the window continues inside the window as a new step.
                 if step.is_some() || !context.shows {
                     self.change(step, |step| step.descriptions.push(context.record.describe()));
                     return step;
@@ -447,7 +445,6 @@ impl LayoutBuilder {
         self.begin(at, context, mark, None)
     }
 
-    /// Begins a step of a process.
     fn begin(
         &mut self,
         at: ProcessId,
@@ -474,8 +471,8 @@ impl LayoutBuilder {
         step
     }
 
-    /// Adds a step if it lies in the window, and returns its index. Its position on the scale is
-    /// greater than `after`.
+    /// Adds a step if it lies in the window, and returns its index. Its [`Step::moment`] is greater
+    /// than `after`.
     fn step(
         &mut self,
         at: Option<ProcessId>,
@@ -521,7 +518,6 @@ impl LayoutBuilder {
     }
 }
 
-/// A record, with its number and time.
 #[derive(Clone, Copy, Debug)]
 struct RecordContext<'r> {
     record: &'r Record,

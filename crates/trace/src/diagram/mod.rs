@@ -62,8 +62,8 @@ pub fn check_group_size(header: &Header) -> Result<(), MergeError> {
     if n > MAX_DRAWN_PROCESSES { Err(MergeError::GroupTooLarge { n }) } else { Ok(()) }
 }
 
-/// Lays out the files at `paths`, which are traces of one run. Reads a single file record by
-/// record, so it may have any length. Merges several files.
+/// Lays out the files at `paths`, which are traces of one run. If there is only one path, reads the
+/// file record by record, so the file may have any length. If there are several, merges the files.
 ///
 /// # Errors
 ///

@@ -19,12 +19,12 @@ pub struct DiagramOptions {
 /// Scale of the time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Scale of time. Steps of one process keep a minimum distance, and long pauses are shortened.
-    /// The axis shows the times.
+    /// Real or virtual time. Steps of one process keep a minimum distance, and long pauses are
+    /// shortened. The axis shows the times.
     #[default]
     Time,
-    /// Causal scale. The position of a step is the length of the longest chain of steps, ordered by
-    /// happened-before, that ends with this step.
+    /// Causal scale. The position of a step is the length of the longest causal chain of steps that
+    /// ends with it.
     Causal,
 }
 

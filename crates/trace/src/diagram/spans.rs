@@ -1,4 +1,4 @@
-//! Intervals in which conditions hold. They begin and end while records are read.
+//! Intervals in which conditions hold. Each record that is read may begin or end intervals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 pub(super) struct Spans {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
-    /// Processes for which the trace has shown whether they had a token at the start of the run.
+    /// Processes that have received the token or passed it on. The first such record of a process
+    /// shows whether the process had the token at the start of the run.
     token_known: BTreeSet<ProcessId>,
-    /// First process that entered the critical section, if any.
     first_inside: Option<ProcessId>,
     /// For each process that entered the critical section, the step of its last entry. `None` if
     /// that step lies before the window.
@@ -26,14 +26,14 @@ pub(super) struct Spans {
 
 impl Spans {
     /// Begins the interval in which a condition holds, at a step or before the window. First ends
-    /// the interval of the same process whose condition excludes the new one.
+    /// the interval of a condition that excludes the new one at the same process.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
         self.end(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
         self.open.insert((at, condition.group()), span);
     }
 
-    /// Ends the interval of the process whose condition belongs to this group. Drops the interval
+    /// Ends the interval in which a condition of this group holds at a process. Drops the interval
     /// if it ended before the window.
     pub(super) fn end(&mut self, at: ProcessId, group: ConditionGroup, step: Option<usize>) {
         let Some(span) = self.open.remove(&(at, group)) else { return };
@@ -42,7 +42,6 @@ impl Spans {
         }
     }
 
-    /// Begins or ends an interval at a step, because the state of the process changes in this step.
     pub(super) fn apply(&mut self, at: ProcessId, change: StateChange, step: Option<usize>) {
         match change {
             StateChange::Begins(condition) => {
@@ -61,7 +60,6 @@ impl Spans {
         self.open.contains_key(&(at, ConditionGroup::Down))
     }
 
-    /// Ends all intervals of a process that crashed, and begins the interval in which it is down.
     pub(super) fn crash(&mut self, at: ProcessId, step: Option<usize>) {
         for group in [
             ConditionGroup::Lock,
@@ -114,7 +112,6 @@ impl Spans {
         }
     }
 
-    /// Returns all intervals and partitions in a deterministic order.
     pub(super) fn finish(mut self) -> (Vec<ConditionSpan>, Vec<PartitionSpan>) {
         self.done.extend(self.open.into_values());
         self.done

@@ -33,15 +33,16 @@ impl Step {
 }
 
 impl Layout {
-    /// Finds the violations that count as failures and lie in the window. Their times count from
-    /// `first`, the time of the first record in ticks since the beginning of the trace.
+    /// Finds the violations of promised properties that lie in the window. The times of violations
+    /// are relative to `first`, the time of the first record in ticks since the beginning of the
+    /// trace.
     pub(super) fn find_violations(&mut self, verification: &Verification, first: u64) {
         let counting = verification.violations.iter().filter(|it| it.is_failure);
         self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
     }
 
-    /// Marks the last step of a counterexample as a violation. Does so only if verification cannot
-    /// check the violated property, which is an expression or a monitor of the program that wrote
+    /// Marks the last step of a counterexample as a violation, if verification does not know the
+    /// violated property. Such a property is an expression, or a monitor of the program that wrote
     /// the trace.
     pub(super) fn mark_last_step(&mut self) {
         let Header { source, violates, .. } = &self.header;
@@ -70,8 +71,9 @@ impl Layout {
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// Returns the last step that began at `time` or before and in which a user receives an event.
-    /// The steps of a real node take time, so a violation may occur after the start of its step.
+    /// Among the steps that have an event for the user, returns the last one that began at `time`
+    /// or earlier. The steps of a real node take time, so a violation may occur after the start of
+    /// its step.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {
@@ -103,7 +105,6 @@ impl Layout {
         Some(ViolationMark { property: violated.property, description, step, until, processes })
     }
 
-    /// Returns one line per violation.
     pub(super) fn violation_lines(&self) -> impl Iterator<Item = String> {
         self.violation_marks
             .iter()

@@ -63,7 +63,6 @@ fn message(text: &mut String, layout: &Layout, index: usize, sign: &str, more: &
     let _ = writeln!(text, "    {from}{sign}{to}: {description}{more}");
 }
 
-/// Replaces the characters that have a meaning in Mermaid.
 fn plain(description: &str) -> String {
     description.replace([';', '#'], " ")
 }

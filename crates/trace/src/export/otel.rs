@@ -174,7 +174,6 @@ impl Spans {
         }
     }
 
-    /// Adds a span that has ended to the output.
     fn put(&mut self, at: ProcessId, span: Span) {
         let Span { number, parent, condition, started, links, attributes } = span;
         let mut closed = json!({
@@ -206,7 +205,6 @@ impl Spans {
     }
 }
 
-/// Returns the name of a span with this condition.
 const fn name(condition: Option<Condition>) -> &'static str {
     match condition {
         None => "session",

@@ -115,7 +115,6 @@ fn host(who: Subject) -> String {
 
 type Clock = BTreeMap<Subject, u64>;
 
-/// Vector clocks of the subjects in a trace.
 #[derive(Debug, Default)]
 struct Clocks {
     now: BTreeMap<Subject, Clock>,

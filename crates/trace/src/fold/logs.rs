@@ -114,7 +114,8 @@ impl Logs {
         logs
     }
 
-    /// Applies a record. Returns the change of a log that it makes, if any.
+    /// Applies a record. Returns the change that the record makes to a log, or `None` if it changes
+    /// no log.
     pub fn read(&mut self, record: &Record) -> Option<LogChange> {
         let at = record.process.process()?;
         let mut stays = None;

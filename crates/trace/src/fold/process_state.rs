@@ -58,7 +58,7 @@ pub enum Condition {
     Waiting,
     /// The process is inside the critical section.
     Inside,
-    /// The process leads, in the term with this number. 0 for elections without terms.
+    /// The process is the leader in this term. The term is 0 if the election has no terms.
     Leading(u64),
     /// The process has the token.
     Token,
@@ -126,8 +126,8 @@ impl ProcessStates {
         self.0.get(&at).unwrap_or(&UNKNOWN)
     }
 
-    /// Returns the numbers of the processes for which the condition holds, without those that have
-    /// ended.
+    /// Returns the numbers of the processes for which the condition holds. Omits processes that
+    /// have ended.
     pub fn processes_in(&self, condition: Condition) -> Vec<u32> {
         let here = |process_state: &ProcessState| {
             process_state.status != ProcessStatus::Ended && process_state.since(condition).is_some()
@@ -138,8 +138,8 @@ impl ProcessStates {
         numbers
     }
 
-    /// Assumes that a process is outside the critical section. The reader has skipped the records
-    /// about its lock.
+    /// Assumes that a process is outside the critical section, because the reader has skipped the
+    /// records about its lock.
     pub(crate) fn assume_outside(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }
@@ -251,7 +251,6 @@ impl ProcessState {
         }
     }
 
-    /// Updates the leader in which the process believes, after an event of a replicated log.
     fn on_log_event(
         &mut self,
         event: &log::Event,

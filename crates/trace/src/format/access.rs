@@ -5,7 +5,7 @@ use tenure_core::{Fence, ProcessId};
 
 use crate::format::numbered;
 
-/// One access to the resource that the lock protects. The resource records it.
+/// One access to the resource that the lock protects, as the resource records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// Process that accesses the resource.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Graph, GraphError, ProcessId};
 
-/// Edges of a network: pairs of process numbers, which start at 1. A third number is the weight of
-/// the edge, unless it is 1.
+/// Edges of a network. Each edge is a pair of process numbers, counted from 1. A third number is
+/// the weight of the edge, unless it is 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeList(Vec<EdgeEntry>);
 

@@ -74,7 +74,7 @@ pub enum Kind {
     Suspicion {
         /// Peer that the verdict concerns.
         peer: ProcessId,
-        /// Whether the peer is suspected from now on.
+        /// New verdict: the peer is suspected or trusted from now on.
         verdict: Verdict,
     },
     /// The process drew a random number in its last step.
@@ -106,8 +106,8 @@ pub enum Kind {
     /// State of the process from now on, as a [tree](crate::state::tree). Monitors ignore this
     /// record. Only properties that users write as expressions read it.
     State(Value),
-    /// The end. A process ended normally, or the parent completed the run. In the second case, the
-    /// current state is the final one.
+    /// The process ended normally, or the parent completed the run. When the run is complete, the
+    /// state of the group does not change any more.
     End,
     /// A record of a kind that this version does not know. It is kept unchanged.
     Other {
@@ -198,7 +198,6 @@ pub struct Choice {
     pub bound: u32,
 }
 
-/// Data of a suspicion record, as its JSON contains it.
 #[derive(Serialize, serde::Deserialize)]
 pub(crate) struct Suspected {
     #[serde(with = "numbered")]

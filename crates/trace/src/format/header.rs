@@ -59,16 +59,16 @@ pub struct Header {
     /// that waits forever. Otherwise 0.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// Maximum number of messages per entry or election that the run may need. Present if the trace
-    /// was kept because an entry or election needed more.
+    /// Limit on the number of messages per critical-section entry or election. Present if the trace
+    /// was kept because the run exceeds this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// Maximum number of entries by one process while another waits. Present if the trace was kept
-    /// because a process entered more often while another waited.
+    /// Limit on the number of entries by one process while another one waits. Present if the trace
+    /// was kept because the run exceeds this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// Topology that messages must respect. Present if the trace was kept because a message left
-    /// this topology.
+    /// Topology that messages must respect. Present if the trace was kept because a message used a
+    /// link outside this topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
     /// Edges of the network. Present if the network of the group was configured.
@@ -115,8 +115,7 @@ impl Header {
         self.promises.iter().chain(&self.violates).any(|name| name == property.name())
     }
 
-    /// Returns the network, if the header has one. Readers reject headers whose network is not
-    /// valid.
+    /// Returns the network, if the header has one. Readers reject a header with an invalid network.
     pub fn network(&self) -> Option<Graph> {
         self.graph.as_ref()?.graph(self.n).ok()
     }
@@ -130,7 +129,7 @@ impl Header {
     }
 
     /// Returns the monitor that checks that messages use only permitted links. `None` unless the
-    /// trace was kept because a message left these links.
+    /// trace was kept because a message used another link.
     pub(crate) fn links(&self) -> Option<NeighboursOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(NeighboursOnly::in_graph(Arc::new(graph))),

@@ -15,8 +15,7 @@ use crate::format::numbered;
 use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
-/// Choice of the parser: it keeps the contents of messages, or skips them. Verification does not
-/// need these contents.
+/// Whether the parser keeps or skips the contents of messages. Verification does not need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Kept,

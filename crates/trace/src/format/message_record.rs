@@ -47,8 +47,8 @@ impl MessageRecord {
     /// Returns true for a message between users, which bypasses the protocol. Its name is `chat` in
     /// the simulator's traces, and `application` in others.
     ///
-    /// The messages of an application that a leader serves belong to the same layer. They are part
-    /// of the protocol, so the result for them is false.
+    /// The messages of an application that a leader serves have the same layer as messages between
+    /// users. They are part of the protocol, so the result for them is false.
     pub fn is_user_message(&self) -> bool {
         self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
     }

@@ -1,4 +1,4 @@
-//! Serialization of processes by their number, which starts at 1.
+//! Serialization of processes by their numbers, counted from 1.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ProcessI
         .ok_or_else(|| D::Error::custom("processes are numbered from 1"))
 }
 
-/// Returns the process with this number, which starts at 1. Returns `None` if the number is out of
+/// Returns the process with this number, counted from 1. Returns `None` if the number is out of
 /// range.
 pub(crate) fn process(number: u64) -> Option<ProcessId> {
     u32::try_from(number.checked_sub(1)?).ok().map(ProcessId)

@@ -85,7 +85,6 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Returns the path that errors name as the input of this reader.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -117,7 +116,7 @@ impl<R: BufRead> Reader<R> {
         self.whole_line().map(Some)
     }
 
-    /// Parses the line that was read last. The line is complete.
+    /// Parses the line that was read last. This line must be complete.
     fn whole_line(&mut self) -> Result<Record, ReadError> {
         self.number += 1;
         if is_too_long(&self.line) {
@@ -232,8 +231,8 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     Ok(header)
 }
 
-/// Returns the message of a JSON error without the position of the error, which would count from
-/// the start of the line.
+/// Returns the message of a JSON error without the position of the error. This position counts from
+/// the start of the line, not of the file.
 fn without_place(error: &serde_json::Error) -> String {
     let description = error.to_string();
     match description.split_once(" at line ") {

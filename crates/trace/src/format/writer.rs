@@ -16,8 +16,8 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Writes a trace in complete lines. Lines are buffered, and each flush writes them in one call.
 ///
 /// A process that is killed loses the records that were not flushed. At worst it leaves an
-/// incomplete last line, which readers accept. A record that must not be lost needs a
-/// [`flush`](Writer::flush), for example an entry before its user acts on it.
+/// incomplete last line, which readers accept. Call [`flush`](Writer::flush) after a record that
+/// must not be lost. For example, a user acts on an entry only after the flush of its record.
 ///
 /// Dropping a writer flushes it, and ignores errors.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::merge::{
 /// Merges the traces of a run while they are being written.
 ///
 /// A trace may consist of several [parts](crate::Segments). A record is delivered about one second
-/// after its time. It is delivered later if the file with one of its causes is slow, because each
-/// record follows its causes.
+/// after its time. Each record follows its causes, so it is delivered later if the file with a
+/// cause is slow.
 pub struct TraceFollower {
     header: Header,
     merging: RecordMerger<Part>,
@@ -103,8 +103,8 @@ impl Part {
         self.reader.is_torn().then(|| segment_path(&self.path, self.number))
     }
 
-    /// Advances to the next part of the trace, if there is one. Returns false otherwise. The
-    /// previous part is then complete.
+    /// Advances to the next part of the trace, if there is one. The previous part is then complete.
+    /// Returns false if there is no next part.
     fn turn(&mut self) -> Result<bool, ReadError> {
         match Reader::open(segment_path(&self.path, self.number + 1)) {
             Ok(reader) => {

@@ -12,8 +12,7 @@ use crate::plain::plain;
 /// Duration of the interval that a [`Strip`] covers, in nanoseconds.
 const STRIP_DURATION: u64 = 8_000_000_000;
 
-/// Maximum number of condition intervals in a strip, and maximum number of messages in a strip. The
-/// oldest ones are dropped.
+/// Maximum number of condition intervals, and of messages, in a strip. The oldest are dropped.
 const MAX_ITEMS: usize = 600;
 
 /// Time after which the strip drops a message that was sent but neither received nor lost, in

@@ -8,7 +8,6 @@ use super::View;
 use crate::format::line::{Contents, decode};
 use crate::format::{MAX_LINE_BYTES, Record, segment_path};
 
-/// Number of bytes that one read requests.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Maximum number of chunks that one call of [`Tail::read`] reads. The next call reads the rest.
@@ -35,9 +34,7 @@ pub struct Tail {
 enum LineClass {
     /// A rare record. Every line of this class is parsed.
     Rare,
-    /// Record of a message that was sent.
     Send,
-    /// Record of an entry to the critical section.
     Enter,
     /// Another record of a frequent kind.
     Frequent,

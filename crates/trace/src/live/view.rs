@@ -55,11 +55,11 @@ struct Watched {
 /// Content of a live page at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// Time of this moment, in milliseconds since the first record.
+    /// Time of the snapshot, in milliseconds since the first record.
     pub now: f64,
     /// All processes, in order.
     pub processes: Vec<Process>,
-    /// Number of the leader in which live processes believe, and number of its term. `None` if they
+    /// Number of the process that live processes consider the leader, and its term. `None` if they
     /// know no leader, or if this leader is down.
     pub leader: Option<(u32, u64)>,
     /// Highest fence of an entry so far, as text, and the number of the process that entered with
@@ -91,7 +91,7 @@ pub struct Snapshot {
 pub struct Process {
     /// Number of the process, from 1.
     pub process: u32,
-    /// Whether the process is up: `up`, `down`, `stopped` or `unknown`.
+    /// Status of the process: `up`, `down`, `stopped` or `unknown`.
     pub life: &'static str,
     /// Phase of the process for the lock: `outside`, `waiting` or `inside`.
     pub lock: &'static str,
@@ -101,7 +101,7 @@ pub struct Process {
     /// Fence of the current entry, as text; `None` unless the process is inside the critical
     /// section.
     pub fence: Option<String>,
-    /// Number of the leader in which the process believes, and number of its term.
+    /// Number of the process that this process considers the leader, and its term.
     pub leader: Option<(u32, u64)>,
     /// Numbers of the peers that the process suspects.
     pub suspects: Vec<u32>,
@@ -315,9 +315,8 @@ impl View {
         is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
 
-    /// Returns the leader in which live processes believe, and the number of its term. If they
-    /// believe in different terms, returns the latest term. `None` if the leader of that term is
-    /// down.
+    /// Returns the number of the process that live processes consider the leader, and its term. If
+    /// they disagree, the latest term counts. `None` if the leader of that term is down.
     fn leader(&self) -> Option<(u32, u64)> {
         let up = |at: ProcessId| self.process_states.of(at).status != ProcessStatus::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
@@ -388,7 +387,6 @@ impl View {
     }
 }
 
-/// Returns the name of a condition on the live page.
 const fn word(condition: Condition) -> &'static str {
     match condition {
         Condition::Waiting => "waiting",

@@ -29,11 +29,11 @@ impl MessageKey {
 /// Records that must be delivered before a record of another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Dependency {
-    /// The record of the sending of this message.
+    /// The record that this message was sent.
     Sending(MessageKey),
     /// All records that this process wrote in this session.
     Writing(ProcessId, u64),
-    /// The record of the crash of this process at this time.
+    /// The record that this process crashed at this time.
     Crashing(ProcessId, u64),
 }
 

@@ -1,5 +1,4 @@
-//! Memory of a merge: dependencies that the records read so far satisfy, sent messages, and
-//! crashes.
+//! Memory of a merge about the records that it has read.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -20,7 +19,7 @@ pub(super) struct Memory {
     /// For each dependency, the number of records that satisfy it, were read ahead, and are not
     /// delivered yet. If a dependency is missing, no such record was read, or it was forgotten.
     pending: HashMap<Dependency, u32>,
-    /// Messages in `pending` whose sending was delivered, the oldest first.
+    /// Messages in `pending` for which the record of the sending was delivered, the oldest first.
     sent: VecDeque<MessageKey>,
     /// For each link from a sender to a receiver, the session and number of the last forgotten
     /// message. Messages of a link are forgotten in order.
@@ -97,7 +96,7 @@ impl Memory {
         }
     }
 
-    /// Returns true if the merge has delivered the record of the sending of this message.
+    /// Returns true if the merge has delivered the record that this message was sent.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
         self.pending.get(&Dependency::Sending(message)) == Some(&0)

@@ -31,11 +31,9 @@ struct MergedFile<F> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The file may contain further records.
     Reading,
     /// The last read found no record, but the file is still being written.
     Silent,
-    /// The file has been read to its end.
     Ended,
 }
 
@@ -60,8 +58,7 @@ pub(crate) struct RecordMerger<F> {
 }
 
 impl<F: RecordSource> RecordMerger<F> {
-    /// Creates a merge of these files. The merge reads at most `look_ahead` records ahead in each
-    /// file.
+    /// Creates a merge that reads at most `look_ahead` records ahead in each file.
     pub(crate) fn new(files: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
         let file = |(source, records)| MergedFile {
             records,
@@ -92,19 +89,17 @@ impl<F: RecordSource> RecordMerger<F> {
         self.files.iter_mut().map(|file| &mut file.records)
     }
 
-    /// Returns the irregularities that the merge has found so far.
     pub(crate) fn merge_report(&self) -> MergeReport {
         let RecordMerger { unmatched, contradictions, .. } = *self;
         MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
-    /// Returns the maximum number of records and messages that were in memory at the same time.
     pub(crate) fn max_held(&self) -> usize {
         self.max_held
     }
 
-    /// Returns the next record in the merged order. Returns [`Next::Later`] if that record may not
-    /// be written yet.
+    /// Returns the next record in the merged order. Returns [`Next::Later`] if a file may still get
+    /// an earlier record.
     pub(crate) fn next(&mut self) -> Result<Next, ReadError> {
         let silent = self.read_first_records()?;
         loop {
@@ -211,7 +206,6 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(silent)
     }
 
-    /// Reads one more record of a file, if it has one.
     fn read(&mut self, file: usize) -> Result<(), ReadError> {
         let MergedFile { records, ahead, source, state, last } = &mut self.files[file];
         match records.next()? {
@@ -259,7 +253,6 @@ impl<F: RecordSource> RecordMerger<F> {
         self.turns.extend(self.turn(file).map(Reverse));
     }
 
-    /// Returns a dependency that blocks the first record of a file, if any.
     fn blocking_dependency(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
         let MergedFile { ahead, source, .. } = &self.files[file];
         let by_process = *source == Source::Node;
@@ -299,8 +292,7 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Returns true if the sender of this message may still write the record of the sending, which
-    /// it keeps in a buffer until then.
+    /// Returns true if the sender may still hold the record of the sending in its buffer.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);

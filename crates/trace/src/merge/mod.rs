@@ -18,7 +18,8 @@ use crate::format::{Header, Kind, ReadError, Reader, Record, Source, Trace};
 /// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
-    /// Common header of the traces: that of the first node or, without a node, of the first trace.
+    /// Common header of the traces: the header of the first node or, if there is no node, of the
+    /// first trace.
     pub header: Header,
     /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
@@ -89,8 +90,8 @@ pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     Ok(Merged { header, records, unmatched, contradictions, torn, empty: Vec::new() })
 }
 
-/// Merges the records of many files while it reads them. Its memory does not depend on their
-/// length.
+/// Merges the records of many files while it reads them. The memory that it needs does not depend
+/// on the length of the files.
 ///
 /// To find the causes of a record, the merge reads up to 65,536 records ahead in each file, and
 /// remembers the last 65,536 messages. Beyond these limits, records are ordered by time alone.
@@ -141,8 +142,8 @@ impl MergedFiles {
         Ok(MergedFiles { header, merging: RecordMerger::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// Returns the common header of the traces: that of the first node or, without a node, of the
-    /// first trace.
+    /// Returns the common header of the traces: the header of the first node or, if there is no
+    /// node, of the first trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -181,7 +182,6 @@ impl std::fmt::Debug for MergedFiles {
     }
 }
 
-/// Returns the common header of traces of one run, given the headers of all traces.
 pub(crate) fn common_header<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<Header, MergeError> {

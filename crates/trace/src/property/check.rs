@@ -9,7 +9,6 @@ use super::predicates::{Meaning, Predicate, names};
 use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
 use super::vocabulary::{StateShape, Vocabulary};
 
-/// Checks the expressions of one property.
 pub(super) struct Checker<'a> {
     pub(super) text: &'a str,
     pub(super) vocabulary: &'a Vocabulary,
@@ -19,13 +18,11 @@ pub(super) struct Checker<'a> {
     /// Variables in scope, each with its name and its index in [`variables`](Checker::variables). A
     /// later variable hides an earlier one of the same name.
     scope: Vec<(String, usize)>,
-    /// Indices of the free variables in [`variables`](Checker::variables). No quantifier binds
-    /// these.
+    /// Indices in [`variables`](Checker::variables) of the variables that no quantifier binds.
     pub(super) free: Vec<usize>,
     pub(super) uses: Uses,
 }
 
-/// A checked expression with its type.
 enum Typed<'a> {
     Condition(Condition),
     Number(Number),
@@ -67,7 +64,6 @@ impl<'a> Checker<'a> {
         PropertyError::new(self.text, span.clone(), problem, remedy)
     }
 
-    /// Checks an expression, which must be a condition.
     pub(super) fn condition(&mut self, node: &Node) -> Result<Condition, PropertyError> {
         match self.typed(node)? {
             Typed::Condition(condition) => Ok(condition),
@@ -174,7 +170,7 @@ impl<'a> Checker<'a> {
         }
         let place = self.declare(word);
         self.free.push(place);
-        // A free variable is in scope everywhere, under all bound ones.
+        // A free variable is visible everywhere, so it goes to the bottom of the scope.
         self.scope.insert(0, (word.to_owned(), place));
         Ok(Typed::Process(ProcessTerm::Variable(place)))
     }

@@ -52,7 +52,7 @@ impl Tracked {
         }
     }
 
-    /// Returns true if a request for an election counts as waiting.
+    /// Returns true if a request for an election counts as waiting in this service.
     pub(super) const fn elects(service: Service) -> bool {
         matches!(service, Service::Election)
     }
@@ -64,11 +64,9 @@ impl Tracked {
 pub(super) struct ProcessFacts {
     pub(super) waiting: bool,
     pub(super) inside: bool,
-    /// Leader that the process believes in.
     pub(super) leader: Option<ProcessId>,
     /// Term in which `leader` leads; 0 if the process knows no leader.
     pub(super) term: u64,
-    /// Fence of the last entry of the process.
     pub(super) fence: Option<Fence>,
 }
 
@@ -109,7 +107,6 @@ impl ServiceFacts {
         ServiceFacts { tracked, processes: vec![ProcessFacts::default(); size as usize] }
     }
 
-    /// Returns the facts about the process with the index `at`.
     pub(super) fn of(&self, at: u32) -> &ProcessFacts {
         &self.processes[at as usize]
     }

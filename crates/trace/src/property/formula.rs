@@ -44,7 +44,7 @@ pub(super) enum ProcessTerm {
     Fixed(u32),
     /// Value of the variable with this index.
     Variable(usize),
-    /// Leader in which a process believes.
+    /// Leader that a process accepts.
     LeaderOf(Box<ProcessTerm>),
     /// Process whose name is this part of a state.
     InState(StatePath),
@@ -59,14 +59,13 @@ pub(super) enum Number {
     Term(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
-    /// Number of combinations of values of the variables with these indices that meet the
-    /// condition.
+    /// Number of combinations of values that meet the condition. A combination has one value for
+    /// each variable with one of these indices.
     Count(Vec<usize>, Box<Condition>),
     InFlight(Pattern),
     Sent(Pattern),
 }
 
-/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     Equal,

@@ -20,7 +20,6 @@ use crate::format::{Kind, Record};
 pub struct PropertyJudge {
     runs: Vec<PropertyRun>,
     view: RecordedView,
-    /// Time and process of the last step.
     last: Option<(u64, ProcessId)>,
     /// True after the first input that is not a boot.
     has_started: bool,
@@ -88,7 +87,6 @@ impl PropertyJudge {
         }
     }
 
-    /// Returns true if a record is the input of a new step.
     fn begins_step(&self, record: &Record, at: Option<ProcessId>) -> bool {
         let Some((time, before)) = self.last else { return true };
         match &record.kind {

@@ -8,7 +8,6 @@ use winnow::token::{any, one_of, take_while};
 use super::error::PropertyError;
 use super::syntax::{Operator, Span};
 
-/// A token of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Word(String),
@@ -26,7 +25,6 @@ pub(super) enum Token {
     Dot,
 }
 
-/// Input with positions.
 type Input<'t> = LocatingSlice<&'t str>;
 
 /// Splits a text into tokens, each with its position in the text.
@@ -56,7 +54,6 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, PropertyError> {
     }
 }
 
-/// List of all operators, for error messages.
 pub(super) const OPERATORS: &str = "operators: & | ! => = != < <= > >= in + - ~>";
 
 /// Parses one token. Returns an inner `None` for a number out of range.

@@ -75,7 +75,7 @@ pub struct OwnProperty {
     /// Names of all variables. The index of a name in this list identifies the variable in a
     /// [`Binding`].
     variables: Vec<String>,
-    /// Indices of the free variables in `variables`. No quantifier binds these.
+    /// Indices in `variables` of the variables that no quantifier binds.
     free: Vec<usize>,
     size: u32,
     uses: Uses,
@@ -201,9 +201,10 @@ impl OwnProperty {
         })
     }
 
-    /// Returns true if, after a step that led to the state in `view`, the property still demands a
-    /// later state for `binding`. `was_pending` is true if it did so before the step. At first,
-    /// `eventually` demands a later state, and `leads-to` demands none.
+    /// Returns true if the property demands a later state for `binding`, after the step that led to
+    /// the state in `view`. `was_pending` is true if the property demanded a later state before
+    /// this step. At the start of a run, `eventually` demands a later state, and `leads-to` demands
+    /// none.
     pub fn is_pending(
         &self,
         binding: &Binding,
@@ -259,8 +260,8 @@ impl OwnProperty {
     }
 }
 
-/// Returns the text with a lifetime that does not end before the program. Equal texts share memory.
-/// This memory is never freed, but a command line names few properties.
+/// Returns the text with a static lifetime. Equal texts share memory. This memory is never freed,
+/// but a command line names few properties.
 fn interned(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,10 +4,8 @@ use super::error::PropertyError;
 use super::lexer::{Token, tokens};
 use super::syntax::{Node, NodeKind, Operator, Quantifier, Span};
 
-/// Maximum depth to which expressions may be nested.
 const MAX_DEPTH: u32 = 64;
 
-/// Parses a whole text.
 pub(super) fn parse(text: &str) -> Result<Node, PropertyError> {
     let mut parser = Parser { text, tokens: tokens(text)?, place: 0, depth: 0 };
     let node = parser.expression(0)?;

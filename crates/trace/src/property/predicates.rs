@@ -48,7 +48,6 @@ const fn other(
     Predicate { name, form, meaning, needs }
 }
 
-/// All predicates and functions.
 pub(super) const PREDICATES: [Predicate; 16] = [
     fact("asks", "asks(p)", Fact::Requests, Needs::Requests),
     fact("requested", "requested(p)", Fact::Requests, Needs::Requests),
@@ -79,12 +78,10 @@ pub(super) const PREDICATES: [Predicate; 16] = [
 ];
 
 impl Predicate {
-    /// Returns the predicate with this name.
     pub(super) fn find(name: &str) -> Option<&'static Predicate> {
         PREDICATES.iter().find(|predicate| predicate.name == name)
     }
 
-    /// Returns the range of the number of arguments that the predicate accepts.
     pub(super) const fn arguments(&self) -> std::ops::RangeInclusive<usize> {
         match self.meaning {
             Meaning::Suspects => 2..=2,
@@ -106,7 +103,6 @@ impl Predicate {
     }
 }
 
-/// Returns the names of all predicates that the service in `vocabulary` supports.
 pub(super) fn names(vocabulary: &Vocabulary) -> Vec<&'static str> {
     let known = PREDICATES.iter().filter(|it| it.lacks(vocabulary).is_none());
     known.map(|it| it.name).chain(["count"]).collect()

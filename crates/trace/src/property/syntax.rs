@@ -5,14 +5,12 @@ use std::ops::Range;
 /// Part of a text, as a range of bytes.
 pub(super) type Span = Range<usize>;
 
-/// An expression, and its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) span: Span,
     pub(super) kind: NodeKind,
 }
 
-/// Kind of an expression, with its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Bool(bool),
@@ -27,7 +25,6 @@ pub(super) enum NodeKind {
         name: String,
         arguments: Vec<Node>,
     },
-    /// A field of a part of a state.
     Field {
         of: Box<Node>,
         name: String,
@@ -51,7 +48,6 @@ pub(super) enum NodeKind {
     },
 }
 
-/// Operator between two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     LeadsTo,
@@ -84,7 +80,6 @@ impl Operator {
     }
 }
 
-/// Quantifier over processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantifier {
     Forall,

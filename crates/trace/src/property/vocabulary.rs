@@ -57,19 +57,16 @@ impl Vocabulary {
         }
     }
 
-    /// Returns true if the service has a lock.
     pub(super) const fn has_lock(&self) -> bool {
         matches!(self.service, Service::Mutex | Service::Office)
     }
 
-    /// Returns true if the service has leaders.
     pub(super) const fn has_leaders(&self) -> bool {
         matches!(self.service, Service::Election | Service::Office | Service::Log)
     }
 }
 
 impl StateShape {
-    /// Adds the fields, names and elements of a sample value to this shape.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::Object(fields) => self.learn_fields(fields),
@@ -102,7 +99,6 @@ impl StateShape {
         }
     }
 
-    /// Returns the shape of the field with this name.
     pub(super) fn field(&self, name: &str) -> Option<&StateShape> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
     }

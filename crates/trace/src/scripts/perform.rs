@@ -1,4 +1,4 @@
-//! Performing of scripts on test clusters.
+//! Execution of scripts on test clusters.
 
 use tenure_core::{Group, Labelled, Order, ProcessId, Protocol};
 
@@ -122,7 +122,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
         }
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
-            // This action refers to the next step, like drawn values.
+            // This action is not a step: it modifies the next step, as drawn values do.
             Action::Unsaved(_) => self.done.push(action.clone()),
             action => self.record_action(action.clone()),
         }
@@ -181,7 +181,6 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
         Ok(())
     }
 
-    /// Returns the index of the message that `pick` selects.
     fn find(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         self.exists(pick.from)?;
         self.exists(pick.to)?;

@@ -1,4 +1,4 @@
-//! Schedules: the decisions of a run, from which engines can reproduce it.
+//! Schedules: recorded decisions from which an engine reproduces a run.
 
 use std::collections::BTreeMap;
 
@@ -34,18 +34,15 @@ pub struct Schedule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("record {record}: {description}")]
 pub struct ScheduleError {
-    /// Number of the record, from 1.
+    /// Number of the record that cannot be reproduced, counted from 1.
     pub record: usize,
     /// Description of the problem.
     pub description: String,
 }
 
 impl Schedule {
-    /// Performs a script, and returns the schedules of its groups, in order.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`PerformError`] at the first action that is not possible.
+    /// Performs a script. Returns one schedule for each group of processes that the script starts,
+    /// in order.
     pub fn from_script<P: Protocol<Command: ServiceCommand>>(
         script: &Script,
         config: impl Fn(Group) -> P::Config,
@@ -120,15 +117,15 @@ impl Schedule {
         self.actions[..actions].iter().filter(|action| action.is_step()).count()
     }
 
-    /// Returns the number of steps of this schedule that have begun in `records`, the first records
-    /// of a run of this schedule.
+    /// Returns how many steps of this schedule have begun by the end of `records`. `records` are
+    /// the first records of a run of this schedule.
     pub fn steps_completed(&self, records: &[Record]) -> usize {
         self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// Returns a number for each block of the script that contains actions: how many of `records`
-    /// come before the first action that follows the block. `records` are the records of a run of
-    /// the script's last group.
+    /// Returns one number for each block of the script that contains actions. The number counts the
+    /// `records` before the first action that follows the block. `records` are the records of a run
+    /// of the script's last group.
     ///
     /// # Errors
     ///
@@ -153,9 +150,9 @@ impl Schedule {
         Ok(done.into_iter().map(behind).collect())
     }
 
-    /// Returns, for each action that has begun in `records`, the index of its first record. If an
-    /// action has no record of its own, that of the next action counts. `records` are the first
-    /// records of a run of this schedule.
+    /// Returns one index for each action that has begun in `records`: the index of its first
+    /// record. An action without a record gets the index of the next action. `records` are the
+    /// first records of a run of this schedule.
     fn first_records_of_actions(&self, records: &[Record]) -> Vec<usize> {
         let mut places = Vec::new();
         for (place, record) in records.iter().enumerate() {
@@ -215,8 +212,8 @@ impl Schedule {
     }
 }
 
-/// Returns the number of actions that belong to the last `steps` steps in `actions`. An action that
-/// sets a random number belongs to the step that draws the number.
+/// Returns how many actions at the end of `actions` belong to the last `steps` steps. An action
+/// that sets a random number belongs to the step that draws the number.
 fn last_steps(actions: &[Action], steps: usize) -> usize {
     let mut left = steps;
     let is_of_them = |action: &&Action| {
@@ -231,7 +228,6 @@ fn last_steps(actions: &[Action], steps: usize) -> usize {
     }
 }
 
-/// Returns true if the record is the first one that the action produces.
 fn begins(action: &Action, record: &Record) -> bool {
     let Subject::Process(me) = record.process else {
         return matches!(

@@ -1,4 +1,4 @@
-//! Scripts as data.
+//! Scripts: the types of their blocks and actions.
 
 use core::fmt;
 
@@ -130,7 +130,7 @@ pub enum Action {
         at: ProcessId,
         /// Peer that the failure detector suspects or trusts.
         peer: ProcessId,
-        /// Whether the peer is suspected from now on.
+        /// New verdict: the peer is suspected or trusted from now on.
         verdict: Verdict,
     },
     /// `stabilize`: delivers the oldest message until none is in flight.

@@ -52,7 +52,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Returns the lock or election command that corresponds to this command, if any.
+    /// Returns the corresponding command to a lock or an election. `None` if there is no such
+    /// command.
     fn to_office(&self) -> Option<office::Command> {
         None
     }
@@ -64,7 +65,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Returns the agreement command that corresponds to this command, if any.
+    /// Returns the corresponding command to an agreement service. `None` if there is no such
+    /// command.
     fn to_agreement(&self) -> Option<agreement::Command> {
         None
     }
@@ -365,8 +367,8 @@ impl ServiceCommand for () {
 
 /// The last word of the command is the name of the lock: `enter p1 printer`.
 ///
-/// Verification treats a trace as that of one lock or one election, so it does not verify several
-/// named locks.
+/// Verification treats a trace as the trace of one lock or one election, so it does not verify
+/// several named locks.
 impl<K, C> ServiceCommand for Tagged<K, C>
 where
     K: Clone + Debug + Display + FromStr + PartialEq + Serialize + 'static,

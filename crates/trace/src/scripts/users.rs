@@ -40,7 +40,6 @@ impl<P: Recorded> ClusterWithUsers<P> {
         has_advanced
     }
 
-    /// Returns the first process that is inside the critical section, if any.
     pub(super) fn inside(&self) -> Option<ProcessId> {
         let inside = self.phases.iter().find(|(_, phase)| **phase == Phase::Inside);
         inside.map(|(at, _)| *at)

@@ -12,14 +12,12 @@ pub(super) struct Agreements {
 }
 
 impl Agreements {
-    /// Creates the monitors and users of the service, if it is an agreement service.
     pub(super) fn new(service: Service, config: &MonitorConfig) -> Self {
         // Any recorded command is permitted.
         let users = Users::new(service, config.size, |_| u32::MAX);
         Agreements { monitors: AgreementMonitorSet::new(service, config), users }
     }
 
-    /// Handles a command of a user.
     pub(super) fn on_command(&mut self, time: u64, at: ProcessId, command: &Command) {
         if let Some(users) = &mut self.users {
             users.on_command(at, command);
@@ -27,7 +25,6 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Command { command, clock: None });
     }
 
-    /// Handles an event for a user.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &Event) {
         if let Some(users) = &mut self.users {
             users.on_event(at, event);
@@ -35,7 +32,6 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Event(event));
     }
 
-    /// Handles a crash of a process.
     pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
         if let Some(users) = &mut self.users {
             users.on_crash(at);
@@ -43,7 +39,6 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Crashed);
     }
 
-    /// Handles a recovery of a process.
     pub(super) fn on_recovery(&mut self, time: u64, at: ProcessId) {
         self.monitors.observe(time, at, Observation::Recovered);
     }
@@ -54,7 +49,6 @@ impl Agreements {
         self.monitors.end(time, calm);
     }
 
-    /// Returns what the monitors have found so far.
     pub(super) fn findings(&self) -> Vec<Finding> {
         self.monitors.findings()
     }

@@ -6,7 +6,6 @@ use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
 use crate::format::ApplicationEvent;
 
-/// Verifies the applications of a leader whose events occur in a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Applications {
     durability: MonitorRun<Durability>,
@@ -17,7 +16,6 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    /// Creates the monitors of all applications in their initial states.
     pub(super) fn new() -> Self {
         Applications {
             durability: MonitorRun::new(Durability::new()),
@@ -27,7 +25,6 @@ impl Applications {
         }
     }
 
-    /// Handles an event of an application.
     pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &ApplicationEvent) {
         let Applications { durability, atomicity, one_tree, has_events } = self;
         match event {

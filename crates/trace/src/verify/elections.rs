@@ -7,7 +7,7 @@ use tenure_core::{ProcessId, Term};
 
 use crate::fold::process_state::{Condition, StateChange};
 
-/// An election: the time from its cause to the moment at which all live processes know the leader.
+/// An election. It begins with its cause, and ends when all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Election {
     /// Time at which the election became necessary, in milliseconds (or virtual units) since the
@@ -31,8 +31,8 @@ pub enum Cause {
     Start,
     /// The leader crashed.
     Crash,
-    /// The leader was stopped (SIGSTOP). In the meantime, the processes ceased to follow it. Later
-    /// it was continued.
+    /// The leader was stopped (SIGSTOP) and later continued. While it was stopped, the other
+    /// processes ceased to follow it.
     Stop,
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, processes on other sides count as stopped.
@@ -54,15 +54,16 @@ pub(super) struct MeasuredElection {
 /// Maximum number of elections in the list of a verification. The list contains the first ones.
 const MAX_LISTED: usize = 10_000;
 
-/// For each process, the leader that it currently accepts, and the list of elections, measured from
-/// the changes of these leaders. A process counts as live until a record shows otherwise.
+/// Leader that each process currently accepts, and the elections so far. Changes of accepted
+/// leaders determine the start and the end of an election. A process counts as live until a record
+/// shows otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, ProcessBelief>,
     size: u32,
     live: u32,
-    /// For each term, the number of live processes that believe in it. Terms without believers are
-    /// missing.
+    /// For each term, the number of live processes that accept its leader. Terms without such
+    /// processes are missing.
     counts: HashMap<Term, u32>,
     settled: Option<Term>,
     /// Start and cause of the election that has not ended, if any.
@@ -137,7 +138,7 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Handles a partition into these sides, or its end if there are none. A leader that is not on
+    /// Handles a partition into `sides`, or its end if `sides` is empty. A leader that is not on
     /// the largest side must be replaced.
     pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
@@ -152,8 +153,8 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Forgets all beliefs in a leader that crashed. A process that still believes in this leader
-    /// will report it again.
+    /// Forgets which processes accept `leader`, because this leader crashed. A process that still
+    /// accepts it will report this again.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {
@@ -185,8 +186,8 @@ impl Elections {
         }
     }
 
-    /// Returns the term in which all live processes believe. `None` if they do not all believe in
-    /// the same term, or if its leader is not live.
+    /// Returns the term that all live processes accept. `None` if they do not all accept the same
+    /// term, or if its leader is not live.
     fn agreed(&self) -> Option<Term> {
         let (term, believers) = self.counts.iter().next()?;
         let leader = self.believers.get(&term.leader).copied().unwrap_or_default();

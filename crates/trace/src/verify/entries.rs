@@ -93,7 +93,7 @@ impl Entries {
     }
 }
 
-/// Maximum number of messages in flight that verification remembers, and maximum number of fences.
+/// Maximum number of messages in flight, and of fences, that verification remembers.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Highest fence in the causal past of each process.

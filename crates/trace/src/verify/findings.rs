@@ -50,7 +50,6 @@ impl Findings {
         }
     }
 
-    /// Adds the finding that a monitor has made.
     pub(super) fn put(&mut self, finding: Finding) {
         match finding.violation {
             Some(first) => {
@@ -81,7 +80,6 @@ impl Findings {
         }
     }
 
-    /// Returns the overall verdict on the trace.
     pub(super) fn verdict(&self) -> Judgement {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);

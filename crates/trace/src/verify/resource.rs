@@ -43,8 +43,8 @@ impl Pair {
     }
 }
 
-/// Maximum number of fences that verification remembers, and maximum number of pairs of entries.
-/// The lowest fences are forgotten first, so an access with a forgotten fence is stale in any case.
+/// Maximum number of fences, and of pairs of entries, that verification remembers. The lowest
+/// fences are forgotten first, so an access with a forgotten fence is stale in any case.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// State of the verification of accesses to the resource. It reads the accesses in the order in
@@ -64,7 +64,7 @@ pub(super) struct Resource {
     /// Pairs of overlapping entries. So far, the resource has accepted no access with the lower
     /// fence of a pair after one with the higher fence.
     pairs: VecDeque<Pair>,
-    /// For each pair whose two entries have the same fence, this fence.
+    /// Fences that two overlapping entries share.
     twins: BTreeSet<Fence>,
     /// First pair for which the resource accepted an access with the lower fence after one with the
     /// higher fence.
@@ -164,7 +164,6 @@ impl Resource {
         self.accepted.len() + self.pairs.len() + self.twins.len()
     }
 
-    /// Returns true if the trace contains an access to the resource.
     pub(super) fn seen(&self) -> bool {
         self.accesses != Accesses::default()
     }

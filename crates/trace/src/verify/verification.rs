@@ -214,7 +214,7 @@ impl Verification {
 }
 
 fn row(f: &mut fmt::Formatter<'_>, name: &str, description: impl fmt::Display) -> fmt::Result {
-    // A long name is an expression.
+    // The name of a user-written property is an expression, which may be long.
     let gap = if name.len() < 22 { "" } else { " " };
     writeln!(f, "  {name:<22}{gap}{}", plain(&description.to_string()))
 }

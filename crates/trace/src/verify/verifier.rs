@@ -22,7 +22,7 @@ use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateC
 use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
 use crate::merge::MergeReport;
 
-/// Time without disturbances after which a group of real nodes must have agreed, in nanoseconds.
+/// Time within which a group of real nodes must agree after the last disturbance, in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
 
 /// Verifies a trace, one record at a time.
@@ -122,7 +122,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Handles a partition into these sides, or its end if there are none.
+    /// Handles a partition into `sides`. Empty `sides` end the partition.
     fn parted(&mut self, sides: &[Vec<ProcessId>]) {
         self.disturbed = self.now;
         if !self.ended {
@@ -431,7 +431,6 @@ impl TraceVerifier {
     }
 }
 
-/// Creates the monitor that allows at most `most` messages per entry or election.
 fn spending(service: Service, most: u64) -> MonitorRun<MessageBudget> {
     let per = if service == Service::Election { CostUnit::Election } else { CostUnit::Entry };
     MonitorRun::new(MessageBudget::at_most(per, most))

@@ -19,8 +19,8 @@ use tenure_trace::{
     EventData, Header, Kind, MessageRecord, Record, Service, Source, Subject, Trace,
 };
 
-/// Script that returns elements that exceed the window, or that have overflowing content and cannot
-/// be scrolled. Only signs of the legend may exceed their box.
+/// Script that returns the elements that are cut: they exceed the window, or their content
+/// overflows and cannot be scrolled. Only signs of the legend may exceed their box.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
         || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
@@ -45,7 +45,6 @@ fn showing((header, records): &(Header, Vec<Record>), window: Window) -> Option<
     Some((tab, folder))
 }
 
-/// Asserts that the text of an element starts with `start`.
 #[track_caller]
 fn assert_starts(tab: &mut Tab, element: &str, start: &str) {
     let text = tab.text(element);
@@ -67,8 +66,8 @@ fn elected(leader: u32, number: u64) -> Kind {
     Kind::Event(election::Event::Elected { leader, term: Term { number, leader } }.into())
 }
 
-/// Returns a run with two leaders in succession. P3 leads and crashes. P2 suspects P3, loses a
-/// message to it, and then leads. P3 recovers during a partition.
+/// Returns a run with two leaders in succession. P3 leads and crashes. P2 suspects P3 and sends it
+/// a message that is lost. Then P2 leads. P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
     let suspects = Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
     let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];

@@ -8,8 +8,8 @@ use tenure_trace::{Header, Kind, Record, Service, Source};
 
 use crate::{elected, message_record, showing};
 
-/// Script that redraws the diagram, and returns the texts that are cut, or that overlap each other
-/// or a crown.
+/// Script that redraws the diagram and returns texts with a fault: they are cut, or they overlap
+/// another text or a crown.
 const OVER: &str = "(() => {
     const { picture } = viewer;
     const { marks, gutter } = picture;
@@ -65,8 +65,8 @@ fn diagram_texts_are_neither_cut_nor_overlapping() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Next to each label of the time axis there are only steps with the time of the label, even if
-/// many steps are simultaneous and are drawn side by side.
+/// Checks that the steps drawn next to a label of the time axis have the time of this label, even
+/// if many steps are simultaneous and are drawn side by side.
 #[test]
 fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();

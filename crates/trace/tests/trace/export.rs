@@ -90,7 +90,6 @@ fn sequence_diagram_has_messages_and_entry_bars() {
     );
 }
 
-/// Returns the start and the end of a span.
 fn times(span: &Value) -> [&Value; 2] {
     [&span["startTimeUnixNano"], &span["endTimeUnixNano"]]
 }

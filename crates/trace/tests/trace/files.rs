@@ -59,7 +59,6 @@ fn error_of_line(line: &str) -> String {
     Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string()
 }
 
-/// Writes a trace without records to `path`.
 fn write_header(path: &Path, header: &Header) {
     fs::write(path, serde_json::to_string(header).unwrap() + "\n").unwrap();
 }

@@ -133,7 +133,7 @@ fn hides_suspicions_after_end_of_run() {
     let mut view = View::new(4);
     view.read(&record(0, 0, 1, Kind::Boot));
     view.read(&suspects(5, 1));
-    // Files are not merged: this one is read before the end, the next one after it.
+    // Files are not merged, so a suspicion after the end of the run may be read before the end.
     view.read(&suspects(11, 2));
     view.read(&Record::new(at(10), Subject::Parent, Kind::End));
     view.read(&suspects(12, 3));

@@ -38,7 +38,6 @@ fn page(header: &Header, records: &[Record], window: Window) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Returns the data that the page contains for its script.
 fn script(page: &str) -> &str {
     let (_, rest) = page.split_once("id=\"trace\">").unwrap();
     rest.split_once("</script>").unwrap().0

@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A response, split into its parts.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,

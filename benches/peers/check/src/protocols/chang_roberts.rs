@@ -79,7 +79,6 @@ impl ChangRoberts {
         ProcessId((self.group.me().0 + 1) % self.group.size())
     }
 
-    /// Returns true if this process believes that it leads.
     pub(crate) fn leads(&self) -> bool {
         self.elected == Some(self.group.me())
     }

@@ -1,5 +1,6 @@
 //! Maekawa's lock with the correction of Sanders. A message of a process to itself is handled in
-//! the same step. Three processes have quorums of two, four have the rows and columns of a square.
+//! the same step. In a group of three, each quorum has two processes. In a group of four, the
+//! processes form a square, and a quorum is a row and a column of it.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -17,9 +18,7 @@ pub(crate) struct Maekawa {
     group: Group,
     clock: u64,
     phase: Phase,
-    /// Request that has the vote of this process.
     holder: Option<Request>,
-    /// Requests that wait for the vote.
     waiting: BTreeSet<Request>,
     /// True if the vote was asked back.
     has_inquired: bool,
@@ -208,7 +207,7 @@ impl Maekawa {
         }
     }
 
-    /// Returns the votes that were asked back, once another voter has failed this process.
+    /// Returns the votes that were asked back, if some voter votes for another request first.
     fn relinquish(&mut self, local: &mut Local, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { votes, failed, inquired, .. } = &mut self.phase else { return };
         if failed.is_empty() {

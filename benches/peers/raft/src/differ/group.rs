@@ -9,37 +9,30 @@ use super::schedule::{Action, Network};
 
 /// A protocol whose timeouts a schedule can force.
 pub trait Forced: Protocol<Command = Command, Event = Event> {
-    /// Timer of the election timeout.
     const ELECTION: Self::Timer;
-    /// Timer of a leader's heartbeat.
     const HEARTBEAT: Self::Timer;
 
-    /// Returns the current term.
     fn term(&self) -> u64;
 
     /// Makes the last contact with a leader so old that it does not suppress an election.
     fn age_leader_contact(&mut self) {}
 
-    /// Returns a message that makes a candidate withdraw, if two candidates cannot both continue.
+    /// Returns a message that makes a candidate withdraw, for a protocol in which two candidates
+    /// cannot both continue. Returns `None` for other protocols.
     fn withdrawal_message(&self) -> Option<Self::Message> {
         None
     }
 }
 
-/// Events of the user of one process.
+/// State of one process, as the events to its user show it.
 #[derive(Clone, Debug, Default)]
 pub struct UserView {
-    /// True if the process is the leader.
     pub is_leader: bool,
-    /// True if the process follows a leader.
     pub is_following: bool,
-    /// Entries of its log.
     pub log: Vec<Content>,
-    /// Number of committed entries.
     pub committed: usize,
 }
 
-/// The processes of one group.
 pub struct Group<P: Forced> {
     config: P::Config,
     pre_vote: bool,
@@ -113,8 +106,9 @@ impl<P: Forced> Group<P> {
         self.deliver_all(network)
     }
 
-    /// Lets a process stand for election: first in isolation, until its term is current, then with
-    /// its side of the network, as often as necessary.
+    /// Lets a process stand for election until it leads or cannot be elected. It first stands in
+    /// isolation until its term is current. Then it exchanges messages with the processes on its
+    /// side of the network.
     fn elect(&mut self, at: usize, network: &Network) -> Result<(), String> {
         for one in (0..self.processes.len()).filter(|it| *it == at || network.joins(*it, at)) {
             if self.pre_vote && self.views[one].is_following {
@@ -176,8 +170,8 @@ impl<P: Forced> Group<P> {
         Ok(())
     }
 
-    /// Makes a leader's messages reach only a process that knows a later term, if there is such a
-    /// process.
+    /// If processes that the leader can reach know a later term, lets the messages of the leader
+    /// reach only these processes.
     fn isolate_deposed_leader(&mut self, at: usize, network: &Network) {
         let own = self.term(at);
         let is_later = |to: &usize| {

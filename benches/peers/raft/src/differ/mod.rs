@@ -44,7 +44,6 @@ use group::Group;
 
 pub use group::Forced;
 
-/// Default number of schedules.
 const SCHEDULES: u64 = 2000;
 
 impl Forced for RaftLog {
@@ -74,7 +73,6 @@ impl Forced for Peer {
     }
 }
 
-/// Counts of a schedule.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     acts: usize,
@@ -118,7 +116,6 @@ pub fn main(words: &[String]) {
     println!("{schedules} schedules, {acts} things that happened: the same {committed} committed");
 }
 
-/// Runs both implementations through the schedule of a seed.
 fn differ(seed: u64, variants: Variants<Switch>, is_verbose: bool) -> Result<Figures, String> {
     let mut random = Rng::with_seed(seed);
     let (size, pre_vote) = (if random.bool() { 3 } else { 5 }, random.bool());

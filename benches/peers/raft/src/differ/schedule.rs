@@ -7,7 +7,6 @@ use fastrand::Rng;
 /// State of the network during an action: processes of the same side can communicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Side of each process.
     sides: Vec<u8>,
     /// For each process, true if its messages are lost.
     pub mute: Vec<bool>,
@@ -20,7 +19,8 @@ impl Network {
         Network { sides: vec![0; size], mute: vec![false; size], twice: false }
     }
 
-    /// Draws a network. It is partitioned in half of the cases, mostly so that `at` is not alone.
+    /// Draws a network, which is partitioned in half of the cases. In most of these cases, `at` is
+    /// not alone on its side.
     fn drawn(size: usize, at: usize, random: &mut Rng) -> Self {
         let mut network = Network::whole(size);
         if random.bool() {
@@ -31,7 +31,6 @@ impl Network {
         network
     }
 
-    /// Returns true if messages from one process reach another process.
     pub fn carries(&self, from: usize, to: usize) -> bool {
         self.sides[from] == self.sides[to] && !self.mute[from]
     }
@@ -63,7 +62,7 @@ impl fmt::Display for Network {
 /// An action, after which messages are delivered until there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The election timeout of a process fires until it is the leader or cannot be.
+    /// Fires the election timeout of a process until the process leads or cannot be elected.
     Elect { at: usize },
     /// The user of a process proposes the next entry.
     Propose { at: usize },
@@ -71,7 +70,7 @@ pub enum Action {
     Beat { at: usize },
     /// A leader checks whether it has a quorum.
     CheckQuorum { at: usize },
-    /// A leader transfers the leadership.
+    /// The leader `at` transfers leadership to `to`.
     Transfer { at: usize, to: usize },
     /// A process crashes.
     Crash { at: usize },
@@ -93,7 +92,6 @@ impl fmt::Display for Action {
     }
 }
 
-/// Draws a schedule.
 pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Action, Network)> {
     let mut up = vec![true; size];
     let mut steps = Vec::new();

@@ -12,7 +12,6 @@ use super::{CentralDetection, Switch};
 /// State of the coordinator: the current collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Detector {
-    /// Number of collections so far.
     collections: u64,
     /// Processes whose tables have not arrived. Empty if no collection is in progress.
     pub(super) lacking: ProcessSet,

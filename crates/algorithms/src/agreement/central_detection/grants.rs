@@ -15,7 +15,7 @@ use super::message::{Claim, ResourceStatus};
 pub(super) struct Grants {
     /// Queues of the granted resources. A free resource has no entry.
     queues: BTreeMap<Resource, Queue>,
-    /// For each process: the highest number of a claim of this process that has arrived or ended.
+    /// For each process: the highest number among its claims that have arrived or ended.
     last: BTreeMap<ProcessId, u64>,
 }
 
@@ -74,7 +74,6 @@ impl Grants {
         next
     }
 
-    /// Returns the granted claim for `resource` if it belongs to the process of `claim`.
     pub(super) fn granted_to(&self, resource: Resource, claim: Claim) -> Option<Claim> {
         let holder = self.queues.get(&resource)?.holder;
         (holder.process == claim.process).then_some(holder)
@@ -85,7 +84,6 @@ impl Grants {
         self.queues.get(&resource).into_iter().flat_map(|queue| queue.waiting.iter().copied())
     }
 
-    /// Returns the status of each granted resource, for the resource status table.
     pub(super) fn status(&self) -> Vec<ResourceStatus> {
         let status = |(resource, queue): (&Resource, &Queue)| ResourceStatus {
             resource: *resource,

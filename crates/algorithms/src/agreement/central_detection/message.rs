@@ -11,7 +11,7 @@ use tenure_core::{ProcessId, labelled};
 pub struct Claim {
     /// Process that requests the resource.
     pub process: ProcessId,
-    /// Number of the request at its process, from 1.
+    /// Number of the request: each process counts its requests from 1.
     pub number: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct ResourceStatus {
 pub struct Tables {
     /// Status of the process.
     pub process: ProcessStatus,
-    /// Status of the resources that the process manages and that are granted.
+    /// Status of each granted resource that the process manages.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
     pub resources: Vec<ResourceStatus>,
 }
@@ -81,7 +81,7 @@ pub enum Message {
         /// Resource and number of the request that ends.
         of: Use,
     },
-    /// "A process waits for a resource that I manage."
+    /// Tells the coordinator that a process waits for a resource that the sender manages.
     Blocked,
     /// Asks the receiver for its tables.
     Collect {
@@ -95,7 +95,7 @@ pub enum Message {
         /// Status tables of the sender.
         tables: Tables,
     },
-    /// "You are the victim of a deadlock."
+    /// Tells the receiver that it is the victim of a deadlock.
     Abort {
         /// Number of the request for which the victim waits.
         number: u64,

@@ -15,7 +15,6 @@ use super::message::{Claim, ResourceStatus, Tables};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WaitForGraph(BTreeSet<Edge>);
 
-/// One process waits for a resource that another holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Edge {
     waiting: Claim,
@@ -24,13 +23,11 @@ struct Edge {
 }
 
 impl WaitForGraph {
-    /// Returns the graph of all edges that the resource status tables show.
     pub(super) fn of_resources(tables: &BTreeMap<ProcessId, Tables>) -> Self {
         let resources = tables.values().flat_map(|tables| &tables.resources);
         WaitForGraph(resources.flat_map(edges).collect())
     }
 
-    /// Returns the graph of all edges that the process status tables show.
     pub(super) fn of_processes(tables: &BTreeMap<ProcessId, Tables>) -> Self {
         let mut graph = WaitForGraph::default();
         for (process, shown) in tables {
@@ -47,7 +44,6 @@ impl WaitForGraph {
         graph
     }
 
-    /// Returns the graph of the edges that this graph and `other` contain.
     pub(super) fn common(&self, other: &Self) -> Self {
         WaitForGraph(self.0.intersection(&other.0).copied().collect())
     }

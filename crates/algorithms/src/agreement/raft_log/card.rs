@@ -54,7 +54,6 @@ impl Algorithm for RaftLog {
         ])
     }
 
-    /// Returns the latest term this process has seen.
     fn highest_term(&self) -> u64 {
         self.term
     }

@@ -61,7 +61,6 @@ impl RaftLog {
         }
     }
 
-    /// Sends the commit index to a follower to which all committed entries have been sent already.
     pub(super) fn announce_commit_to(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let (progress, last) = (&peers[to.index()], self.log.entry_id(self.commit));
@@ -82,8 +81,8 @@ impl RaftLog {
         }
     }
 
-    /// Advances the commit index to `index`, or to the end of the log. Reports each newly committed
-    /// entry to the user.
+    /// Advances the commit index to `index`, but not beyond the end of the log. Reports each newly
+    /// committed entry to the user.
     pub(super) fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
         while self.commit < index
             && let Some(entry) = self.log.entry(self.commit + 1).cloned()

@@ -32,8 +32,8 @@ pub struct Config {
     /// `snapshot_interval`. Give each process a different value, so that not all of them take a
     /// snapshot at the same entry.
     pub snapshot_offset: u64,
-    /// Upper bound on entries that a snapshot covers and that the log still retains for slow
-    /// followers; their payload is also bounded by 16 MiB.
+    /// Upper bound on the entries that the log retains for slow followers although a snapshot
+    /// covers them. Their payload is also bounded by 16 MiB.
     pub trailing_entries: u64,
     /// Upper bound on snapshot bytes in one message; at least 1.
     pub snapshot_piece_bytes: usize,

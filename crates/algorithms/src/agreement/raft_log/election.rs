@@ -10,16 +10,17 @@
 //! leader of that term had the entry, and so has every log with a later entry of that leader. Both
 //! cases contradict the assumption.
 //!
-//! With pre-vote (9.6) a process first asks in its old term whether it would be elected. A process
-//! that was partitioned, or whose log is behind, deposes no leader. A process that heard from a
-//! leader within the minimum election timeout denies the pre-vote. After that it grants pre-votes,
-//! and asks for them itself after the random rest of its timeout. So if all had the same leader,
-//! the first to ask is elected. If two ask each other, the one with the better log continues, or
-//! with equal logs the one with the lower id: it denies the pre-vote, and asks again any process
-//! that had not yet missed the leader. A pre-candidate that granted a pre-vote and asks later has
-//! waited in vain, and its request is not denied: it may reach a majority that the other cannot.
-//! With check-quorum a leader steps down if no majority responds within an election timeout, so
-//! that its users do not wait forever. Safety depends on neither.
+//! With pre-vote (9.6) a process first asks in its old term whether it would be elected. So a
+//! process that was partitioned, or whose log is behind, deposes no leader. A process denies
+//! pre-votes for the minimum election timeout after it last heard from a leader. Then it grants
+//! them, and after a further random wait it asks for pre-votes itself. So if all processes had the
+//! same leader, the first to ask is elected. If two ask each other, one has priority: the one with
+//! the better log or, if the logs are equal, the one with the lower id. It denies the other's
+//! request and repeats its own, because the other may have denied it before it missed the leader. A
+//! pre-candidate may get a request from a process that has granted it a pre-vote. That process has
+//! waited in vain, so its request is not denied: it may reach a majority that the pre-candidate
+//! cannot. With check-quorum a leader steps down if no majority responds within an election
+//! timeout, so that its users do not wait forever. Safety depends on neither.
 //!
 //! **Ahead**: with this variant a candidate requests votes before its own vote is saved, so that
 //! all disks write in parallel. An elected candidate saves its vote in the same step at the latest,
@@ -78,7 +79,6 @@ impl RaftLog {
         Message::RequestPreVote { term: self.term + 1, last: self.log.last() }
     }
 
-    /// Returns the timeout after which a follower suspects a silent leader.
     fn follower_timeout(&self) -> Delay {
         let all = self.config.election;
         if self.has(Switch::NoPreVote) { all } else { Delay::ticks(all.min) }
@@ -92,7 +92,6 @@ impl RaftLog {
         }
     }
 
-    /// Starts a new term, in which this process is a candidate and votes for itself.
     pub(super) fn become_candidate(&mut self, fx: &mut impl Effects<Self>) {
         let other_voters = self.other_voters();
         let saved = (self.has(Switch::Ahead) && !other_voters.is_empty())
@@ -183,8 +182,8 @@ impl RaftLog {
         }
     }
 
-    /// Handles the response to a pre-vote request. A denial contains the term of its sender, which
-    /// this process joins if it is later than its own.
+    /// Handles the response to a pre-vote request. A denial contains the term of its sender. If
+    /// that term is later than the term of this process, this process joins it.
     pub(super) fn on_pre_vote(
         &mut self,
         from: ProcessId,
@@ -210,7 +209,7 @@ impl RaftLog {
         ours.is_as_up_to_date_as(last) && (ours != last || self.group.me() < other)
     }
 
-    /// Handles a vote request. Grants the vote to one candidate per term, whose log must be at
+    /// Grants the vote to at most one candidate per term, and only if the candidate's log is at
     /// least as up to date as the log of this process.
     pub(super) fn on_request_vote(
         &mut self,
@@ -235,7 +234,7 @@ impl RaftLog {
         fx.send(from, Message::Vote { term: self.term, granted });
     }
 
-    /// Moves to the term `term` and becomes a follower, if `term` is later than the current term.
+    /// If `term` is later than the current term, moves to it and becomes a follower.
     pub(super) fn update_term(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
             self.become_follower(fx);

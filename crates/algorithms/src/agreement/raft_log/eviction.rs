@@ -3,21 +3,22 @@
 //! **Removal.** A leader replicates its log to the members of its latest membership (4.1), so a
 //! removed process does not receive the entry that removes it. It would wait for a leader forever
 //! and keep its clients waiting. With `noticing`, the leader notifies it when that entry is
-//! committed. A process that was down or partitioned then is notified when it requests a vote or,
-//! without a vote, when it asks whether it is a member. It is notified only if its log is less up
-//! to date than the entry that removes it: otherwise a later entry may have added it again.
+//! committed. A process that was down or partitioned at that time is notified when it requests a
+//! vote. If it has no vote, it is notified when it asks whether it is a member. It is notified only
+//! if its log is less up to date than the entry that removes it: otherwise a later entry may have
+//! added it again.
 //!
 //! **Lost entries.** A process may lose entries that it has acknowledged: its disk dropped a flush,
 //! or its directory was replaced by an older copy. A leader of the same term would wait for it
 //! forever. The leader does not send those entries again, since it cannot tell the process's
-//! rejection from a late one, and it counts the process's responses for its quorum. With
+//! rejection from a delayed one, and it counts the process's responses for its quorum. With
 //! `noticing`, each message of the leader to a process contains the index which that process has
 //! acknowledged. The leader reports an index only after the process has acknowledged it, and within
 //! a term a process never removes entries that it has acknowledged to its leader. So a process
 //! whose log ends earlier has lost entries, regardless of delayed, repeated or lost messages. It
 //! takes no further part: it may have lost its vote, and its copies were counted. As it no longer
-//! responds, no leader counts it. A loss is not detected if the leader has changed since, as a new
-//! leader knows nothing of the others.
+//! responds, no leader counts it. A loss is not detected if the leader has changed since: a new
+//! leader does not know which entries the process acknowledged to earlier leaders.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};
@@ -60,8 +61,8 @@ impl RaftLog {
         true
     }
 
-    /// Notifies the processes that a membership entry has removed, if this entry was committed
-    /// after index `before`.
+    /// If a membership entry that removes processes was committed after index `before`, notifies
+    /// the removed processes.
     pub(super) fn notify_removed(&self, before: u64, fx: &mut impl Effects<Self>) {
         let Membership { at, members } = &self.membership;
         let is_new = (before + 1..=self.commit).contains(at) && !members.is_joint();
@@ -100,8 +101,9 @@ impl RaftLog {
         if !self.has(Switch::Noticing) || !is_settled || members.all().contains(process) {
             return None;
         }
-        // The entry may be part of the snapshot. No later entry changes the membership, so a log
-        // that ends before the snapshot lacks no entry that adds the process.
+        // If a snapshot has replaced the removal entry, the last entry of the snapshot serves
+        // instead. The membership has not changed since the removal, so no entry up to there adds
+        // the process again.
         Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 

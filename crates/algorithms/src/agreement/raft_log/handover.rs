@@ -1,12 +1,12 @@
 //! Leadership transfer (3.10).
 //!
-//! The leader stops accepting entries, waits until the target has its whole log, and tells it to
-//! start an election immediately. This is an ordinary election, except that the candidate skips the
-//! pre-vote, so all safety arguments apply. If no new leader emerges within an election timeout,
-//! the leader resumes.
+//! The leader stops accepting entries and waits until the target has the whole log of the leader.
+//! Then it tells the target to start an election immediately. This is an ordinary election, except
+//! that the candidate skips the pre-vote, so all safety arguments apply. If no new leader emerges
+//! within an election timeout, the leader resumes.
 //!
 //! If the target does not matter, the leader probes all voters and picks the first one that
-//! responds and has its whole log. A fixed target that is down or behind would delay the transfer.
+//! responds and has the whole log. A fixed target that is down or behind would delay the transfer.
 
 use tenure_core::service::log::{Event, Reason};
 use tenure_core::{Effects, ProcessId};
@@ -14,19 +14,16 @@ use tenure_core::{Effects, ProcessId};
 use super::message::Message;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// A leadership transfer in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Handover {
     /// Target of the transfer. `None` for the first voter that is known to have the whole log.
     to: Option<ProcessId>,
-    /// Ticket of the user's request.
     pub(super) ticket: u64,
     /// True if this leader has sent `TimeoutNow` to the target.
     is_notified: bool,
 }
 
 impl RaftLog {
-    /// Starts a leadership transfer to `to`, or to the first voter that can take over.
     pub(super) fn hand_over(
         &mut self,
         ticket: u64,
@@ -77,7 +74,6 @@ impl RaftLog {
         }
     }
 
-    /// Returns true if a leadership transfer is in progress.
     pub(super) fn is_handing_over(&self) -> bool {
         matches!(&self.role, Role::Leader(Leadership { handover: Some(_), .. }))
     }

@@ -9,7 +9,8 @@ use tenure_core::service::log::Entry;
 /// chunk.
 const CHUNK_ENTRIES: u64 = 64;
 
-/// Index and term of an entry. Two logs that contain an entry with this ID are equal up to it.
+/// Index and term of an entry. If two logs contain an entry with the same ID, they are equal up to
+/// that entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EntryId {
@@ -21,9 +22,9 @@ pub struct EntryId {
 }
 
 impl EntryId {
-    /// Returns true if a log with this last entry is at least as up to date as a log with the last
-    /// entry `other` (3.6.1): its last term is later, or the same while its last index is not
-    /// lower.
+    /// Returns true if a log that ends with this entry is at least as up to date as a log that ends
+    /// with `other` (3.6.1): its last term is later, or the terms are equal and its last index is
+    /// not lower.
     pub fn is_as_up_to_date_as(self, other: EntryId) -> bool {
         (self.term, self.index) >= (other.term, other.index)
     }
@@ -146,14 +147,13 @@ impl Log {
         let end = self.last().index.min(earlier.last().index);
         let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
             (Some(here), Some(there)) => here == there,
-            // One of the logs starts here; entries before its base were in the other.
+            // A log knows only the ID of the entry at its base.
             _ => self.entry_id(*index) == earlier.entry_id(*index),
         };
         let alike = (self.base.index..=end).rev().find(same);
         alike.unwrap_or(self.base.index)
     }
 
-    /// Returns a log of the entries after index `prev`.
     pub(super) fn suffix_after(&self, prev: u64) -> Log {
         let mut part = Log::starting_after(self.entry_id(prev).unwrap_or(self.base));
         let rest = part.base.index + 1..=self.last().index;
@@ -191,8 +191,9 @@ impl Log {
         there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Returns the index before the longest sequence of entries that ends at `index` and has at
-    /// most `most` entries and `bytes` payload bytes.
+    /// Finds the longest sequence of entries that ends at `index` and has at most `most` entries
+    /// and `bytes` payload bytes. Returns the index before its first entry, or `index` if the
+    /// sequence is empty.
     pub fn trailing_start(&self, index: u64, most: u64, bytes: usize) -> u64 {
         let first = index.saturating_sub(most).max(self.base.index);
         let mut room = bytes;
@@ -220,7 +221,6 @@ impl Log {
     }
 }
 
-/// Serialized form of a log.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename = "Log")]

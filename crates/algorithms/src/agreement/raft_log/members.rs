@@ -1,8 +1,8 @@
 //! Membership changes (chapter 4).
 //!
-//! Each process uses the latest membership entry in its log, committed or not. Votes and copies are
-//! counted by it as soon as the entry is in the log. If the entry is truncated, the previous
-//! membership applies again.
+//! Each process uses the latest membership entry in its log, committed or not. The process counts
+//! votes and copies by this membership as soon as the entry is in its log. If the entry is
+//! truncated, the previous membership applies again.
 //!
 //! **Why a change preserves one leader per term and committed entries** (4.3). Between the old and
 //! the new membership lies a joint phase that needs a majority of each. A majority of the old
@@ -11,12 +11,13 @@
 //! entry is committed. From then on no majority of the old membership elects a process that lacks
 //! this entry.
 //!
-//! New voters catch up first (4.2.1): they receive the log without being counted. A round of
-//! catching up ends when they have every entry that existed when it began. After a round shorter
-//! than an election timeout they lack little enough not to delay commitment. A leader that is no
-//! longer a member keeps leading, without counting itself, until the change is committed, and then
-//! asks another voter to start an election (4.2.2). A removed process that does not know of its
-//! removal asks for pre-votes, and a process that hears from a leader denies them (4.2.3).
+//! New voters catch up first (4.2.1): they receive the log without being counted. They catch up in
+//! rounds. A round ends when they have every entry that existed when the round began. After a round
+//! shorter than an election timeout they lack so few entries that they do not delay commitment. A
+//! leader that is no longer a member keeps leading, without counting itself, until the change is
+//! committed, and then asks another voter to start an election (4.2.2). A removed process that does
+//! not know of its removal asks for pre-votes, and a process that hears from a leader denies them
+//! (4.2.3).
 
 use alloc::boxed::Box;
 
@@ -88,7 +89,6 @@ impl RaftLog {
         self.membership = self.membership_at(self.log.last().index);
     }
 
-    /// Returns the membership in effect at `index`.
     pub(super) fn membership_at(&self, index: u64) -> Membership {
         let membership_in = |at: u64| match &self.log.entry(at)?.content {
             Content::Members(members) => Some(Membership { at, members: Members::clone(members) }),
@@ -124,14 +124,12 @@ impl RaftLog {
         followers
     }
 
-    /// Returns the processes whose votes a candidate needs, except this process.
     pub(super) fn other_voters(&self) -> ProcessSet {
         let mut other_voters = self.membership.members.all_voters();
         other_voters.remove(self.group.me());
         other_voters
     }
 
-    /// Handles a membership change requested by the user.
     pub(super) fn change_members(&mut self, ticket: u64, to: Members, fx: &mut impl Effects<Self>) {
         if self.is_handing_over() {
             return self.decline(ticket, Reason::HandingOver, fx);
@@ -183,8 +181,9 @@ impl RaftLog {
         }
     }
 
-    /// Resets the replication progress of processes that join. A former member may have lost its
-    /// log since it left, because no majority relied on its copy.
+    /// Resets the replication progress of processes that join. A process that was a member before
+    /// may have lost its log since it left. This is permitted, because no majority relied on its
+    /// copy.
     fn reset_new_followers(&mut self, to: &Members) {
         let last = self.log.last().index;
         let present = self.membership.members.all();
@@ -277,8 +276,6 @@ impl RaftLog {
         self.become_follower(fx);
     }
 
-    /// Reports to the user that the membership change is complete, once its final entry is
-    /// committed.
     pub(super) fn report_change(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { final_change, .. }) = &mut self.role else { return };
         if let Some((index, ticket)) = final_change.take_if(|(index, _)| *index <= self.commit) {
@@ -286,15 +283,14 @@ impl RaftLog {
         }
     }
 
-    /// Returns true if this process votes and counts for a majority in the latest membership.
     pub(super) fn is_voter(&self) -> bool {
         self.membership.members.is_voter(self.group.me())
     }
 
-    /// Returns the highest number that a majority of the voters has reached. `own` is the number
-    /// that this process has reached, and `of` returns the number that another process has reached.
-    /// During a joint phase, the returned number is one that a majority of the former voters and a
-    /// majority of the new voters have reached.
+    /// Returns the highest number, such as a log index, that a majority of the voters has reached.
+    /// `own` is the number of this process, and `of` returns the number of another process. During
+    /// a joint phase, a majority of the former and a majority of the new voters must have reached
+    /// it.
     pub(super) fn reached_by_quorum(&self, own: u64, of: impl Fn(ProcessId) -> u64) -> u64 {
         let besides = self.counted_non_voters();
         let number = |process| if process == self.group.me() { own } else { of(process) };

@@ -13,7 +13,7 @@ use super::log::EntryId;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Asks whether the receiver would vote for the sender in this term.
+    /// Asks whether the receiver would vote for the sender in a new term.
     RequestPreVote {
         /// The term that the sender would start.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -23,7 +23,8 @@ pub enum Message {
     },
     /// Response to a pre-vote request; not binding.
     PreVote {
-        /// The requested term if granted, otherwise the sender's term.
+        /// The requested term if the sender grants the pre-vote, otherwise the sender's current
+        /// term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
         /// True if the sender would grant its vote.
@@ -71,7 +72,7 @@ pub enum Message {
         term: u64,
         /// Index up to which the sender's log matches the leader's log.
         match_index: u64,
-        /// Round of the message that this response answers.
+        /// The `round` of the message to which this message responds.
         round: u64,
     },
     /// Rejection of an append: the sender's log lacks the entry at `prev`.
@@ -85,7 +86,7 @@ pub enum Message {
         /// of the sender's entry at `prev`. If the sender's log is shorter, it is the position
         /// after its last entry, with term 0.
         conflict: EntryId,
-        /// Round of the message that this response answers.
+        /// The `round` of the message to which this message responds.
         round: u64,
     },
     /// Carries a part of the snapshot that replaces entries which the leader's log no longer
@@ -113,7 +114,7 @@ pub enum Message {
         /// Number of bytes of the snapshot that the sender has, counted from the start of the
         /// snapshot.
         has: u64,
-        /// Round of the message that this response answers.
+        /// The `round` of the message to which this message responds.
         round: u64,
     },
     /// Asks the receiver to start an election immediately (`TimeoutNow` in the paper), because the
@@ -123,7 +124,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// Response to a message of an old term: a later term has overtaken that of the receiver.
+    /// Response to a message of an old term: tells the receiver that a later term has started.
     Overtaken {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -152,7 +153,7 @@ pub enum Message {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Round of the heartbeat that this response answers.
+        /// The `round` of the heartbeat to which this message responds.
         round: u64,
     },
     /// Asks whether the sender is still a member. Sent by a process without a vote that receives no

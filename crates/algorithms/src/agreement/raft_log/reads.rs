@@ -17,7 +17,6 @@ use tenure_core::{Effects, ProcessId};
 
 use super::{Leadership, RaftLog, Role};
 
-/// Reads that a leader has not answered yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Reads {
     /// Number of the latest round in which the leader confirms its leadership, from 1.
@@ -58,8 +57,8 @@ impl RaftLog {
         matches!(self.role, Role::Leader(_))
     }
 
-    /// Starts a round of leadership confirmation: the next message to each follower carries its
-    /// number.
+    /// Starts a round of leadership confirmation: the next message to each follower carries the
+    /// number of the round.
     fn start_read_round(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         reads.round += 1;
@@ -67,7 +66,6 @@ impl RaftLog {
         self.answer_confirmed_reads(fx);
     }
 
-    /// Answers the reads whose round a majority has confirmed.
     pub(super) fn answer_confirmed_reads(&mut self, fx: &mut impl Effects<Self>) {
         let knows = self.has_committed_in_term();
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };

@@ -9,8 +9,8 @@
 //! The leader sends new entries to a responsive follower immediately, several messages ahead of the
 //! responses. After a rejection it probes with one message at a time to find where the logs
 //! diverge. The follower reports its term at that index and the first index of that term, so each
-//! probe skips a whole term. The next heartbeat detects a lost message, because it follows the lost
-//! one.
+//! probe skips a whole term. The heartbeat after a lost message detects the loss: it follows
+//! entries that the follower lacks, so the follower rejects it.
 //!
 //! **Ahead** (10.2.1): a leader may send an entry before persisting it, including the first of its
 //! term, so that all disks write in parallel. It persists the entry in the next step, and does not
@@ -43,8 +43,8 @@ use super::snapshot::SnapshotTransfer;
 use super::{Leadership, RaftLog, Role, Timer};
 
 /// Upper bound on payload bytes in one append, unless a single entry is larger. With its overhead,
-/// a message stays well below 1 MiB, the default limit of a transport. The transport would drop a
-/// longer message each time it is sent.
+/// a message stays well below 1 MiB, the default limit of a transport. A transport drops a longer
+/// message, and would drop it again whenever the leader repeats it.
 const BATCH_BYTES: usize = 1 << 19;
 
 /// State of the replication to one follower, at the leader.
@@ -63,7 +63,6 @@ pub(super) struct Progress {
     pub(super) is_responsive: bool,
 }
 
-/// Way in which the leader sends entries to a follower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplicationState {
     /// One message at a time, until the leader knows where the two logs diverge. `is_sent` is true
@@ -83,14 +82,12 @@ impl Progress {
         Progress { match_index: 0, next_index: last + 1, state, round: 0, is_responsive: true }
     }
 
-    /// Returns true if the follower's log is known to match up to `index`.
     pub(super) fn has(&self, index: u64) -> bool {
         self.match_index >= index
     }
 }
 
 impl RaftLog {
-    /// Appends a proposal of the user, or declines it.
     pub(super) fn propose(&mut self, ticket: u64, content: Content, fx: &mut impl Effects<Self>) {
         if self.is_handing_over() {
             return self.decline(ticket, Reason::HandingOver, fx);
@@ -147,7 +144,6 @@ impl RaftLog {
         }
     }
 
-    /// Appends an entry that is sent before it is persisted.
     fn append_unpersisted(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
         *ahead += 1;
@@ -163,7 +159,7 @@ impl RaftLog {
         self.maybe_commit(fx);
     }
 
-    /// Marks all entries as persisted at the end of this step.
+    /// Treats all entries, and the vote of a candidate, as persisted from the end of this step on.
     pub(super) fn finish_persisting(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role
@@ -206,8 +202,6 @@ impl RaftLog {
         }
     }
 
-    /// Sends a heartbeat that needs no disk to a follower that has not responded since the last
-    /// heartbeat.
     fn send_heartbeat(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         if !self.config.variants.has(Switch::Heartbeats) {
             return;
@@ -240,7 +234,6 @@ impl RaftLog {
         sent
     }
 
-    /// Returns the number of entries that may be sent to a follower before it responds.
     fn remaining_window(&self, progress: &Progress) -> u64 {
         assert!(progress.next_index > progress.match_index, "next index must exceed match index");
         let is_in_flight = progress.next_index - 1 - progress.match_index;
@@ -275,7 +268,6 @@ impl RaftLog {
         fx.send(to, Message::Append { term, prev, entries, commit, round, acked });
     }
 
-    /// Handles an append of the current leader and returns the response.
     pub(super) fn on_append(
         &mut self,
         prev: EntryId,
@@ -285,7 +277,8 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) -> Message {
         let term = self.term;
-        // The snapshot covers only committed entries, so they match the log of any leader.
+        // Entries that a snapshot has replaced are committed, so the log of any leader contains
+        // them.
         let is_compacted = prev.index < self.log.base().index;
         if !is_compacted && !self.log.has(prev) {
             let conflict = self.conflict_hint(prev);
@@ -315,7 +308,6 @@ impl RaftLog {
         self.log.first_of_term_at(prev.index).unwrap_or(after)
     }
 
-    /// Handles a successful append response.
     pub(super) fn on_appended(
         &mut self,
         from: ProcessId,
@@ -379,7 +371,6 @@ impl RaftLog {
         self.maybe_send_append(from, fx);
     }
 
-    /// Records that a follower has responded to a round of leadership confirmation.
     pub(super) fn record_response(
         &mut self,
         from: ProcessId,

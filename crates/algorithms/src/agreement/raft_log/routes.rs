@@ -5,7 +5,6 @@ use tenure_core::{Effects, ProcessId};
 use super::{Message, RaftLog};
 
 impl RaftLog {
-    /// Handles a message from the leader of this term.
     pub(super) fn on_leader_message(
         &mut self,
         from: ProcessId,
@@ -37,7 +36,6 @@ impl RaftLog {
         }
     }
 
-    /// Handles the response of a follower to this process, which leads the current term.
     pub(super) fn on_follower_response(
         &mut self,
         from: ProcessId,

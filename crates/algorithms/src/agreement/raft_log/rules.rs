@@ -52,8 +52,8 @@ impl RaftLog {
         self.has(Switch::LonelyRead)
     }
 
-    /// Returns true if the leader knows all entries committed before its term. This holds once an
-    /// entry of its own term is committed.
+    /// Returns true if the leader knows which entries were committed before its term. It knows this
+    /// once an entry of its own term is committed.
     pub(super) fn has_committed_in_term(&self) -> bool {
         if self.has(Switch::EarlyRead) {
             return true;
@@ -70,7 +70,6 @@ impl RaftLog {
         self.log.has(last) || last.index <= self.commit
     }
 
-    /// Returns the membership to record in a snapshot that ends at `index`.
     pub(super) fn snapshot_members(&self, index: u64) -> Members {
         if self.has(Switch::ForgottenMembers) {
             return self.first_members();
@@ -87,7 +86,6 @@ impl RaftLog {
         joint
     }
 
-    /// Returns true if new voters must receive the log before they count for a majority.
     pub(super) fn requires_catch_up(&self) -> bool {
         !self.has(Switch::NoCatchUp)
     }

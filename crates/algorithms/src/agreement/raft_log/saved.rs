@@ -89,7 +89,6 @@ impl Stable {
         Stable { term, voted_for: None, snapshot, head, log: Log::starting_after(head) }
     }
 
-    /// Applies a saved change to this state.
     pub(super) fn apply_change(&mut self, change: Stable) {
         let Stable { term, voted_for, snapshot, head, log } = change;
         (self.term, self.voted_for) = (term, voted_for);

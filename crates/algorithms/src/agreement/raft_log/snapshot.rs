@@ -25,8 +25,8 @@ use super::message::{Message, Piece};
 use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role};
 
-/// Upper bound on payload bytes of the entries that a snapshot covers and that the log still
-/// retains.
+/// Upper bound on payload bytes of the entries that the log retains although a snapshot covers
+/// them.
 const TRAILING_BYTES: usize = 16 << 20;
 
 /// A snapshot: the state of the user's state machine after all entries up to `last`.
@@ -45,7 +45,6 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SnapshotTransfer {
     snapshot: Arc<Snapshot>,
-    /// Number of bytes that the follower has.
     offset: u64,
     /// True if the next piece is probably in flight.
     is_in_flight: bool,
@@ -58,7 +57,6 @@ impl SnapshotTransfer {
     }
 }
 
-/// A snapshot of which some pieces have arrived from the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IncomingSnapshot {
     last: EntryId,
@@ -71,8 +69,6 @@ impl RaftLog {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index)
     }
 
-    /// Stores a snapshot that the user provides, and removes the entries that it covers from the
-    /// log.
     pub(super) fn compact(
         &mut self,
         ticket: u64,
@@ -103,7 +99,6 @@ impl RaftLog {
         }
     }
 
-    /// Starts sending the snapshot to a follower that needs compacted entries.
     pub(super) fn start_snapshot(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let snapshot = self.snapshot.clone().expect("a log begins later for a snapshot only");
         let sending = SnapshotTransfer { snapshot, offset: 0, is_in_flight: true };
@@ -146,7 +141,6 @@ impl RaftLog {
         fx.send(to, Message::Piece { term: self.term, round: reads.round(), acked, piece });
     }
 
-    /// Handles a response to a piece of the snapshot.
     pub(super) fn on_has_pieces(
         &mut self,
         from: ProcessId,
@@ -168,7 +162,6 @@ impl RaftLog {
         self.send_piece(from, &sending, true, fx);
     }
 
-    /// Handles a piece sent by the current leader and returns the response.
     pub(super) fn on_piece(
         &mut self,
         piece: Piece,
@@ -195,7 +188,6 @@ impl RaftLog {
         Message::Appended { term, match_index: last.index, round }
     }
 
-    /// Replaces the log and the state of this process by a snapshot.
     fn restore(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         self.log.truncate_from(snapshot.last.index);
         self.log.compact_to(snapshot.last);
@@ -205,7 +197,6 @@ impl RaftLog {
         self.emit_restored(fx);
     }
 
-    /// Reports the snapshot to the user, whose state machine continues from it.
     pub(super) fn emit_restored(&self, fx: &mut impl Effects<Self>) {
         let Some(snapshot) = &self.snapshot else { return };
         let EntryId { index, term } = snapshot.last;

@@ -19,11 +19,11 @@ pub enum Message {
         /// The forwarded request.
         request: Request,
     },
-    /// The leader's response to a forwarded request: its outcome.
+    /// The leader's response to a forwarded request: the outcome of that request.
     Answer {
-        /// Ticket of the request.
+        /// Ticket of the forwarded request.
         ticket: Ticket,
-        /// Outcome of the request.
+        /// Outcome of the forwarded request.
         outcome: Outcome,
     },
     /// A notice for the receiver's user.
@@ -46,7 +46,7 @@ pub enum Request {
     Question(Payload),
 }
 
-/// Kind of a request.
+/// Kind of a [`Request`], without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     Append,

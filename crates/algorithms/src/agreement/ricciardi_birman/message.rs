@@ -7,20 +7,22 @@ use tenure_core::{ProcessSet, labelled};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Proposal {
-    /// Ballot; its remainder modulo the number of members is the index of the proposing member.
+    /// Ballot of the proposal. Modulo the number of members, it is the index of the proposing
+    /// member.
     pub ballot: u64,
     /// Members of the next view.
     pub members: ProcessSet,
 }
 
-/// Messages between processes. All except [`Message::Wish`] name the view whose successor they
-/// concern.
+/// Messages between processes. A [`Message::Wish`] contains no view, and a [`Message::Install`]
+/// contains the view to install. Every other message contains the sender's view and concerns the
+/// view after it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender wants to belong to the group or to leave it.
+    /// States whether the sender wants to belong to the group.
     Wish {
-        /// True if the sender wants to belong.
+        /// True if the sender wants to belong to the group; false if it wants to leave.
         belongs: bool,
     },
     /// Asks for accepted proposals and for a promise to reject smaller ballots.
@@ -34,7 +36,7 @@ pub enum Message {
     Promise {
         /// The sender's view.
         view: View,
-        /// Ballot of the interrogation.
+        /// Ballot of the `Interrogate` message to which this message responds.
         ballot: u64,
         /// Proposal that the sender accepted last; `None` if it has accepted none.
         accepted: Option<Proposal>,
@@ -53,14 +55,14 @@ pub enum Message {
         /// Ballot of the proposal.
         ballot: u64,
     },
-    /// The sender promised a larger ballot.
+    /// Refuses a ballot, because the sender has promised a larger one.
     Refuse {
         /// The sender's view.
         view: View,
         /// Ballot that the sender has promised.
         ballot: u64,
     },
-    /// The newest view that the sender knows.
+    /// Informs the receiver of the newest view that the sender knows.
     Install {
         /// The view to install.
         view: View,
@@ -74,13 +76,11 @@ labelled!(
 );
 
 impl Message {
-    /// Returns true if this message responds to a request of its receiver.
     pub(super) const fn is_response(&self) -> bool {
         matches!(self, Message::Promise { .. } | Message::Accept { .. } | Message::Refuse { .. })
     }
 
-    /// Returns the view whose successor this message concerns, or the view to install. `None` for a
-    /// wish.
+    /// Returns the view that this message contains; `None` for a wish.
     pub(super) const fn view(&self) -> Option<&View> {
         match self {
             Message::Wish { .. } => None,

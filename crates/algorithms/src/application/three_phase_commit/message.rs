@@ -30,7 +30,7 @@ pub enum Message {
     },
     /// Confirms that the sender knows that all processes have voted yes.
     Told {
-        /// Term of the message that this response confirms.
+        /// Term in the `Ready` message that this message confirms.
         term: Term,
         /// Transaction that can commit.
         transaction: Transaction,
@@ -55,7 +55,7 @@ pub enum Message {
     /// Reports all transactions that the sender knows. From then on, the sender follows no older
     /// term.
     Report {
-        /// Term of the inquiry.
+        /// Term in the `Inquire` message to which this message responds.
         term: Term,
         /// Transactions known to the sender.
         log: Log,

@@ -31,7 +31,6 @@ pub type Log = BTreeMap<Transaction, Entry>;
 /// An inquiry of a new leader, with the reports that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
-    /// Processes that have not responded.
     pub(super) awaited: ProcessSet,
     reports: BTreeMap<ProcessId, Log>,
 }
@@ -71,7 +70,7 @@ impl Survey {
     fn outcome(&self, transaction: Transaction) -> Outcome {
         let entries = || self.reports.values().map(|log| log.get(&transaction));
         let any = |wanted: Entry| entries().any(|entry| entry == Some(&wanted));
-        // A process that has not voted by now never will.
+        // A process without an entry has not voted, and it will not vote after its report.
         if any(Entry::Committed) {
             Outcome::Decided { commits: true }
         } else if any(Entry::Aborted) || entries().any(|entry| entry.is_none()) {
@@ -88,7 +87,6 @@ impl Survey {
 
 /// The inquiry of a new leader.
 impl ThreePhaseCommit {
-    /// Returns all transactions that this process knows, with their states.
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => Entry::Begun,
@@ -101,8 +99,6 @@ impl ThreePhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    /// Starts an inquiry: asks all processes that are not suspected for the transactions that they
-    /// know.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited = self.trusted();

@@ -28,7 +28,6 @@ pub type Log = BTreeMap<Transaction, Entry>;
 /// An inquiry of a new leader, with the reports that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
-    /// Processes that have not responded.
     pub(super) awaited: ProcessSet,
     reports: BTreeMap<ProcessId, Log>,
 }
@@ -63,7 +62,7 @@ impl Survey {
         if entries.clone().any(|entry| entry == Some(&Entry::Committed)) {
             return Some(true);
         }
-        // A process that has not voted by now never will.
+        // A process without an entry has not voted, and it will not vote after its report.
         let is_no = |entry: Option<&Entry>| matches!(entry, None | Some(Entry::Aborted));
         entries.any(is_no).then_some(false)
     }
@@ -71,7 +70,6 @@ impl Survey {
 
 /// The inquiry of a new leader.
 impl TwoPhaseCommit {
-    /// Returns all transactions that this process knows, with their states.
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => Entry::Begun,
@@ -82,8 +80,6 @@ impl TwoPhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    /// Starts an inquiry: asks all processes that are not suspected for the transactions that they
-    /// know.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.leadership.leading_term() else { return };
         let awaited: ProcessSet =

@@ -55,8 +55,9 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             order: Order::Fifo,
             topology: Topology::Complete,
             graph: None,
-            // The leader asks all processes. Lost messages of the lock are repeated under the next
-            // leader, if one is elected without a request.
+            // No process may be absent, because the leader asks all processes. Lost messages of the
+            // lock are repeated only under the next leader, so that leader must be elected without
+            // a request.
             faults: Faults {
                 loss: tolerates_loss && tolerates_recovery,
                 absence: false,

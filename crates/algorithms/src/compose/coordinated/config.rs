@@ -16,8 +16,6 @@ pub struct Config<C> {
 }
 
 impl<C> Config<C> {
-    /// Applies `election` to the configuration of the election. Returns this configuration with the
-    /// result.
     pub(crate) fn map<D>(self, election: impl FnOnce(C) -> D) -> Config<D> {
         Config { election: election(self.election), times: self.times }
     }

@@ -6,7 +6,6 @@ use super::{Coordinated, Message, Timer};
 use crate::compose::coordinator::Coordinator;
 use crate::mutex::Claim;
 
-/// Behaviour of the leader.
 impl<E: Election> Coordinated<E> {
     /// Makes this leader the coordinator of the lock. It inquires of all trusted processes before
     /// it grants the lock.
@@ -34,8 +33,7 @@ impl<E: Election> Coordinated<E> {
         };
     }
 
-    /// Makes the coordinator react to a verdict of the failure detector about `peer`. Has no effect
-    /// unless this process leads.
+    /// Informs the coordinator of a verdict about `peer`. Has no effect unless this process leads.
     pub(super) fn on_leader_verdict(
         &mut self,
         peer: ProcessId,

@@ -31,13 +31,11 @@ use crate::mutex::EntryDurations;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NamedLocks<E: Election> {
     group: Group,
-    /// Number of boots of this process.
     boots: u64,
     times: SharedConfig<Option<EntryDurations>>,
     election: E,
     /// The highest term reported by the election.
     term: Option<Term>,
-    /// True if the leader of `term` is trusted.
     is_leader_trusted: bool,
     suspected: ProcessSet,
     locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
@@ -129,7 +127,7 @@ impl<E: Election> Protocol for NamedLocks<E> {
             Command::Application(Tagged { key, inner }) => {
                 let lock = self.lock(&key, fx);
                 lock.on_command(office::Command::Mutex(inner), &mut lock_effects(&key, fx));
-                // The elected process will inquire.
+                // The elected process will inquire of this one about its request.
                 if inner == mutex::Command::Enter && !lock.is_leader_trusted {
                     self.step_election(Input::Command(election::Command::Elect), fx);
                 }

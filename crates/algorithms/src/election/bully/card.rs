@@ -49,7 +49,6 @@ impl Algorithm for Bully {
         Config { ranks, ..config.clone() }
     }
 
-    /// Returns the highest number of a term that this process knows.
     fn highest_term(&self) -> u64 {
         self.number
     }

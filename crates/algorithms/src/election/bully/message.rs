@@ -13,13 +13,14 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// The sender is alive and will take over, or it knows of later elections.
+    /// States that the sender is alive and takes over the election, or that it knows of later
+    /// elections.
     Answer {
-        /// Highest number known to the sender.
+        /// Highest number of a term that the sender knows.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// "I am the leader."
+    /// Announces the sender as the leader.
     Coordinator {
         /// Number of the sender's term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

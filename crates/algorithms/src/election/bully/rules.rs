@@ -40,7 +40,6 @@ pub(super) struct Rules(pub(super) Variants<Switch>);
 
 /// Rules that determine the recipients of messages, and the reactions to messages.
 impl Rules {
-    /// Returns the processes to which an election message is sent.
     pub(super) fn election_recipients(self, higher: ProcessSet, group: Group) -> ProcessSet {
         if !self.0.has(Switch::TellAll) { higher } else { group.peers() }
     }

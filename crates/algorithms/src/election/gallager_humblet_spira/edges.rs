@@ -11,7 +11,6 @@ use super::rules::Rules;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Edges(Vec<Edge>);
 
-/// An edge from this process to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Edge {
     peer: ProcessId,
@@ -44,7 +43,6 @@ impl Edges {
         Edges(edges)
     }
 
-    /// Returns the neighbour at the other end of the lightest undecided edge.
     pub(super) fn lightest_basic(&self) -> Option<ProcessId> {
         let lightest = self.0.iter().find(|edge| edge.state == EdgeState::Basic);
         lightest.map(|edge| edge.peer)
@@ -57,17 +55,14 @@ impl Edges {
         self.0.iter().filter(is_branch).map(|edge| edge.peer)
     }
 
-    /// Returns the weight of the edge to a neighbour.
     pub(super) fn weight(&self, peer: ProcessId) -> Option<Weight> {
         self.edge(peer).map(|edge| edge.weight)
     }
 
-    /// Returns true if the edge to `peer` has the state `state`.
     pub(super) fn is(&self, state: EdgeState, peer: ProcessId) -> bool {
         self.edge(peer).is_some_and(|edge| edge.state == state)
     }
 
-    /// Marks the edge to `peer` as part of the tree.
     pub(super) fn add_branch(&mut self, peer: ProcessId) {
         self.set(peer, EdgeState::Branch);
     }

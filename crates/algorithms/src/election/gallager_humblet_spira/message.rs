@@ -46,7 +46,7 @@ pub enum Search {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The fragment of the sender has chosen this edge, and wants to connect over it.
+    /// Requests to connect the sender's fragment over the edge between sender and receiver.
     Connect {
         /// Level of the sender's fragment.
         level: u32,
@@ -60,18 +60,19 @@ pub enum Message {
         /// Search state of the fragment.
         search: Search,
     },
-    /// Asks whether the edge leaves the fragment of the sender.
+    /// Asks whether the edge between sender and receiver leaves the sender's fragment.
     Test {
         /// Level of the sender's fragment.
         level: u32,
         /// Name of the sender's fragment.
         fragment: Weight,
     },
-    /// Answer to a Test: the edge leaves the fragment, because its ends are in different fragments.
+    /// Answer to a Test: the ends of the tested edge are in different fragments.
     Accept,
-    /// Answer to a Test: both ends of the edge are in one fragment.
+    /// Answer to a Test: the ends of the tested edge are in the same fragment.
     Reject,
-    /// Reports the lightest edge that leaves the fragment from the sender's side of the tree.
+    /// Reports the lightest edge that leaves the fragment, among those at the sender's side of the
+    /// tree.
     Report {
         /// Weight of the lightest leaving edge on the sender's side, if there is one.
         best: Best,

@@ -9,7 +9,6 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// Name of the timeout [`Config::check`] on the command line.
 pub(super) const CHECK: &str = "check";
 pub(super) const MERGE: &str = "merge";
 pub(super) const ACCEPT: &str = "accept";
@@ -44,8 +43,8 @@ impl Config {
         Config::timed(size, delay, |ticks| ticks)
     }
 
-    /// Returns timeouts that allow for drift: `stretched` returns the time that passes on the
-    /// fastest clock while the slowest shows its argument.
+    /// Returns timeouts that allow for drift: `stretched(t)` is the time that passes on the fastest
+    /// clock while `t` passes on the slowest.
     fn timed(size: u32, delay: u64, stretched: impl Fn(u64) -> u64) -> Self {
         let merge = stretched(3 * delay);
         let accept = 3 * delay + delay / 2;
@@ -59,7 +58,6 @@ impl Config {
         }
     }
 
-    /// Returns the time that the process `of` waits before it invites the groups that it has found.
     pub(super) fn merge_delay(&self, of: ProcessId) -> Delay {
         let own = self.ranks[of.index()];
         let higher = self.ranks.iter().filter(|rank| **rank > own).count() as u64;

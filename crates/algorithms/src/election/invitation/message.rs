@@ -15,7 +15,7 @@ pub enum Message {
     /// Answers that the sender coordinates a group. A process that coordinates no group does not
     /// answer.
     Coordinator {
-        /// Highest number that the sender knows.
+        /// Highest number of a group that the sender knows.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
@@ -26,12 +26,12 @@ pub enum Message {
     },
     /// Accepts the invitation to the group of the receiver.
     Accept {
-        /// The group of the receiver.
+        /// Group to which the receiver has invited the sender.
         group: Term,
     },
     /// Announces that the group is complete and that the sender leads it.
     Ready {
-        /// The group of the sender.
+        /// The group that the sender leads.
         group: Term,
     },
     /// Asks the receiver whether it still leads the group of the sender.
@@ -42,7 +42,7 @@ pub enum Message {
     /// Answers that the sender does not lead the group. A process that leads the group does not
     /// answer.
     NotThere {
-        /// The group that the question of the receiver named.
+        /// Group that the receiver named in its question.
         group: Term,
     },
 }

@@ -2,10 +2,8 @@
 
 use tenure_core::ProcessSet;
 
-/// State of a process in the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    /// The process has not taken part yet.
     Idle,
     /// The process coordinates its group (state `Normal` in the paper).
     Coordinator {
@@ -19,7 +17,6 @@ pub(super) enum Phase {
     Member,
     /// The process forms a group (state `Election` in the paper).
     Inviting {
-        /// Processes that have accepted the invitation to the group so far.
         accepted: ProcessSet,
     },
     /// The process has accepted an invitation (state `Reorganization` in the paper).

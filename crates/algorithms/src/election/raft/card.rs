@@ -47,7 +47,6 @@ impl Algorithm for Raft {
         }
     }
 
-    /// Returns the latest term this process has seen.
     fn highest_term(&self) -> u64 {
         self.term
     }

@@ -7,12 +7,10 @@ use crate::catalogue_error::CatalogueError;
 use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// Name of the election timeout on the command line.
 pub(crate) const ELECTION: &str = "election";
 pub(crate) const HEARTBEAT: &str = "heartbeat";
 pub(crate) const LEASE: &str = "lease";
 
-/// Description of the election timeout.
 pub(crate) const ELECTION_DESCRIPTION: &str = "time without a leader after which a process starts \
                                                an election";
 pub(crate) const HEARTBEAT_DESCRIPTION: &str = "interval between messages of a leader";
@@ -53,9 +51,9 @@ impl Config {
 }
 
 impl Config {
-    /// Returns the configuration for the parameters, without variants. The shortest election
-    /// timeout, on the fastest clock, is longer than lease and heartbeat interval together on the
-    /// slowest clock.
+    /// Returns a configuration without variants, with the timeouts of `parameters` or default ones.
+    /// The shortest default election timeout, on the fastest clock, is longer than the sum of lease
+    /// and heartbeat interval, on the slowest clock.
     pub(crate) fn timed(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);

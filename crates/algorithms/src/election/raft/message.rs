@@ -6,7 +6,7 @@ use tenure_core::labelled;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Asks whether the receiver would vote for the sender in this term.
+    /// Asks whether the receiver would vote for the sender in a new term.
     RequestPreVote {
         /// The term that the sender would start.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -14,7 +14,8 @@ pub enum Message {
     },
     /// Response to a pre-vote request; not binding.
     PreVote {
-        /// The requested term if granted, otherwise the sender's term.
+        /// The requested term if the sender grants the pre-vote, otherwise the sender's current
+        /// term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
         /// True if the sender would grant its vote.
@@ -44,10 +45,10 @@ pub enum Message {
     },
     /// Response to a heartbeat. The sender votes for no other process before its election timeout.
     Heard {
-        /// Term of the heartbeat.
+        /// Term of the heartbeat to which this message responds.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Number of the heartbeat.
+        /// Number of the heartbeat to which this message responds.
         round: u64,
     },
     /// Response to a message of an old term, so that the receiver learns of the newer term.

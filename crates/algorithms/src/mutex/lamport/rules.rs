@@ -45,7 +45,6 @@ impl Rules {
         !self.0.has(Switch::IdsAsStamps)
     }
 
-    /// Returns true if this process's request precedes a peer's request.
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
@@ -70,7 +69,6 @@ impl Rules {
         enough && (on_top || self.0.has(Switch::ReplyFromAll))
     }
 
-    /// Returns true if this message counts as a reply to this process's request.
     pub(super) fn is_reply(self, message: &Message) -> bool {
         matches!(message, Message::Reply { .. })
             || self.0.has(Switch::AnyMessage)

@@ -10,13 +10,11 @@ use super::{Claim, ClaimTicket, LockClient, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
 impl<L: LockKind> LockClient<L> {
-    /// Returns the ticket for the next session of this process.
     pub(super) fn next_session(&self) -> Ticket {
         let Ticket { boot, number } = self.ticket.session();
         Ticket { boot, number: number + 1 }
     }
 
-    /// Starts a session with its first claim.
     pub(super) fn start_session(&mut self, ticket: L::Ticket, fx: &mut impl Effects<Self>) {
         self.ticket = ticket;
         let base = self.config.base();
@@ -80,7 +78,6 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Executes the actions that the session has returned.
     pub(super) fn execute_session(&mut self, actions: Vec<Action>, fx: &mut impl Effects<Self>) {
         let (service, ticket) = (self.config.base().service, self.ticket);
         for action in actions {
@@ -118,7 +115,6 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Executes the action that the waiter has returned, if any.
     pub(super) fn execute_waiter(
         &mut self,
         action: Option<WaiterAction<L::Blockers>>,
@@ -128,7 +124,8 @@ impl<L: LockKind> LockClient<L> {
         match action {
             None => {}
             Some(WaiterAction::Acquired { fence }) => self.on_granted(fence, fx),
-            // The oldest acceptable revision, as a member may not have applied later ones.
+            // Read the oldest revision that suffices: the server that answers may not have applied
+            // later ones.
             Some(WaiterAction::ReadQueue { since: at }) => {
                 self.send(service, Message::Look { ticket, at }, fx)
             }

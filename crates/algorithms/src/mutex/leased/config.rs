@@ -12,7 +12,6 @@ use crate::variants::switches;
 /// Number of parts of a lease. After each part, the service commits the time that remains.
 pub(super) const LEASE_PARTS: u64 = 2;
 
-/// Command-line name of the duration of a lease. The next constants name the other timeouts.
 const TTL: &str = "session-ttl";
 const VALIDITY: &str = "session-validity";
 const RENEWAL: &str = "session-renewal";
@@ -29,8 +28,8 @@ pub struct Config {
     pub times: SessionTimes,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
-    /// Time until the service changes its leader, counted from the start of each leader's term and
-    /// again from the end of each part of a lease.
+    /// Time until the service changes its leader. The timer starts with the term of a leader, and
+    /// restarts whenever a part of a lease ends.
     pub change: Delay,
     /// Modulus of the renewal numbers, at which the numbering of renewal requests starts again from
     /// 0.
@@ -58,7 +57,6 @@ impl Config {
         }
     }
 
-    /// Returns the timeouts that a user may set.
     pub(crate) fn timeouts(&self) -> [Timeout; 5] {
         let SessionTimes { ttl, validity, renewal_interval } = self.times;
         let validity_text = "time for which a session is claimed, from its last answered renewal";
@@ -71,7 +69,8 @@ impl Config {
         ]
     }
 
-    /// Returns the duration of `parts` of the [`LEASE_PARTS`] parts of a lease.
+    /// Returns the duration of this number of parts of a lease. A whole lease has [`LEASE_PARTS`]
+    /// parts.
     pub(super) fn parts(&self, parts: u64) -> Delay {
         Delay::ticks(parts * self.times.ttl / LEASE_PARTS)
     }

@@ -13,7 +13,6 @@ use tenure_store::{
 use super::Config;
 use crate::mutex::Ticket;
 
-/// Name of the lock.
 const NAME: &[u8] = b"lock";
 
 /// Kind of a lock: the commands and events of its users, the keys of its queues, and the rule that
@@ -67,9 +66,9 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
         at: u64,
     ) -> Option<Self::Blockers>;
 
-    /// Returns true if one of the keys was deleted at revision `from` or later, or may have been,
-    /// because the history is compacted. If `from` is 0, returns false: only future deletions
-    /// count.
+    /// Returns true if one of the keys was deleted at revision `from` or later. Also returns true
+    /// if the history since `from` is compacted, because it may have contained a deletion. If
+    /// `from` is 0, returns false: only future deletions count.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
     /// Returns true if `waiting`, a claim that waits only for the claim `released`, holds the lock
@@ -94,14 +93,14 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     }
 }
 
-/// Identifier of a claim.
+/// Identifier of a claim, which contains the ticket of its session.
 pub trait ClaimTicket:
     From<Ticket> + Copy + Debug + Ord + Hash + Wire + Send + Sync + 'static
 {
     /// Returns the ticket of the session.
     fn session(&self) -> Ticket;
 
-    /// Returns the ticket of the first claim for the same request in `session`.
+    /// Returns the ticket of the first claim in `session` for the same request.
     #[must_use]
     fn in_session(self, session: Ticket) -> Self;
 }

@@ -18,17 +18,15 @@ use super::config::LEASE_PARTS;
 use super::{Blockers, ClaimTicket, LockClient, LockKind, Message, Timer};
 use crate::mutex::Ticket;
 
-/// State of the service at its leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Service<L: LockKind> {
     pub(super) store: Store,
-    /// Term of the current leader.
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases whose end is being committed. The value is their `renewal_index` at the expiry, or
-    /// `None` if the owner has left.
+    /// Leases whose end is being committed. The value is the lease's `renewal_index` when it
+    /// expired, or `None` if the owner has left.
     ends: BTreeMap<u64, Option<u64>>,
-    /// For each claim that waits for its lock: the keys of the claims before it, which it watches.
+    /// For each waiting claim: the keys of the claims before it, which it watches.
     watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
@@ -37,8 +35,8 @@ pub(super) struct Service<L: LockKind> {
     started: BTreeMap<u64, u64>,
 }
 
-/// Returns an empty store. Stores count leases in seconds; in this model, one second is one of the
-/// [`LEASE_PARTS`] of a lease.
+/// Returns an empty store. A store counts the time of a lease in seconds. Here a lease has
+/// [`LEASE_PARTS`] parts, and the store counts each part as one second.
 pub(super) fn empty() -> Store {
     Store::new(Limits {
         max_events: 1000,
@@ -49,8 +47,8 @@ pub(super) fn empty() -> Store {
     })
 }
 
-/// Returns the ID of a session's lease. Its decimal digits show the process, the start and the
-/// session number. It repeats after a hundred thousand sessions.
+/// Returns the ID of a session's lease. Its decimal digits show the process, the start of the
+/// process and the number of the session. IDs repeat after a hundred thousand sessions.
 pub(super) fn lease_of(process: ProcessId, ticket: Ticket) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number
@@ -114,7 +112,6 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Changes the leader of the service.
     pub(super) fn change_leader(&mut self, fx: &mut impl Effects<Self>) {
         let modulus = self.config.base().renewal_modulus;
         let Some(service) = &mut self.service else { return };
@@ -209,8 +206,8 @@ impl<L: LockKind> LockClient<L> {
         let confirms = self.confirms_leadership();
         let Some(service) = &mut self.service else { return };
         if service.has_former_leader && from != self.me && fx.choose(2) == 0 {
-            // The previous leader receives the request. Without confirmation by a majority it does
-            // not answer, and learns that it was deposed.
+            // The previous leader receives the request. If it asks a majority for confirmation, it
+            // learns that it was deposed, and does not answer.
             service.has_former_leader = !confirms;
             if !confirms && service.store.lease(lease).is_some() {
                 self.send(from, Message::Alive { ticket, round }, fx);
@@ -293,8 +290,8 @@ impl<L: LockKind> LockClient<L> {
         self.commit(Command::Revoke { lease }, fx);
     }
 
-    /// Grants the lock to the processes that wait only for a process that has left, and can take
-    /// over from that process. The end of its lease is committed later.
+    /// Releases the lock of `from`, which has left, before the end of its lease is committed.
+    /// Grants the lock to each process that waits only for `from` and can take over from it.
     fn release_early(
         &mut self,
         from: ProcessId,
@@ -352,7 +349,6 @@ impl<L: LockKind> LockClient<L> {
         }
     }
 
-    /// Commits the remaining time of a lease.
     fn commit_remaining(&mut self, lease: u64, left: u64, fx: &mut impl Effects<Self>) {
         let Some(Service { store, term, .. }) = &self.service else { return };
         let renewal_index = store.lease(lease).map_or(0, |lease| lease.renewal_index);
@@ -360,7 +356,6 @@ impl<L: LockKind> LockClient<L> {
         self.commit(Command::Checkpoint { term: *term, leases }, fx);
     }
 
-    /// Commits the end of a lease.
     pub(super) fn on_commit(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         let Some(renewal_index) = service.ends.remove(&lease) else { return };

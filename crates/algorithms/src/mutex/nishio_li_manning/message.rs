@@ -44,7 +44,7 @@ pub enum Message {
     /// Asks the receiver to give up older tokens, before the sender makes the token of this
     /// generation.
     Inquire {
-        /// The new generation, which identifies the process that makes its token.
+        /// The new generation. It contains the id of the sender, which makes the token.
         generation: Term,
     },
     /// The sender has no token, and accepts none of an older generation.
@@ -53,7 +53,7 @@ pub enum Message {
         generation: Term,
         /// Number of requests that the sender has made.
         requests: u64,
-        /// Number of the sender's served requests.
+        /// Number of the sender's requests that have been served.
         served: u64,
     },
 }

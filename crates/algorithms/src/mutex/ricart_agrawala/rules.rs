@@ -59,7 +59,6 @@ impl Rules {
         }
     }
 
-    /// Returns true if this process's request precedes a peer's request.
     pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
@@ -74,7 +73,6 @@ impl Rules {
         !self.has_any([Switch::ClockOnlyStrict, Switch::ClockOnlyDefer])
     }
 
-    /// Returns true if a process defers requests while it is inside the critical section.
     pub(super) fn defers_while_inside(self) -> bool {
         !self.0.has(Switch::ReplyWhileInside)
     }
@@ -84,7 +82,6 @@ impl Rules {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
 
-    /// Returns true if a process forgets each request that it has answered.
     pub(super) fn forgets_answered(self) -> bool {
         !self.0.has(Switch::RepliesAgain)
     }
@@ -134,7 +131,6 @@ impl Rules {
         self.names_replies() && self.orders_by_clock()
     }
 
-    /// Calls `each` for each clock in a message.
     pub(super) fn for_each_stamp(self, message: &mut Message, mut each: impl FnMut(&mut u64)) {
         match message {
             Message::Request { stamp } if self.orders_by_clock() => each(&mut stamp.clock),

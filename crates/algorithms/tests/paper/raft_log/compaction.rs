@@ -58,8 +58,6 @@ fn snapshot_requests_are_staggered() {
     assert_eq!(needed, expected);
 }
 
-/// A snapshot replaces the committed prefix of a log, and survives a crash (Ongaro's thesis,
-/// chapter 5).
 #[test]
 fn snapshot_replaces_committed_prefix() {
     let mut cluster = compacted(&[], 2);

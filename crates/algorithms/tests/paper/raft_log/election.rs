@@ -9,8 +9,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, cluster, commits, events, isolate, led_by_p1};
 use crate::support::{fire_and_drain, lose_all, p, restart};
 
-/// A process that was isolated deposes no leader, because it first asks for pre-votes (Ongaro's
-/// thesis, section 9.6).
+/// The process first asks for pre-votes (Ongaro's thesis, section 9.6).
 #[test]
 fn isolated_process_deposes_no_leader() {
     for (switches, deposes) in [(&[][..], false), (&[Switch::NoPreVote], true)] {

@@ -29,8 +29,7 @@ fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
     cluster.process(p(at)).expect("it is up").members().to_string()
 }
 
-/// A new member receives the log before the membership change begins (Ongaro's thesis, sections
-/// 4.2.1 and 4.3).
+/// Ongaro's thesis, sections 4.2.1 and 4.3.
 #[test]
 fn newcomer_catches_up_before_joint_phase() {
     let mut cluster = newcomer(4, &[]);
@@ -79,7 +78,7 @@ fn truncated_change_restores_previous_members() {
     assert_eq!(members(&cluster, 2), "P1,P2,P3");
 }
 
-/// A learner receives the log and has no vote (Ongaro's thesis, section 4.2.1).
+/// Ongaro's thesis, section 4.2.1.
 #[test]
 fn learner_has_the_log_without_a_vote() {
     for (switches, counted) in [(&[][..], false), (&[Switch::CountedLearner], true)] {
@@ -100,8 +99,7 @@ fn learner_has_the_log_without_a_vote() {
     }
 }
 
-/// A leader that is removed leads until the change of members is committed (Ongaro's thesis,
-/// section 4.2.2).
+/// Ongaro's thesis, section 4.2.2.
 #[test]
 fn removed_leader_leads_until_commit() {
     let mut cluster = newcomer(4, &[]);
@@ -116,8 +114,7 @@ fn removed_leader_leads_until_commit() {
     assert_eq!(cluster.queue((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
 }
 
-/// A removed process that has not learned of its removal disturbs no election (Ongaro's thesis,
-/// section 4.2.3).
+/// The removed process has not learned of its removal (Ongaro's thesis, section 4.2.3).
 #[test]
 fn removed_process_disturbs_no_election() {
     let mut cluster = newcomer(4, &[]);
@@ -165,8 +162,6 @@ fn snapshot_contains_the_members() {
     }
 }
 
-/// Members change, processes crash, messages are lost and duplicated, and logs are compacted. In
-/// the end the logs of all members are equal.
 #[test]
 fn logs_converge_with_changes_crashes_and_snapshots() {
     (0..60).for_each(|seed| check_convergence(seed, &[]));

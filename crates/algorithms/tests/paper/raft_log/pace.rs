@@ -17,7 +17,6 @@ fn announcement_spares_waiting_for_next_message() {
     assert_eq!(commits(&events(&mut cluster)), [(1, 2), (2, 2), (3, 2)]);
 }
 
-/// A leader sends each commit announcement once to every follower. Followers do not respond to it.
 #[test]
 fn an_announcement_is_not_answered() {
     let sent = |switches: &[Switch]| {
@@ -133,8 +132,8 @@ fn announces_commit_together_with_proposals() {
     assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)), "it is announced once");
 }
 
-/// The disks of P1 and P2 are slow, so no message about the log arrives. Heartbeats keep the
-/// leader.
+/// The disks of P1 and P2 are slow, so no message about the log arrives. P1 leads as long as a
+/// majority responds to its heartbeats.
 #[test]
 fn heartbeats_keep_a_leader_with_slow_disks() {
     let mut cluster = led_by_p1(3, &[Switch::Heartbeats]);

@@ -1,4 +1,4 @@
-//! `tenure check byzantine-generals`: generals of whom some lie.
+//! `tenure check byzantine-generals`: agreement among generals, some of whom lie.
 
 use tenure_check::{GeneralsConfig, Report};
 use tenure_core::Property;
@@ -13,7 +13,6 @@ use crate::cmd::interrupt;
 /// Properties that the search can decide: IC1 and IC2 of Lamport, Shostak and Pease (1982).
 const PROPERTIES: [Property; 2] = [Property::Agreement, Property::Validity];
 
-/// Default number of generals that lie.
 const DEFAULT_LIARS: u32 = 1;
 
 /// Upper bound on the number of generals. The search has a branch for each combination of lies.
@@ -26,7 +25,6 @@ pub(super) fn card(options: &Options) -> Option<GeneralsCard> {
     byzantine::card(&options.algorithm, size, options.liars.unwrap_or(DEFAULT_LIARS))
 }
 
-/// Explores every behaviour of the generals that lie, and reports on the properties.
 pub(super) fn search(options: &Options, card: &GeneralsCard) -> Result<Report, Failure> {
     let support = |supported: &mut Options| {
         supported.liars = options.liars;

@@ -35,8 +35,6 @@ pub(super) fn parse(text: &str) -> Result<MeasureConfig, String> {
     }
 }
 
-/// Explores all schedules, and prints the extremes of each measure with the bounds on the
-/// algorithm's [`Card`].
 pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     let measured = measured(plan)?;
     for option in unused_options(plan) {
@@ -54,7 +52,6 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Status, Failure> {
     Ok(status(&measured))
 }
 
-/// Explores all schedules, and returns the JSON output of the first measure.
 pub(super) fn data(plan: &Plan<'_>) -> Result<Json, Failure> {
     let measured = measured(plan)?;
     let first = measured.first().map(|(report, bound)| to_json(report, bound.as_ref()));
@@ -63,7 +60,6 @@ pub(super) fn data(plan: &Plan<'_>) -> Result<Json, Failure> {
 
 type Measured = Vec<(MeasureReport, Option<BoundComparison>)>;
 
-/// Runs one search for each measure, with a progress line on standard error.
 fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
     let Plan { options, parameters, card } = plan;
     options.group.check_timeouts(card)?;
@@ -85,7 +81,6 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// Returns the given options that have no effect on measures.
 fn unused_options(plan: &Plan<'_>) -> Vec<&'static str> {
     plan.options.group.unused_options(&plan.options.algorithm, plan.card.service)
 }
@@ -130,9 +125,11 @@ fn to_json(report: &MeasureReport, bound: Option<&BoundComparison>) -> Result<Js
 /// found.
 struct BoundComparison {
     formula: &'static str,
-    /// Unit to which the formula on the algorithm's [`Card`] applies, such as `an entry`.
+    /// Unit to which the formula on the algorithm's [`Card`] applies: `an entry` into the critical
+    /// section, or `an election`.
     unit: &'static str,
-    /// Number of units in a run. The bound for a run is the bound for one unit times this number.
+    /// Number of units in a run. The bound for a run is the product of `unit_count` and the bound
+    /// for one unit.
     unit_count: u64,
     least: BoundVerdict,
     most: BoundVerdict,
@@ -151,7 +148,6 @@ enum BoundVerdict {
     Attained(u64),
     /// No run attains the bound.
     NotTight(u64),
-    /// Some run exceeds the bound.
     Exceeded(u64),
     /// The search was not complete, and no explored run attains the bound.
     Unknown(u64),
@@ -246,7 +242,8 @@ impl BoundComparison {
         let minimum = minimum.flatten();
         let exact_minimum = report.exact_minimum().is_some();
         let mut lower = BoundVerdict::of_lower_bound(least * unit_count, minimum, exact_minimum);
-        // A run that continues after all users are served sends more messages.
+        // The measured runs end when all users are served. Longer runs send more messages, so fewer
+        // messages than `least` do not contradict the bound.
         if report.ends == Some(RunEnd::Served) && lower.is_exceeded() {
             lower = BoundVerdict::Unknown(least * unit_count);
         }

@@ -50,8 +50,6 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Prints the report of a check, followed by `hints` if the format is text. Returns the exit
-/// status.
 fn print_report(
     options: &Options,
     report: &Report,
@@ -74,7 +72,8 @@ fn print_report(
     })
 }
 
-/// Returns the JSON output of a check. For measurements, returns that of the first measure.
+/// Returns the JSON output of a check. If the options request measurements, returns the output of
+/// the first measurement.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     if stabilization::is_selected(options) {
         return stabilization::data(options);
@@ -94,7 +93,6 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     serde_json::to_value(report).map_err(Failure::environment)
 }
 
-/// Runs the search of a check without a progress line.
 pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
     match own_model::search(options) {
         Some(report) => report,
@@ -102,7 +100,6 @@ pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failu
     }
 }
 
-/// Options of a check, with the [`Card`] of the algorithm that they name.
 struct Plan<'a> {
     options: &'a Options,
     parameters: Parameters,
@@ -110,7 +107,6 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Returns the plan for these options.
     fn of(options: &'a Options) -> Result<Self, Failure> {
         if options.group.draws_ids() {
             return Err(Failure::usage(
@@ -122,8 +118,8 @@ impl<'a> Plan<'a> {
         let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
         let [latency, step] =
             [longest, *options.step.end()].map(|units| u64::from(units) * TICKS_PER_UNIT);
-        // One heartbeat number is enough: in a check no message is so late that two must be
-        // distinguished.
+        // All heartbeats have the same number. In a check, no heartbeat arrives so late that it is
+        // taken for a later one.
         let parameters = Parameters { number_modulus: 1, ..options.group.parameters()? };
         let parameters = parameters.bounded(latency, step, options.drift);
         let card =
@@ -131,7 +127,6 @@ impl<'a> Plan<'a> {
         Ok(Plan { options, parameters, card })
     }
 
-    /// Runs the search, with a progress line on standard error if `shows_progress`.
     fn search(&self, shows_progress: bool) -> Result<Report, Failure> {
         let Plan { options, parameters, card } = self;
         options.group.check_timeouts(card)?;
@@ -148,7 +143,6 @@ impl<'a> Plan<'a> {
         checked.map_err(search_failure)
     }
 
-    /// Adds the group and the command of this check to the header of a trace.
     fn describe_in_header(&self, header: &mut Header) -> Result<(), Failure> {
         let Plan { options, parameters, card } = self;
         let network = card.graph.as_deref().or(parameters.graph.as_deref());
@@ -179,7 +173,6 @@ impl<'a> Plan<'a> {
         found.save(path).map_err(Failure::environment)
     }
 
-    /// Returns the given options that have no effect on the search of this check.
     fn unused_options(&self, report: &Report) -> Vec<&'static str> {
         let Plan { options, card, .. } = self;
         let group = &options.group;
@@ -188,8 +181,8 @@ impl<'a> Plan<'a> {
         let (has_crashes, recovers) = (options.crash > 0, options.recover > 0);
         let saves_apart = options.saving != Default::default();
         let timing = group.timing().unwrap_or(card.timing);
-        // Without synchronous time, a timer may fire at any moment, whatever its timeout. In
-        // rounds, each message takes one round.
+        // Latency, step and drift have an effect only with synchronous timing. In rounds, each
+        // message takes one round. In other models, a timer may fire at any moment.
         let is_untimed = timing != Timing::Synchronous;
         let has_timeouts = !group.timeout.is_empty();
         let mut unused = group.unused_options(&options.algorithm, card.service);
@@ -247,7 +240,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Converts an error of a search into a failure of the command.
 fn search_failure(error: CheckError) -> Failure {
     match error {
         // A panic is a defect of the algorithm, not of the command line.
@@ -295,7 +287,6 @@ fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failu
     ))
 }
 
-/// Returns a hint on how to continue a search that has reached one of its limits.
 fn limit_hint(options: &Options, report: &Report) -> String {
     let raise_limit = match report.limit {
         None => return String::new(),
@@ -325,8 +316,8 @@ fn limit_hint(options: &Options, report: &Report) -> String {
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
-/// Returns the command that the user typed, without `--trace` and `--format`. Readers of the
-/// diagram can repeat it.
+/// Returns the command that the user typed, without `--trace` and `--format`, for readers who
+/// repeat the run.
 fn replay_command() -> String {
     program::command_without(&["--trace", "--format"], program::arguments())
 }

@@ -183,7 +183,6 @@ pub(crate) struct Options {
     pub(crate) format: Format,
 }
 
-/// Returns the properties that the checker supports, for any kind of algorithm.
 fn supported_properties() -> impl Iterator<Item = Property> {
     let agreed = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
@@ -196,7 +195,6 @@ fn supported_properties() -> impl Iterator<Item = Property> {
     known.chain(tenure_instances::own_properties(Service::Office))
 }
 
-/// Properties of locks and elections that the checker supports.
 const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
     Property::MutualExclusion,
     Property::AtMost(1),
@@ -309,12 +307,10 @@ pub(crate) enum Reduce {
 }
 
 impl Options {
-    /// Parses a line of text as the options of `tenure check`.
     pub(crate) fn parse_line(line: &str) -> Result<Self, Failure> {
         parse_options(line.split_whitespace()).map_err(Failure::usage)
     }
 
-    /// Returns true if the algorithm is the only argument, and no option is given.
     pub(crate) fn has_only_algorithm(&self) -> Result<bool, Failure> {
         Ok(format!("{self:?}") == format!("{:?}", Options::parse_line(&self.algorithm)?))
     }
@@ -341,8 +337,8 @@ impl Options {
         self
     }
 
-    /// Returns the limits of the search. The caller must add a function that measures the memory in
-    /// use.
+    /// Returns the limits of the search. The caller must add the function that measures used
+    /// memory.
     pub(super) fn limits(&self) -> Limits {
         Limits {
             states: self.max_states.map(NonZeroU64::get),
@@ -352,14 +348,15 @@ impl Options {
         }
     }
 
-    /// Returns the properties to check: those of `--property`, or those that the card promises.
+    /// Returns the properties to check: those of `--property`, or else those that the [`Card`]
+    /// promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() && !self.own.is_empty() {
             return Ok(Vec::new());
         }
         if self.property.is_empty() {
-            // Order and bypass are checked only on request: they enlarge the state space. So does
-            // the cost, unless it is the same in every run.
+            // Order and bypass enlarge the state space, so they are checked only on request. So is
+            // the cost if it differs between runs.
             let by_default = |it: &Property| match it {
                 Property::Bypass(_) => false,
                 Property::Cost => {
@@ -381,15 +378,15 @@ impl Options {
         Ok(self.property.iter().map(|property| card.with_own_k(*property)).collect())
     }
 
-    /// Returns true if the options permit faults or exceed the assumptions on the card.
+    /// Returns true if the options permit faults or exceed the assumptions on the [`Card`].
     pub(super) fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
         fails || !self.group.down().is_empty() || self.group.beyond_assumptions
     }
 
-    /// Returns the reason why these options prevent a check of the cost on the card, if there is
-    /// one.
+    /// Returns the reason why a search with these options cannot check the cost on the [`Card`];
+    /// `None` if it can.
     fn cost_obstacle(&self, card: &Card) -> Option<&'static str> {
         let unbounded = matches!(self.group.entries, Some(EntriesOption::Unbounded));
         let whys = [
@@ -401,8 +398,8 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Returns the reason why these options prevent a check of the topology on the card, if there
-    /// is one.
+    /// Returns the reason why a search with these options cannot check the topology on the
+    /// [`Card`]; `None` if it can.
     fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
             (!card.has_judged_links(), "its card names no ring and no graph"),
@@ -411,7 +408,6 @@ impl Options {
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Returns how often each process of a group of this size enters or proposes, at most.
     pub(crate) fn entries(&self, size: u32) -> EntryLimits {
         match &self.group.entries {
             None => EntryLimits::Same(Entries::AtMost(1)),
@@ -440,7 +436,6 @@ fn default_size(n: Arg) -> Arg {
     n.default_value("3").default_value_ifs(listed).hide_default_value(true)
 }
 
-/// Parses a range of times in whole units, such as `1..3`.
 fn whole_units(text: &str) -> Result<RangeInclusive<u32>, String> {
     let fault = || "expected whole units, such as 1 or 0..1".to_owned();
     let (least, most) = text.split_once("..").unwrap_or((text, text));

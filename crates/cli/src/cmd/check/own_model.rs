@@ -1,5 +1,5 @@
 //! `tenure check` of algorithms that only the checker runs, because they exchange no ordinary
-//! messages: locks in shared memory, and generals of whom some lie.
+//! messages: locks in shared memory, and Byzantine generals.
 
 use tenure_check::Report;
 

@@ -11,11 +11,10 @@ use tenure_core::{Card, Detection, Service, Timing, Topology};
 use super::options::{Options, Reduce, WhenFull};
 use crate::cmd::{interrupt, machine, progress_bar};
 
-/// Default bound on the terms of elections.
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Smallest group of a lock for which the search uses a reduction: it explores commuting deliveries
-/// in one order only. A search of a smaller group takes only seconds without this reduction.
+/// Least group size of a lock for which the search explores only one order of deliveries that
+/// commute. Smaller groups take only seconds without this reduction.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options

@@ -10,10 +10,8 @@ use super::own_model::{properties, reject_unsupported};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
-/// Default bound on the tickets that processes draw.
 const DEFAULT_TICKET_MAX: u32 = 4;
 
-/// Properties of a lock in shared memory that the search can decide.
 const PROPERTIES: [Property; 5] = [
     Property::MutualExclusion,
     Property::DeadlockFreedom,
@@ -30,12 +28,10 @@ const MAX_BYPASS: u32 = 64;
 /// memory of ordinary machines.
 const MAX_SIZE: u32 = 8;
 
-/// Returns the [`SharedMemoryCard`] of the lock, if the options name a lock in shared memory.
 pub(super) fn card(options: &Options) -> Option<SharedMemoryCard> {
     shared_memory::card(&options.algorithm, options.group.n.unwrap_or(DEFAULT_CHECK_SIZE))
 }
 
-/// Explores every interleaving of the processes that use the lock, and reports on the properties.
 pub(super) fn search(options: &Options, card: &SharedMemoryCard) -> Result<Report, Failure> {
     let config = config(options, card)?;
     shared_memory::check(&config, &options.group.variant).map_err(Failure::usage)

@@ -15,7 +15,7 @@ use super::options::{DEFAULT_CHECK_SIZE, Options};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::wrap_lines;
 
-/// Default bound on the number of states. This number of states takes about 400 MB.
+/// Default bound on the number of states. So many states take about 400 MB of memory.
 const DEFAULT_MAX_STATES: u64 = 20_000_000;
 
 /// Properties that this check can decide. By default it decides all of them.
@@ -38,7 +38,6 @@ pub(super) fn is_selected(options: &Options) -> bool {
         || is_machines && tenure_instances::names().all(|it| it != options.algorithm)
 }
 
-/// Checks the system and prints the report.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let report = checked(options)?;
     match options.measure.is_empty() {
@@ -53,7 +52,6 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-/// Returns the JSON output of the check or of the measurement.
 pub(super) fn data(options: &Options) -> Result<Value, Failure> {
     let report = checked(options)?;
     let value = match options.measure.is_empty() {
@@ -63,7 +61,6 @@ pub(super) fn data(options: &Options) -> Result<Value, Failure> {
     value.map_err(Failure::environment)
 }
 
-/// Checks the system that the options select.
 fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     reject_unsupported(options)?;
     let config = SystemConfig {
@@ -88,8 +85,8 @@ fn checked(options: &Options) -> Result<StabilizationReport, Failure> {
     Ok(report.only(&properties))
 }
 
-/// Returns an error if a measure, a property or another option is given that has no meaning for
-/// this check. The message names the first one.
+/// Returns an error if the user gives a measure, a property or another option that has no meaning
+/// for this check. The message names the first one.
 fn reject_unsupported(options: &Options) -> Result<(), Failure> {
     let name = &options.algorithm;
     let is_moves = |it: &&MeasureConfig| it.measure != Measure::Moves;

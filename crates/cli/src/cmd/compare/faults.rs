@@ -14,8 +14,8 @@ use crate::cmd::interrupt;
 use crate::cmd::output::{json_name, width};
 use crate::cmd::progress_bar::progress_line;
 
-/// Upper bound on the number of states of one search. A property that is undecided at this bound is
-/// reported as undecided.
+/// Upper bound on the number of states of one search. If a search reaches it without a violation,
+/// its verdict is unknown.
 const MAX_STATES: u64 = 400_000;
 
 /// Upper bound on the number of states of one search, if the lock has a leader that sends
@@ -25,7 +25,6 @@ const MAX_STATES_WITH_HEARTBEATS: u64 = 200_000;
 /// A column of the table: a fault, and the options of `tenure check` that permit it.
 struct Fault {
     name: &'static str,
-    /// Heading of the column in the text table.
     head: &'static str,
     options: &'static str,
     /// Options of `tenure check` that select the group and its workload, one text per search. If
@@ -44,12 +43,12 @@ const AGREEMENT_SCOPES: &[&str] = &["-n 2", "-n 3"];
 /// sending messages. The bound of one message per link makes the state space finite.
 const LOG_SCOPES: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
-/// Bounds on the messages in flight for a lock whose leader sends heartbeats. Each pair has a group
-/// size and the bound that applies to it.
+/// Pairs of a group size and the bound on the messages in flight, for a lock whose leader sends
+/// heartbeats.
 const HEARTBEAT_BOUNDS: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
 
-/// Options of the search that checks promises which hold only while clocks keep time. In this
-/// search, timers fire exactly when they are due, so links need no bound.
+/// Options of the search for promises that hold only while clocks keep time. Timers fire exactly
+/// when they are due in this search, so it needs no bound on the messages in flight.
 const CLOCK_OPTIONS: &str = "--timing synchronous --latency 0";
 
 const MUTEX_FAULTS: &[Fault] = &[
@@ -106,7 +105,6 @@ enum FaultOutcome {
     /// The fault does not apply to this algorithm.
     #[default]
     None,
-    /// All promises hold.
     Ok,
     /// All promises hold in groups of two processes. Groups of three exceed the limit on states.
     OkForTwo,
@@ -114,18 +112,14 @@ enum FaultOutcome {
     Unknown,
     /// A process may wait for ever, but no safety property is violated.
     Blocked,
-    /// A safety property is violated.
     Unsafe,
 }
 
-/// A cell of the table: the verdict on one algorithm under one fault.
 #[derive(Debug, Default, Serialize)]
 struct Cell {
     verdict: FaultOutcome,
-    /// Command that reproduces the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<String>,
-    /// Property that is violated; `None` if none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     property: Option<Property>,
     /// Length of the counterexample in steps; `None` if no property is violated.
@@ -134,35 +128,32 @@ struct Cell {
     /// True if the algorithm claims to tolerate this fault, but a promise is violated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
-    /// True if the algorithm blocks only for lack of a majority, because one of two processes
-    /// crashes.
+    /// True if the algorithm blocks only because one of two processes has crashed, which leaves no
+    /// majority.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     without_majority: bool,
 }
 
-/// A row of the table: the verdicts on one algorithm.
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
     cells: Vec<Cell>,
 }
 
-/// Table of the verdicts on all compared algorithms under all faults. It is the JSON output.
+/// Verdicts on all compared algorithms under all faults. Serialized as the JSON output.
 #[derive(Debug, Serialize)]
 pub(super) struct Matrix {
     service: ComparedService,
-    /// Descriptions of the faults, one per column.
     faults: Vec<&'static str>,
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status of the command: violated if an algorithm does not tolerate a fault although its
-    /// [`Card`] claims that it does.
+    /// Exit status of the command: violated if a fault breaks an algorithm whose [`Card`] claims to
+    /// tolerate it.
     #[serde(skip)]
     pub(super) status: Status,
 }
 
-/// Checks the algorithms in `rows`, which provide the service `kind`, under every fault.
 pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Matrix, Failure> {
     let faults = match kind {
         ComparedService::Mutex => MUTEX_FAULTS,
@@ -181,7 +172,7 @@ pub(super) fn matrix(kind: ComparedService, rows: &[&'static str]) -> Result<Mat
             cell
         });
         let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
-        // Undecided cells are part of a complete table, so the status does not depend on them.
+        // The status does not depend on undecided cells, because the table is complete with them.
         let is_broken = cells.iter().any(|cell| cell.breaks_the_card);
         algorithms.push(Row { name, cells });
         Ok(if is_broken { Status::Violated } else { Status::Success })
@@ -220,7 +211,8 @@ fn cell(kind: ComparedService, name: &'static str, fault: &Fault) -> Result<Cell
         match (worst.verdict, found.verdict) {
             (FaultOutcome::Ok, FaultOutcome::Unknown) => worst.verdict = FaultOutcome::OkForTwo,
             (worse, verdict) if verdict > worse => worst = found,
-            // Of two blocked groups the one that breaks its card is reported.
+            // If two groups have the same verdict, the cell shows the one that contradicts the
+            // card.
             (worse, verdict) if verdict == worse && found.breaks_the_card => worst = found,
             (worse, verdict) if verdict == worse => {
                 worst.without_majority &= found.without_majority;
@@ -245,7 +237,6 @@ fn bound(name: &str, words: &str) -> &'static str {
     bounds.map(|(_, bound)| *bound).next().unwrap_or("")
 }
 
-/// Returns true for a lock whose leader sends heartbeats.
 fn has_heartbeats(name: &str) -> bool {
     card(name).is_some_and(|card| {
         let heartbeat = card.timeouts.iter().any(|timeout| timeout.name == "heartbeat");
@@ -253,9 +244,9 @@ fn has_heartbeats(name: &str) -> bool {
     })
 }
 
-/// Returns the options of the additional search that checks promises which hold only while clocks
-/// keep time. Returns `None` if the algorithm has no such promises, if `words` select a timing
-/// model, or if the algorithm assumes synchronous timing.
+/// Returns the options of an additional search for the promises that hold only while clocks keep
+/// time. `None` if the algorithm has no such promises or assumes synchronous timing, or if `words`
+/// select a timing model.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
     let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {
@@ -271,15 +262,12 @@ fn keeps_a_log(name: &str) -> bool {
     card(name).is_some_and(|card| card.service == Service::Log)
 }
 
-/// Returns true if an algorithm has timeouts or uses a failure detector.
 fn uses_timeouts(name: &str) -> bool {
     card(name).is_some_and(|card| {
         card.detection != Detection::None || card.timing != Timing::Asynchronous
     })
 }
 
-/// Runs `tenure check` with the options in `words` and in `bound`. Returns the cell with its
-/// verdict.
 fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     let words = &format!("{words} {bound}");
     let words = words.trim_end();
@@ -304,9 +292,9 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// Returns true if an algorithm may block under the faults in `words` without breaking its
-/// promises. It may if a partition lasts for ever, or if the crash of one of two processes leaves
-/// no majority.
+/// Returns true if the faults in `words` may block an algorithm without breaking its promises. Such
+/// faults are a partition without end, and a crash of one of two processes, which leaves no
+/// majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }
@@ -333,8 +321,8 @@ fn is_tolerated(words: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Returns the worst verdict on the properties of a report, and a property with this verdict. The
-/// property is `None` unless it is violated.
+/// Returns the worst verdict on the properties of a report, and a violated property if there is
+/// one.
 fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =
@@ -348,8 +336,8 @@ fn verdict(report: &Report) -> (FaultOutcome, Option<Property>) {
 }
 
 impl Cell {
-    /// Returns the cell with the worse verdict. Of two cells with the same verdict, returns the one
-    /// that contradicts a claim of the algorithm, if any.
+    /// Returns the cell with the worse verdict. If the verdicts are equal, prefers a cell that
+    /// contradicts a claim of the algorithm.
     fn worse(self, other: Cell) -> Cell {
         let is_worse =
             other.verdict > self.verdict || other.verdict == self.verdict && other.breaks_the_card;
@@ -371,7 +359,6 @@ impl FaultOutcome {
 }
 
 impl Matrix {
-    /// Formats the table as text, with one line per algorithm.
     pub(super) fn table(&self) -> String {
         let mut text = format!(
             "{}: effect of one fault in groups of two and three, over all schedules\n\n",
@@ -423,7 +410,8 @@ mod tests {
         let properties = "--property mutual-exclusion,fencing";
         assert_eq!(checked, format!("{words} --timing synchronous --latency 0 {properties}"));
         assert!(clocked_check("raft", "raft -n 2").is_some());
-        // The lease is synchronous anyway, and the others promise nothing of the kind.
+        // No second search is needed: `lease` assumes synchronous timing, and the other two have no
+        // promises that hold only while clocks keep time.
         for name in ["lease", "lamport", "coordinated:bully"] {
             assert_eq!(clocked_check(name, name), None, "{name}");
         }

@@ -27,10 +27,8 @@ use super::sweep::{self as measurements, MeasureFormat, SweepOptions};
 use crate::nearest::nearest;
 use table::Row;
 
-/// Default number of runs of each compared algorithm.
 const DEFAULT_RUNS: u64 = 30;
 
-/// File extensions that `--plot` accepts.
 const PLOT_EXTENSIONS: [&str; 2] = ["svg", "html"];
 
 const EXAMPLES: &str = "\
@@ -85,7 +83,6 @@ enum ComparedService {
     Agreement,
 }
 
-/// The result of a comparison, which is the JSON output.
 #[derive(Serialize)]
 struct Data {
     service: ComparedService,
@@ -95,7 +92,6 @@ struct Data {
     algorithms: Vec<Row>,
 }
 
-/// Compares the algorithms, prints the table, and draws the plot if the user requests one.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let is_sweep = options.sweep.is_active(options.format);
     if options.faults {
@@ -136,7 +132,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Performs the runs of a sweep and prints the results.
 fn run_sweep(options: &Options) -> Result<Status, Failure> {
     for option in unused_options(options)? {
         warn_no_effect(option, "these algorithms");
@@ -168,7 +163,6 @@ fn set_default_ids(run: &mut RunOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the given options that have no effect on any of the selected algorithms.
 fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let rows = rows(options)?;
     let names = || rows.iter().map(|row| split_variants(row).0);
@@ -183,7 +177,6 @@ fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
-/// Returns the JSON output of the comparison.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
         serde_json::to_value(faults::matrix(options.service, &plain_rows(options)?)?)
@@ -195,7 +188,6 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     data.map_err(Failure::environment)
 }
 
-/// Measures all selected algorithms. Returns the result and the exit status.
 fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
     let runs = options.run.runs(DEFAULT_RUNS);
@@ -272,8 +264,8 @@ fn plain_rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     plain_names(options)
 }
 
-/// Returns the names of the selected algorithms without variants. If only a variant of an algorithm
-/// is selected, includes the name of the algorithm.
+/// Returns the names of the selected algorithms, but not of variants. If only a variant is
+/// selected, the result contains its algorithm.
 fn plain_names(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let only: Vec<&str> = options.only.iter().map(|name| split_variants(name).0).collect();
     let mut all: Vec<&'static str> = algorithms_of(options.service).collect();
@@ -300,8 +292,8 @@ fn service_of(name: &str) -> Option<ComparedService> {
     })
 }
 
-/// The two compared locks that follow a leader: the default lock of nodes, and the lock of
-/// textbooks.
+/// Compared locks whose processes follow a leader: the default lock of nodes, and a lock whose
+/// election is the one of most textbooks.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
 /// Returns all algorithms of a service. Locks include those that follow a leader.

@@ -18,12 +18,11 @@ use crate::cmd::simulate::theory;
 /// Group sizes that are measured in addition to the size that `-n` gives.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// Upper bound on the number of events of a run beyond those that its entries need. If a run
-/// exceeds the bound, its algorithm is left out of the plot at this group size and larger ones.
-/// Otherwise, messages that multiply would fill the memory.
+/// Upper bound on the number of events of a run, in addition to those that its entries need. If a
+/// run exceeds it, the plot omits the algorithm at this group size and larger ones. Otherwise,
+/// messages that multiply would fill the memory.
 const MAX_EVENTS: u64 = 50_000;
 
-/// Measures the messages and delays of every algorithm in groups of different sizes.
 pub(super) fn sweep(
     kind: ComparedService,
     rows: &[String],
@@ -82,7 +81,6 @@ pub(super) fn sweep(
     Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }
 
-/// Returns an upper estimate of the number of events that are needed for the entries of a run.
 fn events_needed(options: &RunOptions, size: u32) -> u64 {
     let each = match &options.group.entries {
         Some(EntriesOption::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),

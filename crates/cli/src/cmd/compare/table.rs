@@ -13,10 +13,8 @@ use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::theory::{self, CostDeviation};
 
-/// Row of the table: the measured and the theoretical figures of one algorithm.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
-    /// Name of the algorithm.
     pub(super) name: String,
     /// Reason why the algorithm was not run; `None` if it was run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,8 +25,8 @@ pub(super) struct Row {
 
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// Service that the algorithm provides, because the table of agreements contains several
-    /// services. `None` for locks and elections.
+    /// Service that the algorithm provides. `None` for locks and elections, whose tables contain
+    /// only one service.
     #[serde(skip_serializing_if = "Option::is_none")]
     offers: Option<&'static str>,
     /// Number of messages per entry, election or agreement.
@@ -47,7 +45,6 @@ struct Figures {
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement_time: Option<Moments>,
     bypass_max: f64,
-    /// For each violated property, the number of runs that violate it.
     violated: BTreeMap<Property, u64>,
     /// Violated properties whose violation makes the command fail.
     broken: Vec<Property>,
@@ -88,7 +85,6 @@ struct Delays {
 }
 
 impl Row {
-    /// Creates the row of an algorithm that was run.
     pub(super) fn new(name: &str, plan: &Plan, outcome: &Outcome) -> Self {
         let page = theory::lock_theory(&plan.card);
         let agrees = plan.card.service.is_agreement();
@@ -151,7 +147,6 @@ fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
     summary.violated().map(|(property, it)| (property, it.runs)).collect()
 }
 
-/// Note that explains the column `order` of the table.
 const ORDER_NOTE: &str = "  Order under messages between users: `--app-messages 0.5 --latency 1..9 \
                           --think 0..20`.\n  Effect of one fault, over every schedule: `--faults`.";
 
@@ -161,7 +156,6 @@ const FULL_WIDTH: usize = 98;
 /// Least width of the terminal, in characters, at which the table of agreements has all columns.
 const FULL_AGREEMENT_WIDTH: usize = 84;
 
-/// Formats the comparison as a table.
 pub(super) fn table(
     kind: ComparedService,
     size: u32,
@@ -190,7 +184,6 @@ pub(super) fn table(
     text.into_text()
 }
 
-/// Adds the line with the headings of the columns.
 fn head(text: &mut Rows, kind: ComparedService) {
     match kind {
         ComparedService::Mutex => {
@@ -226,7 +219,6 @@ fn mutex_line(cells: [&str; 9]) -> String {
     format!("{line}{synchronisation:>10}{bypass:>8}  {order:<11}{broken}")
 }
 
-/// Formats a line of the table of elections.
 fn election_line([name, messages, theory, time, broken]: [&str; 5]) -> String {
     if width() < FULL_WIDTH {
         return format!("{name:<25}{messages:>9}  {theory:<14}{broken}");
@@ -246,7 +238,8 @@ fn agreement_line(cells: [&str; 7]) -> String {
     format!("{line}{delay}").trim_end().to_owned()
 }
 
-/// Returns the mean of the measured values; `None` if there are none. Their mean would be 0.
+/// Returns the mean of the measured values. Returns `None` instead of a mean of 0 if there are no
+/// values.
 fn measured(moments: &Moments) -> Option<f64> {
     (moments.count() > 0).then(|| moments.mean())
 }
@@ -302,16 +295,15 @@ impl Theory {
 }
 
 impl Figures {
-    /// Returns the number of runs in which a process entered before another one with an earlier
-    /// request. Messages determine which request is earlier: those of the lock, and those between
-    /// users.
+    /// Returns the number of runs in which a process entered although another request had happened
+    /// before its own. Messages of the lock, and those between users, determine which request
+    /// happened before.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))
     }
 }
 
-/// Adds notes to a row of the table, which contain the text that does not fit into its line.
 fn add_notes(text: &mut Rows, row: &Row) {
     let mut note = |message: &str| text.line(&format_row(&row.name, message, 32));
     if let Some(refused) = &row.refused {

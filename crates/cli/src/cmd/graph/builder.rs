@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use tenure_core::{Graph, ProcessId};
 
-/// A graph with the names that its vertices have in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedGraph {
     pub(crate) graph: Arc<Graph>,
-    /// Name of each vertex, in the order of the processes.
     names: Vec<String>,
 }
 
@@ -23,7 +21,6 @@ pub(super) struct GraphBuilder {
     seen: HashSet<(usize, usize)>,
 }
 
-/// An error in a line of a file, with the number of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineError {
     pub(super) line: usize,
@@ -48,7 +45,6 @@ impl GraphBuilder {
         place
     }
 
-    /// Returns true if the graph has a vertex with this name.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
@@ -78,14 +74,12 @@ impl GraphBuilder {
         Ok(())
     }
 
-    /// Returns true if an edge joins the two vertices.
     pub(super) fn has_edge(&self, (one, other): (usize, usize)) -> bool {
         self.seen.contains(&(one.min(other), one.max(other)))
     }
 
-    /// Builds the graph. A vertex with a number as its name becomes the process with this number,
-    /// if the names are `1` to `n` or `P1` to `Pn`. Otherwise, vertices are numbered in the order
-    /// of their appearance.
+    /// Builds the graph. If the names are `1` to `n` or `P1` to `Pn`, each vertex becomes the
+    /// process with its number. Otherwise, vertices are numbered in the order of their appearance.
     pub(super) fn build(self) -> Result<NamedGraph, String> {
         if self.names.is_empty() {
             return Err("the graph has no vertices: expected at least one".to_owned());
@@ -121,13 +115,11 @@ fn numbers(names: &[String]) -> Option<Vec<usize>> {
 }
 
 impl NamedGraph {
-    /// Returns a graph whose vertices are named by their numbers.
     pub(super) fn numbered(graph: Graph) -> Self {
         let names = (1..=graph.vertices()).map(|number| number.to_string()).collect();
         NamedGraph { graph: Arc::new(graph), names }
     }
 
-    /// Returns the number of vertices.
     pub(crate) fn size(&self) -> u32 {
         self.graph.vertices()
     }
@@ -151,7 +143,6 @@ impl NamedGraph {
         numbers(&self.names).is_some()
     }
 
-    /// Returns an error if the graph is not connected.
     pub(crate) fn check_connected(&self) -> Result<(), String> {
         let distances = self.graph.distances(ProcessId(0));
         let Some(apart) = distances.iter().position(Option::is_none) else { return Ok(()) };
@@ -160,7 +151,6 @@ impl NamedGraph {
     }
 }
 
-/// Parses the weight of an edge in the line with this number.
 pub(super) fn parse_weight(line: usize, text: &str) -> Result<u64, LineError> {
     let weight = text.parse().ok().filter(|weight| *weight > 0);
     weight.ok_or_else(|| {

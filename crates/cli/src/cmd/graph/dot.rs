@@ -1,6 +1,6 @@
 //! Reads DOT, the language of Graphviz: undirected graphs, chains of edges, groups, and weights.
 //!
-//! Parsers on crates.io do not report positions, bring a C toolchain, or are under the GPL.
+//! The parsers on crates.io report no positions, need a C toolchain, or are under the GPL.
 
 use super::builder::{GraphBuilder, LineError, parse_weight};
 use super::graphml::DIRECTED;
@@ -10,7 +10,7 @@ type Placed = (Token, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
-    /// A name, a number or a quoted text.
+    /// A quoted text, which is never a keyword.
     Id(String),
     /// A name without quotes that may be a keyword.
     Word(String),
@@ -27,7 +27,6 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(parser.builder)
 }
 
-/// Upper bound on the depth of nested braces.
 const MAX_DEPTH: usize = 100;
 
 struct Parser {
@@ -203,7 +202,6 @@ impl Parser {
     }
 }
 
-/// Splits a text in DOT into tokens, and drops its comments.
 fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
     let mut tokens = Vec::new();
     let (mut rest, mut line) = (text, 1);
@@ -240,7 +238,6 @@ fn tokens(text: &str) -> Result<Vec<Placed>, LineError> {
     Ok(tokens)
 }
 
-/// Returns true for a character that names and numbers may contain.
 fn is_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || character == '.'
 }

@@ -8,11 +8,10 @@ use tenure_trace::files;
 use super::builder::{GraphBuilder, LineError, NamedGraph};
 use super::{dot, edge_list, graphml};
 
-/// Upper bound on the size of a file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads the graph in a file. The extension of the file determines the format. Without a known
-/// extension, the beginning of the text does.
+/// Reads the graph in a file. The extension of the file determines the format, or else the
+/// beginning of the text.
 pub(super) fn read(path: &Path) -> Result<NamedGraph, String> {
     let text = read_text(path)?;
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
@@ -44,13 +43,11 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(failed)
 }
 
-/// Reads a text file from the files that are kept in memory.
 fn in_memory(path: &Path) -> Result<String, String> {
     let read = files::open(path).and_then(std::io::read_to_string);
     read.map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// Parses the text of a file with this extension as a graph.
 fn parse(extension: &str, text: &str) -> Result<NamedGraph, LineError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let builder = match extension.to_lowercase().as_str() {
@@ -64,7 +61,6 @@ fn parse(extension: &str, text: &str) -> Result<NamedGraph, LineError> {
     GraphBuilder::build(builder?).map_err(|message| LineError::new(0, message))
 }
 
-/// Returns true if a text begins as a graph in DOT.
 fn is_dot(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default().to_lowercase();

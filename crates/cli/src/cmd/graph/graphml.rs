@@ -4,7 +4,6 @@ use roxmltree::{Document, Node};
 
 use super::builder::{GraphBuilder, LineError, parse_weight};
 
-/// Reads the first graph of a GraphML document.
 pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     let document = Document::parse(text)
         .map_err(|error| LineError::new(error.pos().row as usize, error.to_string()))?;
@@ -54,5 +53,4 @@ pub(super) fn read(text: &str) -> Result<GraphBuilder, LineError> {
     Ok(builder)
 }
 
-/// Error message for a directed graph.
 pub(super) const DIRECTED: &str = "the graph is directed: expected an undirected graph";

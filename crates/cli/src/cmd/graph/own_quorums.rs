@@ -12,17 +12,12 @@ use tenure_core::{ProcessId, ProcessSet};
 use super::file::{is_path, read_text};
 use crate::cmd::program::shell_word;
 
-/// The value of the option `--quorums`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QuorumsOption {
     /// One of the named constructions, for any number of processes.
     Kind(Kind),
     /// Quorums that the user lists.
-    Own {
-        /// The value as the user wrote it.
-        text: String,
-        quorums: Arc<Quorums>,
-    },
+    Own { text: String, quorums: Arc<Quorums> },
 }
 
 impl QuorumsOption {
@@ -47,7 +42,6 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns the value as a word of a shell command, quoted if necessary.
     pub(crate) fn shell_word(&self) -> String {
         match self {
             QuorumsOption::Kind(_) => self.without_file(),
@@ -55,7 +49,7 @@ impl QuorumsOption {
         }
     }
 
-    /// Returns a value with the same meaning that names no file, for traces.
+    /// Returns an equivalent value that names no file, for traces.
     pub(crate) fn without_file(&self) -> String {
         match self {
             QuorumsOption::Kind(kind) => {

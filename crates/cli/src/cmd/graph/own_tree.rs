@@ -11,14 +11,11 @@ use tenure_core::tree::{Shape, Tree};
 use super::{edge_list, file};
 use crate::cmd::program::shell_word;
 
-/// The value of the option `--tree`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TreeOption {
     /// One of the named shapes, for any number of processes.
     Shape(Shape),
-    /// A tree that the user defines by its edges.
     Own {
-        /// The value as the user wrote it.
         text: String,
         tree: Arc<Tree>,
         graph: Arc<Graph>,
@@ -47,7 +44,6 @@ impl TreeOption {
         }
     }
 
-    /// Returns the value as a word of a shell command, quoted if necessary.
     pub(crate) fn shell_word(&self) -> String {
         match self {
             TreeOption::Shape(_) => self.without_file(),
@@ -55,7 +51,7 @@ impl TreeOption {
         }
     }
 
-    /// Returns a value with the same meaning that names no file, for traces.
+    /// Returns an equivalent value that names no file, for traces.
     pub(crate) fn without_file(&self) -> String {
         match self {
             TreeOption::Shape(shape) => {

@@ -24,19 +24,16 @@ pub(crate) const NAMES: &[&str] = &[
     "random:0.3",
 ];
 
-/// Description of the valid values, for error messages.
 const EXPECTED: &str = "expected ring, line, star, complete, binary-tree, grid, grid:3x4, torus, \
                         torus:3x4, hypercube, random:0.3, random:0.3:SEED, edges such as \
                         1-2,2-3, or a file";
 
-/// Upper bound on the number of vertices of a complete or random graph. The number of its edges
-/// grows with the square of this number.
+/// Upper bound on the number of vertices of a complete or random graph. The number of edges grows
+/// with the square of the number of vertices.
 const MAX_DENSE: u32 = 5_000;
 
-/// The value of the option `--topology`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TopologyOption {
-    /// The value as the user wrote it.
     text: String,
     source: Source,
     /// Seed from which distinct weights of the edges are drawn. `None` if the graph keeps its own
@@ -51,14 +48,10 @@ enum Source {
     Star,
     Complete,
     BinaryTree,
-    /// Numbers of rows and columns, if they are given.
     Grid(Option<(u32, u32)>),
     Torus(Option<(u32, u32)>),
     Hypercube,
-    Random {
-        edge_ppm: u32,
-        seed: u64,
-    },
+    Random { edge_ppm: u32, seed: u64 },
     Edges(NamedGraph),
     File(NamedGraph),
 }
@@ -127,12 +120,11 @@ impl TopologyOption {
         }
     }
 
-    /// Returns the value as a word of a shell command, quoted if necessary.
     pub(crate) fn shell_word(&self) -> String {
         shell_word(&self.text)
     }
 
-    /// Returns a value with the same meaning that names no file, for traces.
+    /// Returns an equivalent value that names no file, for traces.
     pub(crate) fn without_file(&self) -> String {
         match &self.source {
             Source::File(named) => self.weighted(&named.graph).to_string(),
@@ -203,7 +195,6 @@ fn shape(text: &str) -> Option<Result<Source, String>> {
     }
 }
 
-/// Parses numbers of rows and columns, such as `3x4`.
 fn parse_sides(text: &str) -> Result<(u32, u32), String> {
     let sides = text.split_once('x').and_then(|(rows, cols)| {
         let sides: (u32, u32) = (rows.parse().ok()?, cols.parse().ok()?);

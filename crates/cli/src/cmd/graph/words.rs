@@ -4,10 +4,8 @@ use std::path::Path;
 
 use crate::cmd::group::GroupOptions;
 
-/// Options whose value may name a file.
 const OPTIONS: [&str; 3] = ["--topology", "--tree", "--quorums"];
 
-/// Returns the first option on a command line whose value names an existing file.
 pub(crate) fn option_with_file(words: &[String]) -> Option<&'static str> {
     let is_file = |value: &str| {
         let name = value.split("+weights").next().unwrap_or(value);
@@ -16,7 +14,6 @@ pub(crate) fn option_with_file(words: &[String]) -> Option<&'static str> {
     values(words).find(|(_, value)| is_file(value)).map(|(option, _)| option)
 }
 
-/// Returns each option on a command line whose value may name a file, with its value.
 fn values(words: &[String]) -> impl Iterator<Item = (&'static str, &str)> {
     let next = words.iter().skip(1).map(String::as_str).chain([""]);
     words.iter().zip(next).filter_map(|(word, next)| {
@@ -29,7 +26,7 @@ fn values(words: &[String]) -> impl Iterator<Item = (&'static str, &str)> {
 }
 
 /// Replaces the names of files on a command line by the contents of the files. The result has the
-/// same meaning where the files do not exist.
+/// same meaning on a machine without these files.
 pub(crate) fn without_files(words: &[String], group: &GroupOptions) -> Vec<String> {
     let content = |option: &str| match option {
         "--topology" => group.topology.as_ref().map(|it| it.without_file()),

@@ -16,7 +16,6 @@ use super::output::width;
 use super::{Command, Subcommands, check, compare, interrupt, list, simulate, usage_error};
 use crate::lessons::{ActionExecutor, ActionResult, Results};
 
-/// Executor that performs experiments in this process.
 struct InProcess;
 
 impl ActionExecutor for InProcess {
@@ -35,8 +34,7 @@ impl ActionExecutor for InProcess {
     }
 }
 
-/// Performs `act`. If the user interrupts it, returns an error, because its result would be
-/// partial.
+/// Performs `act`. Returns an error if the user interrupts it, because its result would be partial.
 fn uninterrupted(
     act: impl FnOnce() -> Result<ActionResult, Failure>,
 ) -> Result<ActionResult, Failure> {
@@ -68,7 +66,6 @@ fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     Ok(ActionResult { data, picture })
 }
 
-/// Runs a command and returns its JSON output.
 fn json_output(words: &[String]) -> Result<Value, Failure> {
     let command = Command::try_parse_from(words)
         .map_err(|error| Failure::usage(usage_error::one_line(&error)))?;
@@ -86,7 +83,6 @@ fn json_output(words: &[String]) -> Result<Value, Failure> {
     }
 }
 
-/// Returns the exit status for the results of experiments.
 fn status(results: &Results) -> Status {
     if results.all_hold() { Status::Success } else { Status::Violated }
 }

@@ -37,7 +37,6 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// A question in the JSON output of the list.
 #[derive(Serialize)]
 struct QuestionEntry {
     id: &'static str,
@@ -45,7 +44,6 @@ struct QuestionEntry {
     text: &'static str,
 }
 
-/// A question with its answer, in the JSON output.
 #[derive(Serialize)]
 struct AnsweredQuestion {
     id: &'static str,
@@ -58,7 +56,6 @@ struct AnsweredQuestion {
     beyond: Option<&'static str>,
 }
 
-/// A performed experiment of an answer, in the JSON output.
 #[derive(Serialize)]
 struct ExperimentResult {
     description: String,
@@ -88,7 +85,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
 }
 
-/// Prints a list of questions, grouped by chapter.
 fn list(
     questions: &[(&'static Chapter, &'static Question)],
     options: &Options,
@@ -218,7 +214,6 @@ impl ExperimentResult {
 mod tests {
     use super::*;
 
-    /// A question whose experiments succeed takes a single line of the list.
     #[test]
     fn held_question_takes_one_line() {
         for (_, question) in Question::all() {

@@ -60,7 +60,6 @@ struct ScenarioOptions {
 }
 
 impl ScenarioOptions {
-    /// Returns the parameters of the scenario that the user gave, by their names.
     fn given(&self) -> Result<Map<String, Value>, Failure> {
         let Value::Object(all) = serde_json::to_value(self).map_err(Failure::environment)? else {
             unreachable!("options have names");
@@ -69,17 +68,14 @@ impl ScenarioOptions {
     }
 }
 
-/// The result of a scenario in the JSON output.
 #[derive(Serialize)]
 struct ScenarioResult<'a> {
     name: &'a str,
     holds: bool,
-    /// True for each experiment that confirms its expected results, in the order of the
-    /// experiments.
+    /// One element per experiment: true if it confirms its expected results.
     held: Vec<bool>,
     expected: Value,
     observed: Value,
-    /// Actions of the experiments: command lines that a reader can copy, or descriptions.
     done: Vec<&'a str>,
 }
 

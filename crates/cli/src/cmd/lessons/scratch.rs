@@ -13,7 +13,6 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Creates an empty temporary folder.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Folder {
             #[cfg(not(target_family = "wasm"))]
@@ -21,12 +20,10 @@ impl Folder {
         })
     }
 
-    /// Returns the path of a file in this folder.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// Returns true if the file exists.
     pub(super) fn has(&self, file: &Path) -> bool {
         files::open(file).is_ok()
     }
@@ -48,6 +45,6 @@ impl Drop for Folder {
     }
 }
 
-/// Name of the folder if files are kept in memory. All experiments use the same one, one after the
-/// other.
+/// Name of the folder if files are kept in memory. Experiments run one after the other, so that all
+/// of them can use this name.
 const IN_MEMORY: &str = "experiment";

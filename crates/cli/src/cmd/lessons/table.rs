@@ -17,7 +17,6 @@ fn columns() -> [usize; 3] {
     COLUMNS.map(|column| column * width() / 100)
 }
 
-/// Formats the results of all experiments.
 pub(super) fn text(results: &Results) -> String {
     results.0.iter().map(result_table).collect::<Vec<_>>().join("\n")
 }
@@ -59,7 +58,6 @@ fn action_lines(act: &str) -> Vec<String> {
     lines
 }
 
-/// Adds the rows for one expected and observed result, with text wrapped to the columns.
 fn finding_rows(finding: &Finding, line: &mut impl FnMut(&str)) {
     let [first, second, last] = columns();
     let name = wrap(&finding.name, first - 6);
@@ -88,7 +86,6 @@ fn cells([name, expected, observed, mark]: [&str; 4]) -> String {
     line
 }
 
-/// Formats an expected result.
 fn format_expectation(expected: &Value) -> String {
     let number = |key: &str| expected.get(key).and_then(Value::as_f64).map(format_figure);
     match (number("at_least"), number("at_most"), expected.get("mentions")) {
@@ -100,7 +97,6 @@ fn format_expectation(expected: &Value) -> String {
     }
 }
 
-/// Formats an observed value.
 fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),

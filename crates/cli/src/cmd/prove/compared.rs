@@ -6,7 +6,6 @@ use tenure_prove::{Comparer, Comparison, Model, ModelEntry};
 
 use crate::cmd::failure::Failure;
 
-/// Upper bound on the number of states of one group that are compared with the model.
 const MAX_STATES: u64 = 5_000_000;
 
 /// Compares the model with the code in each group from two to `largest` processes. Each process

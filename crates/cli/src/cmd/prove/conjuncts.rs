@@ -9,13 +9,12 @@ use tenure_prove::{ModelEntry, Necessity, Solver, assess_conjuncts};
 use super::EntryModel;
 use crate::cmd::failure::{Failure, Status};
 
-/// Conjuncts of the invariant of a proof. For each one, states whether the proof needs it.
+/// Conjuncts of an invariant, each with the verdict whether the proof needs it.
 pub(super) struct Conjuncts {
     entry: &'static ModelEntry,
     needs: Vec<(&'static str, Necessity)>,
 }
 
-/// Determines for each conjunct of each proof whether the proof needs it.
 pub(super) fn decided(
     entries: &[&'static ModelEntry],
     solver: &Solver,
@@ -27,7 +26,6 @@ pub(super) fn decided(
     entries.iter().map(decide).collect()
 }
 
-/// Formats each conjunct, and the reason why its proof needs it or does not need it.
 pub(super) fn text(decided: &[Conjuncts]) -> String {
     let mut text = String::new();
     for Conjuncts { entry, needs } in decided {
@@ -48,7 +46,6 @@ pub(super) fn text(decided: &[Conjuncts]) -> String {
     text
 }
 
-/// Returns the conjuncts and their necessity as JSON.
 pub(super) fn report(decided: &[Conjuncts]) -> Value {
     let row = |Conjuncts { entry, needs }: &Conjuncts| {
         let conjunct = |(name, need): &(&'static str, Necessity)| {
@@ -76,7 +73,8 @@ pub(super) fn status(decided: &[Conjuncts]) -> Status {
     }
 }
 
-/// Returns those of `models` that contain `conjunct`, but without this conjunct.
+/// Removes `conjunct` from each model that contains it. Returns the changed models, without the
+/// others.
 ///
 /// # Errors
 ///
@@ -109,7 +107,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns the properties of `raft` whose proofs contain `conjunct`.
     fn properties(conjunct: &str) -> Result<Vec<&'static str>, String> {
         let models: Vec<_> = model_entries("raft").map(|entry| (entry, entry.model())).collect();
         let rests = without(&models, conjunct).map_err(|failure| failure.to_string())?;

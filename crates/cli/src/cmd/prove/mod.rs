@@ -66,8 +66,8 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// An entry of the catalogue of models, and its model to prove. A variant or `--without` may have
-/// changed the model.
+/// An entry of the catalogue of models, and the model to prove. The model differs from that of the
+/// entry if the user selects a variant or gives `--without`.
 type EntryModel = (&'static ModelEntry, Model);
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -113,7 +113,6 @@ fn examine(options: &Options) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Prints the algorithms for which the catalogue has a model.
 fn list(format: Format) -> Result<Status, Failure> {
     let row = |entry: &ModelEntry| {
         json!({
@@ -139,7 +138,7 @@ fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
         return Ok(found);
     }
     let mut names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
-    // `raft` has two proofs.
+    // An algorithm with two proofs, such as `raft`, has two entries, but is named once.
     names.sort_unstable();
     names.dedup();
     let nearest = nearest(name, names.iter().copied()).first().map(|it| format!("; nearest: {it}"));
@@ -151,7 +150,7 @@ fn entries_of(name: &str) -> Result<Vec<&'static ModelEntry>, Failure> {
 }
 
 /// Returns the models to prove. With `--variant`, returns the models of this variant. With
-/// `--without`, returns only models that have the conjunct, and leaves out the conjunct.
+/// `--without`, returns only models that have the conjunct, and removes the conjunct from them.
 fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<EntryModel>, Failure> {
     let mut models: Vec<_> = match &options.variant {
         None => entries.iter().map(|entry| (*entry, entry.model())).collect(),

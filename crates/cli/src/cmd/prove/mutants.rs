@@ -83,14 +83,13 @@ pub(super) fn judged(
     Ok(judged)
 }
 
-/// Returns true if a small group of the code has a step that the mutant does not have.
+/// Returns true if, in a small group, the code has a step that the mutant does not have.
 fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Result<bool, Failure> {
     let changed = mutant.applied_to(model);
     let groups = compared::groups(entry, &changed, None, COMPARED_GROUP_SIZE)?;
     Ok(groups.iter().any(|comparison| !comparison.agrees()))
 }
 
-/// Returns a table of the mutants and their verdicts, with the totals.
 pub(super) fn text(judged: &[Judged]) -> String {
     let mut text = String::new();
     let mut algorithm = ("", "");
@@ -117,7 +116,6 @@ pub(super) fn text(judged: &[Judged]) -> String {
     text
 }
 
-/// Returns the mutants and their verdicts as JSON.
 pub(super) fn report(judged: &[Judged], seed: u64) -> Value {
     json!({
         "seed": seed,

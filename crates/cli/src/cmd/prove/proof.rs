@@ -8,12 +8,11 @@ use tenure_prove::{Comparison, Mismatch, Model, ModelEntry, ProofReport, Solver,
 use super::{Options, compared};
 use crate::cmd::failure::{Failure, Status};
 
-/// Results of the proof and of the comparison, for one property of an algorithm.
 pub(super) struct Proof {
     entry: &'static ModelEntry,
     report: ProofReport,
     compared: Vec<Comparison>,
-    /// Conjunct that was left out of the invariant; `None` if it is complete.
+    /// Conjunct that was left out of the invariant, if any.
     without: Option<String>,
     /// Selected variant, if it exists only in the code and not in the model. Only the comparison
     /// can refuse such a variant.
@@ -39,7 +38,6 @@ impl Proof {
         Ok(Proof { entry, report, compared, without, compared_variant })
     }
 
-    /// Returns the exit status for this property.
     pub(super) fn status(&self) -> Status {
         let Proof { report, compared, .. } = self;
         if report.is_refuted() || compared.iter().any(|it| !it.agrees()) {
@@ -51,7 +49,6 @@ impl Proof {
         }
     }
 
-    /// Returns the results as JSON.
     pub(super) fn to_json(&self) -> Value {
         let compared: Vec<_> = self.compared.iter().map(Comparison::to_json).collect();
         json!({
@@ -61,7 +58,6 @@ impl Proof {
         })
     }
 
-    /// Returns the results as text.
     pub(super) fn text(&self) -> String {
         let Proof { entry, report, compared, without, .. } = self;
         let mut text = format!("{}: {}\n", entry.name, entry.property);

@@ -1,10 +1,12 @@
-//! Figures of a run that the verification of its traces does not compute.
+//! Figures that `tenure run` computes from the records of a run: entries, injected faults, and
+//! accesses to the resource.
 
 use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
 
-/// Process that grants every entry into a lock, and that can itself enter without sending messages.
+/// Process that grants the lock to all others. It can itself enter the critical section without
+/// sending messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coordinator {
     /// No process grants the lock, and every entry has the same cost.
@@ -27,14 +29,12 @@ impl Coordinator {
     }
 }
 
-/// Numbers of message faults that the nodes of a run injected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Injected {
     /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
     /// Number of lost repetitions and acknowledgements of the reliable channel.
     pub(super) lost_repairs: u64,
-    /// Number of duplicated messages.
     pub(super) duplicated: u64,
 }
 

@@ -28,7 +28,6 @@ use crate::cmd::failure::Failure;
 /// Time within which a node must shut down, before it is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The cluster of a run: its nodes, their ports, and the parent's trace of the injected faults.
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) nodes: Vec<NodeProcess>,
@@ -40,7 +39,7 @@ pub(super) struct Cluster<'a> {
     proxies: Option<Proxies>,
     /// Address of the counter that the lock protects.
     resource: SocketAddr,
-    /// Process that an action targets as the holder of the lock. It waits in the critical section
+    /// Process inside the critical section, for actions on the holder of the lock. It stays inside
     /// until this value is dropped.
     pub(super) holder: Option<Holder>,
     trace: ParentTrace,
@@ -87,7 +86,6 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Starts all nodes.
     pub(super) fn start(&mut self) -> Result<(), Failure> {
         for process in (0..self.plan.size).map(ProcessId) {
             self.start_one(process, self.plan.entries, self.plan.duration)?;
@@ -142,7 +140,6 @@ impl<'a> Cluster<'a> {
         self.note(process, Kind::Stop)
     }
 
-    /// Resumes a process, if it is suspended.
     pub(super) fn resume(&mut self, process: ProcessId) -> Result<(), Failure> {
         if self.nodes[process.index()].state != NodeState::Suspended {
             return Ok(());
@@ -252,8 +249,8 @@ impl<'a> Cluster<'a> {
     /// Shuts down all nodes. Resumes the suspended ones, asks all to end, and kills those that do
     /// not end in time.
     ///
-    /// The leader ends last, when no other node can succeed it. Otherwise the run would contain
-    /// actions of the next leader after other nodes have ended.
+    /// The leader ends last, when no other node can succeed it. A new leader could otherwise act
+    /// after other nodes have ended.
     pub(super) async fn end(&mut self) -> Result<(), Failure> {
         for place in 0..self.nodes.len() {
             if self.nodes[place].died_unobserved {
@@ -268,7 +265,6 @@ impl<'a> Cluster<'a> {
         ended.and(self.end_these(&last).await)
     }
 
-    /// Shuts down the nodes with these indices.
     async fn end_these(&mut self, places: &[usize]) -> Result<(), Failure> {
         places.iter().for_each(|place| self.nodes[*place].request_shutdown());
         let mut outcome = Ok(());
@@ -286,14 +282,12 @@ impl<'a> Cluster<'a> {
         outcome
     }
 
-    /// Kills all nodes without waiting for them to shut down.
     pub(super) async fn abandon(&mut self) {
         for node in &mut self.nodes {
             let _ = node.kill().await;
         }
     }
 
-    /// Returns the error for a node that ended although the run had not asked it to end.
     fn unexpected_exit(&self, process: ProcessId, status: Option<ExitStatus>) -> Failure {
         let reason = match status.and_then(|status| status.signal()) {
             Some(signal) => format!("signal {signal} from another process"),

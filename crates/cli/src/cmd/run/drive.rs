@@ -28,8 +28,8 @@ const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without a critical-section entry or a fault after which the run is given up.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time without a critical-section entry or a fault after which the run is given up on a machine
-/// that is too slow. The algorithm does not promise progress on such a machine.
+/// Longer limit in place of [`PROGRESS_TIMEOUT`] on a machine that is too slow. The algorithm
+/// promises no progress on such a machine.
 const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time without a critical-section entry after which the run begins to measure the responsiveness
@@ -39,20 +39,16 @@ const PROBE_AFTER: Duration = Duration::from_secs(1);
 /// Observations of the parent process, which drives the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunRecord {
-    /// True if the user interrupted the run.
     pub(super) interrupted: bool,
     /// Processes whose workload was not complete when the run was given up.
     pub(super) unfinished: Vec<ProcessId>,
-    /// Partitions of the network.
     pub(super) partitions: Vec<Partition>,
-    /// Notes for the user.
     pub(super) notes: Vec<String>,
-    /// Longest delay of a probe of the machine, if the machine was too slow while the run waited
-    /// for progress. Missing progress then proves nothing. `None` if the machine was fast enough.
+    /// Longest delay of a probe, if the machine was too slow while the run waited for progress.
+    /// Missing progress then proves nothing. `None` if the machine was fast enough.
     pub(super) late: Option<Duration>,
 }
 
-/// A partition of the network.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Partition {
     /// Start of the partition, in milliseconds since the start of the run.
@@ -112,7 +108,6 @@ async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure>
     Ok(server)
 }
 
-/// A run in progress.
 struct Run<'a> {
     plan: &'a Plan,
     cluster: Cluster<'a>,
@@ -127,18 +122,14 @@ struct Run<'a> {
     awaited_holder: Option<oneshot::Receiver<Holder>>,
     /// Suspended processes, each with the time at which the run resumes it.
     pauses: Vec<(Duration, ProcessId)>,
-    /// Partitions that have not begun.
     pending_partitions: Vec<PartitionSpec>,
-    /// Present partitions of the network, each with the time at which it ends and the processes on
-    /// one side.
+    /// Present partitions, each with the time at which it ends and the processes on one side.
     partitions: Vec<(Duration, Vec<ProcessId>)>,
-    /// Time at which all nodes were ready; `None` before. The times of the schedule are relative to
-    /// it.
+    /// Time at which all nodes were ready; `None` before. Times of the schedule count from it.
     start: Option<Instant>,
     /// Time of the last critical-section entry or fault.
     last_activity: Instant,
     entries: u64,
-    /// Background probe that measures the responsiveness of the machine.
     probe: ResponsivenessProbe,
     record: RunRecord,
 }
@@ -169,7 +160,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the schedule from the start of the nodes until all work and actions are complete.
     async fn run(&mut self, interrupts: &mut TerminationSignals) -> Result<(), Failure> {
         self.cluster.start()?;
         loop {
@@ -193,7 +183,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the clock of the schedule once all nodes are ready. Does nothing before.
+    /// Starts the clock of the schedule if all nodes are ready. Otherwise, does nothing.
     fn watch_start(&mut self) -> Result<(), Failure> {
         if self.start.is_some() {
             return Ok(());
@@ -239,8 +229,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Starts to wait for the next process that enters the critical section, if an action is due
-    /// whose target is the holder of the lock.
+    /// If an action on the holder of the lock is due, starts to wait for the next process that
+    /// enters the critical section.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
         let mut pending = self.pending_partitions.iter();
@@ -251,7 +241,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ends the partitions whose time has passed.
     fn end_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
         let before = self.partitions.len();
         self.partitions.retain(|(until, _)| *until > passed);
@@ -263,7 +252,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Starts the partitions whose time has come and whose processes are known.
     fn start_due_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
         let mut waiting = Vec::new();
         for partition in std::mem::take(&mut self.pending_partitions) {
@@ -296,7 +284,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Makes the proxies interrupt the connections across the present partitions.
     fn apply_partitions(&mut self) -> Result<(), Failure> {
         self.cluster.set_partitions(self.partitions.iter().map(|(_, side)| side.clone()).collect())
     }
@@ -321,7 +308,8 @@ impl<'a> Run<'a> {
         };
         let (can, cannot): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|process| can(self, *process));
-        // Of `all`, the action applies to the processes that are in a suitable state.
+        // An action on `all` skips each process in an unsuitable state. Only an action on one
+        // process then adds a note.
         if let ([process], []) = (&cannot[..], &can[..]) {
             let message = format!("{action} was skipped: {process} was in an unsuitable state");
             self.record.notes.push(message);
@@ -381,7 +369,6 @@ impl<'a> Run<'a> {
         self.progress.show(entries, self.cluster.leader());
     }
 
-    /// Returns true if the run is complete or must be given up.
     fn is_complete(&mut self) -> bool {
         let Some(start) = self.start else { return false };
         let idle = |state| {
@@ -444,7 +431,6 @@ async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> 
     }
 }
 
-/// Formats processes as the subject of a sentence, with the verb: `P1 is`, `P1 and P2 are`.
 fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
 }

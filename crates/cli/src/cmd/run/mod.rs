@@ -81,7 +81,6 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     })
 }
 
-/// Opens the live page of the run if the options ask for it.
 fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.options.watch else { return Ok(None) };
     let about = PageInfo {
@@ -98,7 +97,6 @@ fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Fai
     Ok(Some(page))
 }
 
-/// Runs the cluster, and verifies its traces at the same time.
 async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
     let verifier = Verifier::begin(plan, workspace);

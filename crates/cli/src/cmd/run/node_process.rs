@@ -16,19 +16,16 @@ use tokio::time::timeout;
 
 use super::schedule::Target;
 
-/// Files of a node: its configuration and its log.
 #[derive(Clone, Debug)]
 pub(super) struct NodeFiles {
     pub(super) config: PathBuf,
     pub(super) log: PathBuf,
 }
 
-/// State of a node process, as its parent knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeState {
     /// The node is started, but has not reported that it is ready.
     Booting,
-    /// The node has reported that it is ready.
     Running,
     /// Suspended by SIGSTOP.
     Suspended,
@@ -38,7 +35,6 @@ pub(super) enum NodeState {
     Down,
 }
 
-/// A node as a child process that can be started, killed, suspended and restarted.
 #[derive(Debug)]
 pub(super) struct NodeProcess {
     pub(super) process: ProcessId,
@@ -47,9 +43,7 @@ pub(super) struct NodeProcess {
     pub(super) boot: u32,
     /// Session number of the node in its present boot.
     pub(super) session: u64,
-    /// True if the workload of the node is complete.
     pub(super) done: bool,
-    /// Term and leader that the node reported last.
     pub(super) leader_view: Option<(u64, u32)>,
     /// Number of critical-section entries that the node has reported in its present boot.
     pub(super) entries: u64,
@@ -57,9 +51,9 @@ pub(super) struct NodeProcess {
     pub(super) entries_before: u64,
     /// Target of the fault that killed the node; `None` if no fault has killed it.
     pub(super) killed_as: Option<Target>,
-    /// True if the node was killed before it reported its session in this boot. It may or may not
-    /// have started a session. If it has, the next session number shows the crash. If it has not,
-    /// the next session has the same number, and the node counts as down all the time.
+    /// True if the node was killed while it booted, before it reported its session. Its crash is
+    /// recorded only if the node never boots again. Otherwise, its next session number shows
+    /// whether this session had started.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,
@@ -67,7 +61,6 @@ pub(super) struct NodeProcess {
     lifeline: Option<ChildStdin>,
 }
 
-/// A piece of output of a node, with the node and the boot that it comes from.
 #[derive(Debug)]
 pub(super) struct NodeMessage {
     pub(super) process: ProcessId,
@@ -75,12 +68,9 @@ pub(super) struct NodeMessage {
     pub(super) output: NodeOutput,
 }
 
-/// Output of a node.
 #[derive(Debug)]
 pub(super) enum NodeOutput {
-    /// A report that the node printed.
     Report(Report),
-    /// A line that is not a report.
     Invalid(String),
     /// End of the output: the node has ended or is about to end.
     Ended,
@@ -105,7 +95,6 @@ impl NodeProcess {
         }
     }
 
-    /// Starts the process. Its output is sent to `messages`.
     pub(super) fn start(
         &mut self,
         program: &Path,
@@ -150,7 +139,6 @@ impl NodeProcess {
         self.signal(Signal::KILL)
     }
 
-    /// Kills the process and waits until it is gone.
     pub(super) async fn kill(&mut self) -> io::Result<()> {
         self.state = NodeState::Down;
         let killed = match &mut self.child {
@@ -170,14 +158,12 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// Suspends the process.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
         self.state = NodeState::Suspended;
         Ok(())
     }
 
-    /// Resumes the process.
     pub(super) fn resume(&mut self) -> io::Result<()> {
         self.signal(Signal::CONT)?;
         self.state = NodeState::Running;
@@ -229,7 +215,6 @@ impl NodeProcess {
     }
 }
 
-/// Forwards the output of a node.
 async fn forward_output(
     out: ChildStdout,
     process: ProcessId,

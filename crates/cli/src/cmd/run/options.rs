@@ -205,7 +205,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns the number of nodes.
     pub(super) fn size(&self) -> u32 {
         self.nodes.unwrap_or(5)
     }

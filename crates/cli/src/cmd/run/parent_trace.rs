@@ -31,20 +31,17 @@ impl ParentTrace {
         self.0.flush()
     }
 
-    /// Writes an event that concerns the network and no single process.
     pub(super) fn network_event(&mut self, kind: Kind) -> Result<(), WriteError> {
         self.0.write(Record::new(now(), Subject::Parent, kind))?;
         self.0.flush()
     }
 
-    /// Writes the end of the run.
     pub(super) fn end(&mut self) -> Result<(), WriteError> {
         self.0.write(Record::new(now(), Subject::Parent, Kind::End))?;
         self.0.flush()
     }
 }
 
-/// Returns the header of the trace of the parent or of the resource.
 pub(super) fn header(plan: &Plan, source: Source) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,

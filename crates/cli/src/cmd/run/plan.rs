@@ -25,7 +25,8 @@ const MAX_PROXIED_NODES: u32 = 16;
 /// Default duration of a run, without `--watch`.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Default faults of `--kill` and `--restart`, without `--watch`.
+/// Times at which a run without `--watch` kills and restarts the leader, unless the user gives
+/// faults.
 const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_at(5)];
 
 /// Default duration of a run with `--watch`. The user needs time to open the page.
@@ -35,7 +36,6 @@ const WATCHED_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(10), TargetAt::leader
 /// Default limit on the size of each trace on disk, in MiB. Older records are removed.
 const DEFAULT_TRACE_MIB: u64 = 64;
 
-/// Validated plan of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) options: Options,
@@ -53,7 +53,7 @@ pub(super) struct Plan {
     pub(super) actions: Vec<Action>,
     /// Partitions, ordered by time.
     pub(super) partitions: Vec<PartitionSpec>,
-    /// Properties that the lock promises on its [`Card`] under the faults of this run.
+    /// Properties that the [`Card`] of the lock promises under the faults of this run.
     pub(super) promises: Vec<Property>,
 }
 
@@ -98,8 +98,9 @@ impl Plan {
     }
 }
 
-/// Returns the lock and the election that the options select, and true if they use the reliable
-/// channel. If only the lock or only the election is given, it determines the other one.
+/// Returns whether the processes use the reliable channel, and their service: a lock and an
+/// election. A lock or election that no option names is derived from the other one, or is the
+/// default.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
@@ -192,7 +193,6 @@ fn has_faults(options: &Options) -> bool {
     on_time || for_a_time || *lose > 0.0 || *duplicate > 0.0
 }
 
-/// Validates the partitions and orders them by time.
 fn partitions(
     options: &Options,
     duration: Option<Duration>,
@@ -220,7 +220,6 @@ fn partitions(
     Ok(partitions)
 }
 
-/// Returns an error if a fault ends after the run.
 fn check_end(
     fault: &impl fmt::Display,
     end: Duration,
@@ -258,7 +257,6 @@ fn actions(
     Ok(actions)
 }
 
-/// Returns an error if the fault targets the holder of the lock but the run has no lock.
 fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Failure> {
     if options.no_lock {
         return Err(Failure::usage(format!(
@@ -303,7 +301,8 @@ fn check_action(
              --beyond-assumptions"
         )));
     }
-    // A process that is killed with all others can be restarted by itself, and vice versa.
+    // After a kill of `all`, each process can be restarted alone. After the kill of one process, a
+    // restart of `all` restarts it.
     let same = |it: &Action| it.target == target || [it.target, target].contains(&Target::All);
     let of_target = |kind| before.iter().filter(|it| it.kind == kind && same(it)).count();
     let gone = of_target(ActionKind::Kill) + of_target(ActionKind::Leave);

@@ -25,12 +25,11 @@ impl Progress {
         Progress { bar, timed, total }
     }
 
-    /// Starts the clock of the progress line, because all nodes are ready.
+    /// Starts the clock of the progress line. Called when all nodes are ready.
     pub(super) fn started(&self) {
         self.bar.reset();
     }
 
-    /// Prints a line about a fault above the progress line.
     pub(super) fn event(&self, text: &str) {
         self.bar.println(format!("{:>6.2} s  {text}", self.bar.elapsed().as_secs_f64()));
     }

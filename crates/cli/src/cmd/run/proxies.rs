@@ -10,7 +10,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Size of the buffer of each connection, in bytes.
 const BUFFER_SIZE: usize = 16 << 10;
 
 /// Current partitions. Each element has the processes on one side of a partition.
@@ -24,14 +23,12 @@ type Partitions = Vec<Vec<ProcessId>>;
 #[derive(Debug)]
 pub(super) struct Proxies {
     partitions: watch::Sender<Partitions>,
-    /// For each node, the addresses at which the node reaches all processes, in the order of the
-    /// processes.
+    /// Address at which a node reaches a process: `addresses[node][process]`.
     addresses: Vec<Vec<SocketAddr>>,
     _passing: JoinSet<()>,
 }
 
 impl Proxies {
-    /// Starts the proxies to the addresses of the nodes.
     pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<Proxies> {
         let partitions = watch::Sender::new(Partitions::new());
         let (mut addresses, mut passing) = (Vec::new(), JoinSet::new());
@@ -66,7 +63,6 @@ impl Proxies {
     }
 }
 
-/// The connection from one node to another, and the partitions that may interrupt it.
 #[derive(Clone, Debug)]
 struct Path {
     between: [ProcessId; 2],
@@ -84,7 +80,6 @@ impl Path {
     }
 }
 
-/// Accepts the connections of one proxy, and forwards their data to the node at `to`.
 async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
     let mut passing = JoinSet::new();
     while path.wait_open().await {

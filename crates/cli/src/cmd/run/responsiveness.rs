@@ -16,10 +16,8 @@ use std::time::{Duration, Instant};
 /// operations in that timeout.
 const MAX_DELAY: Duration = Duration::from_millis(40);
 
-/// Interval between probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Delays that the probes of a run have measured so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
     /// End of the last probe whose delay was above [`MAX_DELAY`]; `None` if there was none.

@@ -8,7 +8,6 @@ use tenure_core::ProcessId;
 
 use crate::cmd::duration;
 
-/// Target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// The leader at the time of the fault. For a restart: the process that was killed as the
@@ -18,9 +17,7 @@ pub(super) enum Target {
     /// process that enters the critical section. For a restart: the process that was killed as the
     /// holder.
     Inside,
-    /// The process with this number.
     Process(ProcessId),
-    /// All processes at the same time.
     All,
 }
 
@@ -149,7 +146,6 @@ fn parse_interval<'a>(
     Ok((target_text, from, until))
 }
 
-/// Kind of an action on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ActionKind {
     /// Kill the process by SIGKILL.
@@ -162,7 +158,6 @@ pub(super) enum ActionKind {
     Restart,
 }
 
-/// An action on a process, which the schedule plans for a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Action {
     pub(super) at: Duration,
@@ -191,7 +186,6 @@ impl Action {
         Action { at: from, target, kind: ActionKind::Pause(until - from), by_default: false }
     }
 
-    /// Returns the time at which the action is complete.
     pub(super) fn end(&self) -> Duration {
         match self.kind {
             ActionKind::Pause(length) => self.at + length,

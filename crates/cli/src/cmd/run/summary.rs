@@ -12,12 +12,10 @@ use super::drive::{Partition, RunRecord};
 use super::plan::Plan;
 use super::verifier::VerifiedRun;
 
-/// Note for a run with false suspicions, if the algorithm assumes a perfect failure detector.
 const FALSE_SUSPICION_NOTE: &str = "a live process was suspended or partitioned, and the card \
                                     needs a perfect failure detector: two processes may hold the \
                                     lock, and only accesses to the resource count";
 
-/// Note for a run with partitions.
 const PARTITION_NOTE: &str = "the nodes were connected through proxies of this command: entries \
                               take longer than without --partition, and both sides could reach \
                               the resource";
@@ -29,8 +27,7 @@ pub(super) struct Summary {
     pub(super) mutex: String,
     pub(super) election: String,
     pub(super) seed: u64,
-    /// True if the processes acquire the lock; false for a run without one, in which updates get
-    /// lost.
+    /// True if the run has a lock. Without a lock, updates get lost.
     pub(super) lock: bool,
     /// Time between the first and the last access to the resource, in seconds.
     pub(super) seconds: f64,
@@ -39,13 +36,11 @@ pub(super) struct Summary {
     pub(super) latency_ms: Option<Latency>,
     pub(super) messages_per_entry: Option<MessagesPerEntry>,
     pub(super) elections: Vec<Election>,
-    /// Partitions of the network during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) partitions: Vec<Partition>,
     pub(super) counter: Counter,
     pub(super) refused: u64,
     pub(super) overlaps: u64,
-    /// Number of violations in the traces.
     pub(super) violations: usize,
     pub(super) violated: Vec<TraceViolation>,
     pub(super) verdicts: BTreeMap<Property, Judgement>,
@@ -82,15 +77,15 @@ pub(super) struct MessagesPerEntry {
     /// Upper bound that the lock's [`Card`](tenure_core::Card) states. `None` if it states no upper
     /// bound.
     pub(super) card: Option<u64>,
-    /// Formula of the upper bound, as the lock's [`Card`](tenure_core::Card) states it.
     pub(super) formula: &'static str,
-    /// Number of messages per entry if only the entries of processes other than the coordinator
-    /// count.
+    /// Number of messages divided by the number of entries of all processes except the coordinator,
+    /// which enters without messages. `None` if there is no coordinator or no such entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) away_from_coordinator: Option<f64>,
 }
 
-/// Result of the counter that the processes increment while they hold the lock.
+/// Counter that the processes increment while they hold the lock: its expected and its actual
+/// value, and the number of lost updates.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Counter {
     pub(super) expected: u64,
@@ -106,7 +101,6 @@ pub(super) struct Channel {
     pub(super) recovered: Recovered,
 }
 
-/// Numbers of messages by which the reliable channel recovered from faults.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Recovered {
     pub(super) repeats: u64,
@@ -114,7 +108,6 @@ pub(super) struct Recovered {
 }
 
 impl Summary {
-    /// Computes the figures from the record of a run and its verification.
     pub(super) fn new(plan: &Plan, verified: VerifiedRun, record: RunRecord) -> Summary {
         let VerifiedRun { verification, analysis } = verified;
         let mut violated = violated(&record, &verification);
@@ -214,8 +207,9 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolati
     violated
 }
 
-/// Removes the violations of liveness from `violated`, because the machine was too slow to decide
-/// them. Returns a note that describes one of them and the delay `late`; `None` if there were none.
+/// Removes the violations of liveness from `violated`, because a machine that is too slow cannot
+/// decide them. Returns a note with the delay `late` and one of these violations; `None` if there
+/// were none.
 fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<String> {
     let waits = |it: &mut TraceViolation| it.property.is_liveness();
     let description = violated.extract_if(.., waits).last()?.description;
@@ -223,8 +217,8 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Extends the verdicts on the traces. Marks starvation freedom as incomplete if it is undecided,
-/// and each property in `violated` as violated.
+/// Extends the verdicts on the traces: each property in `violated` is violated, and starvation
+/// freedom is incomplete if `undecided`.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],
@@ -282,8 +276,7 @@ fn round_election(election: Election) -> Election {
     }
 }
 
-/// Rounds a number to three digits after the decimal point. Further digits would be below the
-/// accuracy of the measurement.
+/// Rounds a number to three digits after the decimal point. The measurements are not more accurate.
 pub(super) fn round_to_thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

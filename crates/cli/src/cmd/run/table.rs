@@ -13,7 +13,6 @@ use crate::cmd::rows::Rows;
 /// Column of the table at which the text of a row begins, in characters.
 pub(super) const COLUMN: usize = 28;
 
-/// Formats the result as a table.
 pub(super) fn table(summary: &Summary) -> String {
     let mut table = Rows::with_column(&head(summary), COLUMN);
     table.work(summary);
@@ -35,8 +34,8 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-/// Returns a row for each verdict, with the names of the properties that have it, and a row for the
-/// violated properties that are not promised.
+/// Returns a row for each verdict, with the properties that have it. Violated properties that are
+/// not promised have a row of their own.
 fn verdicts(
     verdicts: &BTreeMap<Property, Judgement>,
     not_promised: &[Property],
@@ -60,7 +59,6 @@ fn verdicts(
 }
 
 impl Rows {
-    /// Adds a row with the directory of the run's files, and returns the whole table as text.
     pub(super) fn finish(mut self, directory: Option<&str>) -> String {
         if let Some(directory) = directory {
             self.row("files", directory);
@@ -68,7 +66,6 @@ impl Rows {
         self.into_text()
     }
 
-    /// Adds a row with quantiles of a latency.
     pub(super) fn latency(&mut self, name: &str, latency: Option<Latency>) {
         if let Some(Latency { p50, p99, max }) = latency {
             let text = format!("p50 {}   p99 {}   max {}", millis(p50), millis(p99), millis(max));
@@ -149,8 +146,6 @@ impl Rows {
         }
     }
 
-    /// Adds a row with the expected value of the counter, its actual value, and the number of lost
-    /// updates.
     pub(super) fn counter(&mut self, Counter { expected, found, lost }: Counter) {
         let (expected, found) = (grouped(expected), grouped(found));
         let lost = match lost {
@@ -201,8 +196,6 @@ impl Rows {
         self.verdict(&summary.notes, summary.lock, violated.collect());
     }
 
-    /// Adds a row for each note and each violation to the table, and a row with the number of
-    /// violations.
     pub(super) fn verdict(&mut self, notes: &[String], has_lock: bool, violated: Vec<String>) {
         let control = "control experiment without a lock and fencing tokens: updates must get lost";
         for note in notes.iter().map(String::as_str).chain((!has_lock).then_some(control)) {

@@ -10,7 +10,6 @@ use tenure_core::tree::Shape;
 use super::options::Options;
 use crate::cmd::group::{is_same_config, names_where_true};
 
-/// Returns the given options that have no effect on a run of this lock.
 pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
     let plain = Parameters { variants, ..Parameters::plain(7) };
@@ -30,7 +29,6 @@ pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     ])
 }
 
-/// Returns the given options that have no effect on a run of the lock service.
 #[cfg(feature = "service")]
 pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
     names_where_true([

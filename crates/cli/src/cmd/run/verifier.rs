@@ -21,10 +21,9 @@ use crate::cmd::failure::Failure;
 /// Interval at which the verification looks for new records in the traces.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Number of records between two checks for a cancellation of the verification.
+/// Number of records between two checks whether the verification was cancelled.
 const RECORDS_PER_CHECK: u64 = 4096;
 
-/// The result of the verification of a run.
 #[derive(Debug)]
 pub(super) struct VerifiedRun {
     pub(super) verification: Verification,
@@ -78,7 +77,6 @@ impl Drop for Verifier {
     }
 }
 
-/// State of the thread that verifies the traces.
 struct Task {
     traces: Vec<PathBuf>,
     only_election: bool,
@@ -135,7 +133,6 @@ impl Task {
         self.check_cancelled()
     }
 
-    /// Returns an error if the verification was cancelled.
     fn check_cancelled(&self) -> Result<(), Failure> {
         if self.abandoned.load(Ordering::Acquire) {
             return Err(Failure::incomplete("the verification was cancelled"));

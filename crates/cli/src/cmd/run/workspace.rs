@@ -8,7 +8,8 @@ use tenure_core::ProcessId;
 
 use crate::cmd::failure::Failure;
 
-/// The directory of a run. If it is temporary, it is removed at the end unless it is kept.
+/// The directory of a run. A temporary directory is removed at the end, unless [`Workspace::keep`]
+/// was called.
 #[derive(Debug)]
 pub(super) struct Workspace {
     path: PathBuf,
@@ -17,7 +18,6 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// Creates the directory that the user requested, or a temporary one.
     pub(super) fn new(requested: Option<&Path>, size: u32) -> Result<Workspace, Failure> {
         let Some(requested) = requested else {
             // Contains the process ID, so that concurrent runs have different prefixes.
@@ -55,14 +55,12 @@ impl Workspace {
         self.temporary.is_none()
     }
 
-    /// Keeps the directory, so that the user can inspect its files.
     pub(super) fn keep(&mut self) {
         if let Some(temporary) = self.temporary.take() {
             self.path = temporary.keep();
         }
     }
 
-    /// Returns the directory with the keys of the nodes.
     pub(super) fn keys(&self) -> PathBuf {
         self.path.join("keys")
     }

@@ -22,8 +22,8 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Returns these files. Files that are not given here are taken from `other`. The client
-    /// certificate and its key always come from the same source.
+    /// Returns these files, completed by those of `other`. The client certificate and its key
+    /// always come from the same source.
     pub(super) fn or(&self, other: CertificateFiles) -> CertificateFiles {
         let cacert = self.cacert.clone().or(other.cacert);
         let (cert, key) = match (&self.cert, &self.key) {
@@ -33,12 +33,10 @@ impl CertificateFiles {
         CertificateFiles { cacert, cert, key }
     }
 
-    /// Returns true if no file is given.
     pub(super) const fn is_empty(&self) -> bool {
         self.cacert.is_none() && self.cert.is_none() && self.key.is_none()
     }
 
-    /// Reads the files, if any are given.
     pub(super) fn read(&self) -> Result<Option<Certificates>, Failure> {
         let own = self.cert.as_deref().zip(self.key.as_deref());
         match &self.cacert {

@@ -14,17 +14,14 @@ use super::certificates::CertificateFiles;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 
-/// Environment variable with the path of the settings file.
 const VARIABLE: &str = "TENURE_CONFIG";
 
-/// Upper bound on the size of the settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Settings of client commands, as the file gives them. An unknown key is an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClientFile {
-    /// URLs of the members.
     pub(super) endpoints: Option<Vec<String>>,
     #[serde(default, deserialize_with = "user")]
     pub(super) user: Option<User>,

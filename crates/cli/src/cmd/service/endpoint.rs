@@ -14,8 +14,6 @@ use crate::cmd::failure::Failure;
 use crate::cmd::machine;
 use crate::cmd::output::Format;
 
-/// Endpoint of the service, unless an option, an environment variable or the settings file names
-/// one.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
 
 /// Options that select a service.
@@ -76,7 +74,6 @@ impl Endpoints {
         Ok(Target { endpoints, access })
     }
 
-    /// Returns these options with `endpoints` in place of their endpoints.
     pub(crate) fn with_endpoints(&self, endpoints: Vec<String>) -> Endpoints {
         Endpoints { endpoints: Some(endpoints), ..self.clone() }
     }
@@ -88,14 +85,12 @@ impl Endpoints {
     }
 }
 
-/// Returns the endpoints in the environment variable `TENURE_ENDPOINTS`.
 fn endpoints_from_environment() -> Option<Vec<String>> {
     let variable = env::var_os("TENURE_ENDPOINTS").filter(|variable| !variable.is_empty())?;
     let endpoints = variable.to_string_lossy();
     Some(endpoints.split(',').map(|endpoint| endpoint.trim().to_owned()).collect())
 }
 
-/// A blocking client of a lock service, with the runtime that executes its calls.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) admin: Admin,
@@ -114,12 +109,10 @@ impl Service {
         Ok(Service { admin, endpoints, runtime: machine::current_thread_runtime()? })
     }
 
-    /// Returns the URLs of the endpoints as the user gave them.
     pub(crate) fn urls(&self) -> &[String] {
         &self.endpoints
     }
 
-    /// Executes a call and waits for its response. Converts an error into a failure of the command.
     pub(crate) fn call<T>(
         &self,
         call: impl Future<Output = Result<T, ClientError>>,
@@ -133,7 +126,6 @@ impl Service {
     }
 }
 
-/// Converts the error of a call into a failure of the command.
 pub(crate) fn request_failure(error: ClientError) -> Failure {
     match error {
         ClientError::MissingCertificates { .. } => {

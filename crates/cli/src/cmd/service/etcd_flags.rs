@@ -5,7 +5,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::cmd::failure::Failure;
 
-/// Effect that a flag of etcd has in `tenure serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// `tenure serve` has an option with the same name and meaning.
@@ -20,15 +19,12 @@ pub(super) enum Effect {
     Peers,
 }
 
-/// A flag of etcd, and its effect in `tenure serve`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
     /// Name of the flag, without dashes.
     pub(super) name: &'static str,
-    /// Effect in `tenure serve`.
     pub(super) effect: Effect,
-    /// Values that request the existing behaviour of `tenure serve`. They cause no warning and no
-    /// error.
+    /// Values that request what `tenure serve` always does. They cause no warning and no error.
     accepted: &'static [&'static str],
     /// True if the user may omit the value of the flag.
     is_switch: bool,
@@ -231,7 +227,7 @@ pub(super) const FLAGS: &[Flag] = &[
 pub(super) struct EtcdFlags(Vec<(Flag, String)>);
 
 impl EtcdFlags {
-    /// Adds those flags of `other` that these flags do not contain. Returns the result.
+    /// Returns these flags, and those flags of `other` that are not among them.
     pub(super) fn or(mut self, other: EtcdFlags) -> Self {
         for (flag, value) in other.0 {
             if self.0.iter().all(|(given, _)| given.name != flag.name) {
@@ -308,10 +304,8 @@ impl FromArgMatches for EtcdFlags {
     }
 }
 
-/// Settings that the environment variables of etcd contain.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
-    /// Command-line arguments that are equivalent to the variables.
     pub(super) arguments: Vec<String>,
     /// Variables with the prefix `ETCD_` that match no flag.
     pub(super) unknown: Vec<String>,

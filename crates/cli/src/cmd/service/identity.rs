@@ -14,10 +14,9 @@ use tenure_trace::plain;
 /// Version of the format of descriptions. A description of another version is not decoded.
 const VERSION: u32 = 1;
 
-/// Upper bound on the number of characters that the output shows of one part of a description.
+/// Maximum number of characters that the output shows of each part of a description.
 const MAX_CHARACTERS: usize = 80;
 
-/// Description of a client, as it is stored in the client's key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     /// Version of the format. The field bears the name of the program, so that other programs can
@@ -34,14 +33,13 @@ pub(super) struct Identity {
     /// Time at which the client acquired the lock, by the client's clock (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
-    /// Description of another client that asked this client to give up its lock; `None` if there is
-    /// none.
+    /// Description of the client that asked this client to give up its lock. `None` if no client
+    /// did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_by: Option<String>,
 }
 
 impl Identity {
-    /// Describes this process as a client that runs `command`.
     pub(super) fn of_command(command: &[OsString], label: Option<&str>) -> Identity {
         let program = || {
             let program = command.first().map(Path::new).and_then(Path::file_name);
@@ -66,18 +64,15 @@ impl Identity {
         }
     }
 
-    /// Returns the same description for a client that holds its lock since now.
+    /// Returns this description with the present time as the time of acquisition.
     pub(super) fn holding(&self) -> Identity {
         Identity { held: Some(format_rfc3339(SystemTime::now())), ..self.clone() }
     }
 
-    /// Returns the same description with the addition that `breaker` asked this client to give up
-    /// its lock.
     pub(super) fn broken_by(&self, breaker: &Identity) -> Identity {
         Identity { broken_by: Some(breaker.to_string()), ..self.clone() }
     }
 
-    /// Encodes the description as the value of a key.
     pub(super) fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -87,12 +82,10 @@ impl Identity {
         serde_json::from_slice(value).ok().filter(|identity: &Identity| identity.tenure == VERSION)
     }
 
-    /// Returns the description of the client that asked this client to give up its lock, if any.
     pub(super) fn breaker(&self) -> Option<String> {
         self.broken_by.as_deref().map(shown)
     }
 
-    /// Returns the time since which the client holds its lock or waits for it.
     pub(super) fn since(&self) -> String {
         shown(self.held.as_deref().unwrap_or(&self.queued))
     }
@@ -107,7 +100,6 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Escapes special characters of a text and shortens it, for the output.
 fn shown(text: &str) -> String {
     let text = plain(text);
     match text.char_indices().nth(MAX_CHARACTERS) {
@@ -116,7 +108,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The client that holds a lock or waits for it, as far as the value of its key shows.
+/// The client that holds a lock or waits for it, as far as the value of its key identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClaimOwner {
     /// The client is a command of Tenure.
@@ -128,7 +120,6 @@ pub(super) enum ClaimOwner {
 }
 
 impl ClaimOwner {
-    /// Returns the client that has stored this value in its key.
     pub(super) fn of_value(value: &[u8]) -> ClaimOwner {
         match (Identity::decode(value), std::str::from_utf8(value)) {
             (Some(identity), _) => ClaimOwner::Command(identity),

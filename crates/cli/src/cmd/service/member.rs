@@ -111,8 +111,8 @@ fn peer_url(text: &str) -> Result<Url, String> {
     text.parse().map_err(|_| "expected http://HOST:PORT or https://HOST:PORT".to_owned())
 }
 
-/// Converts an error of adding a member. If the member has not received the log, the message says
-/// that it may not run.
+/// Converts an error of adding a member. If the member has not received the log, the message
+/// explains how to start it.
 fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
     if let ClientError::Rejected { message, .. } = &error
         && message.contains("in sync with leader")
@@ -127,7 +127,6 @@ fn add_failure(peer_url: &Url, error: ClientError) -> Failure {
 }
 
 impl MemberOptions {
-    /// Returns the ID of the member that the options select.
     fn id(&self, service: &Service) -> Result<u64, Failure> {
         let members = service.call(service.admin.members(true))?;
         let matches =

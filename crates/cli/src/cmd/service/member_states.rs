@@ -12,7 +12,6 @@ use tokio::time::timeout;
 
 use crate::cmd::output::{format_columns, json_name};
 
-/// Time within which a member must respond.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Time within which a quorum must confirm the list of members.
@@ -23,13 +22,11 @@ const QUORUM_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) struct Report {
     /// True if a quorum has confirmed the list of members.
     pub(super) quorum: bool,
-    /// ID of the leader, if a member reports that it leads.
     #[serde(serialize_with = "hex_or_null")]
     leader: Option<u64>,
     members: Vec<MemberReport>,
 }
 
-/// A member and the state that it reported.
 #[derive(Debug, Serialize)]
 struct MemberReport {
     #[serde(serialize_with = "hex")]
@@ -40,7 +37,7 @@ struct MemberReport {
     learner: bool,
     leader: bool,
     state: State,
-    /// Term that the member reported; `None` if the member did not respond. In this case
+    /// Term that the member reported. If the member did not respond, this field and
     /// `applied_index`, `lag` and `version` are `None`.
     term: Option<u64>,
     applied_index: Option<u64>,
@@ -88,8 +85,8 @@ fn time_or_null<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok
     time.map(format_rfc3339).serialize(to)
 }
 
-/// Responses of the members, by member ID: the reports of those that responded, and for each other
-/// member the reason why there is none.
+/// Responses of the members, by member ID. A member that did not respond has a reason in place of a
+/// report.
 #[derive(Debug, Default)]
 struct Responses {
     reports: BTreeMap<u64, MemberStatus>,
@@ -130,8 +127,8 @@ pub(super) async fn query_members(
 }
 
 impl Responses {
-    /// Queries members in parallel, at the client URLs that they advertise and at `endpoints`,
-    /// which may reach the same members by other routes.
+    /// Queries members in parallel, at the client URLs that they advertise and at `endpoints`. An
+    /// endpoint may reach a member by another route.
     async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
@@ -178,9 +175,9 @@ impl Responses {
     }
 }
 
-/// Summarizes the connections of the responding members to one other member. Returns two times:
-/// since when none of them is connected (`None` if one is), and when the last of them received a
-/// message.
+/// Summarizes the connections of the responding members to one other member. Returns the time since
+/// which none of them is connected, and the time of the last message that they received. The first
+/// time is `None` while one of them is connected.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();
@@ -197,24 +194,20 @@ impl Report {
         Report { quorum, leader: leader.map(|it| it.id), members: lines }
     }
 
-    /// Returns the name of the leader, if a member reports that it leads.
     pub(super) fn leader_name(&self) -> Option<&str> {
         let leader = self.members.iter().find(|it| Some(it.id) == self.leader)?;
         Some(&leader.name)
     }
 
-    /// Returns the latest term that a member has reported.
     pub(super) fn term(&self) -> Option<u64> {
         self.members.iter().filter_map(|it| it.term).max()
     }
 
-    /// Returns the number of members that responded, and the number of all members.
     pub(super) fn responding(&self) -> (usize, usize) {
         let there = self.members.iter().filter(|it| it.unreachable.is_none()).count();
         (there, self.members.len())
     }
 
-    /// Formats the members as a table, followed by a line for each problem.
     pub(super) fn text(&self) -> String {
         let head = ["id", "name", "state", "term", "applied", "lag", "version", "client URL"];
         let mut rows = vec![head.map(str::to_owned)];
@@ -326,10 +319,12 @@ mod tests {
         };
         let lost = [link(false, Some(7), Some(5)), link(false, Some(9), Some(6))];
         assert_eq!(seconds(&lost), (Some(9), Some(6)));
-        // Another member still has a connection: the member is stopped, or its client port closed.
+        // One member is still connected, so there is no outage. The unreachable member is
+        // suspended, or its client port is closed.
         let partial = [link(false, Some(7), Some(5)), link(true, None, Some(8))];
         assert_eq!(seconds(&partial), (None, Some(8)));
-        // Never connected since the members started, and members of etcd.
+        // No member has connected since it started, or the members are those of etcd, which report
+        // no connections.
         assert_eq!(seconds(&[link(false, None, None)]), (None, None));
         assert_eq!(seconds(&[]), (None, None));
     }

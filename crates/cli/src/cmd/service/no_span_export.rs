@@ -9,7 +9,6 @@ use crate::cmd::node::{LogFormat, init_logging};
 pub(super) struct SpanExport;
 
 impl SpanExport {
-    /// Starts the log of the member, without an export of spans.
     pub(super) fn start(
         _: &str,
         level: LevelFilter,
@@ -19,6 +18,5 @@ impl SpanExport {
         Ok(SpanExport)
     }
 
-    /// Does nothing, because there is no export to finish.
     pub(super) fn finish(self) {}
 }

@@ -139,7 +139,6 @@ pub(crate) struct Options {
     etcd: EtcdFlags,
 }
 
-/// Settings of the server and its log, combined from arguments, environment variables and file.
 struct Settings {
     config: Config,
     log_level: LevelFilter,
@@ -182,8 +181,8 @@ impl Options {
         Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
-    /// Takes the options of the log from a configuration file. Options that arguments have set
-    /// stay.
+    /// Takes the options of the log from a configuration file, except those that arguments have
+    /// set.
     fn apply_log_options(&mut self, file: &Path, config: &Config) -> Result<(), Failure> {
         let invalid = |option: &str, value: &str, reason: String| {
             let file = file.display();
@@ -201,7 +200,6 @@ impl Options {
         Ok(())
     }
 
-    /// Returns the configuration `base` with these options applied to it.
     fn apply_to(self, base: Config) -> Config {
         Config {
             name: self.name.unwrap_or(base.name),
@@ -244,7 +242,6 @@ impl Options {
     }
 }
 
-/// Parses arguments that were derived from environment variables.
 fn options_from(arguments: Vec<String>) -> Result<Options, Failure> {
     parse_options(arguments).map_err(|error| {
         let reason = usage_error::one_line(&error);
@@ -351,7 +348,6 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     server.run(stop).await
 }
 
-/// Waits for SIGHUP signals, and reads the key files of the members again at each one.
 async fn reload_keys(hangup: io::Result<Signal>, keys: PeerKeys) -> Infallible {
     if let Ok(mut hangup) = hangup {
         while hangup.recv().await.is_some() {

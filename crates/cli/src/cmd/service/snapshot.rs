@@ -173,7 +173,7 @@ fn restore_backup(restore: Restore) -> Result<Status, Failure> {
     let backup = read(&file)?;
     let config =
         Config { name, data_dir, initial_cluster, initial_cluster_token, ..Config::default() };
-    // The listening addresses are options of `tenure serve`.
+    // This command opens no sockets. `tenure serve` checks its listening addresses when it starts.
     let config = Config { insecure: true, ..config };
     let directory = config.plan().map_err(Failure::usage)?.directory;
     let before = backup.summary().revision;

@@ -55,7 +55,6 @@ impl SpanExport {
         Ok(SpanExport(Some(provider)))
     }
 
-    /// Exports the remaining spans, and stops the exporter.
     pub(super) fn finish(self) {
         if let Some(Err(error)) = self.0.map(|provider| provider.shutdown()) {
             warn!(%error, "the last spans are not exported");

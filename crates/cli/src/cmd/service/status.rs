@@ -8,7 +8,6 @@ use super::member_states::{Report, query_members};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::Format;
 
-/// Prints the status of the lock service that these endpoints belong to.
 pub(crate) fn run(endpoints: &Endpoints, format: Format) -> Result<Status, Failure> {
     let service = endpoints.service()?;
     let report = service.call(query_members(&service.admin, service.urls(), None))?;
@@ -34,7 +33,6 @@ fn to_json(report: &Report, totals: &Result<LockTotals, String>) -> Result<Value
     Ok(value)
 }
 
-/// Formats one line about the leader and the members, and one about the locks.
 fn summary(report: &Report, totals: &Result<LockTotals, String>) -> String {
     let leader = match (report.leader_name(), report.term()) {
         (Some(leader), Some(term)) => format!("{leader} leads in term {term}"),

@@ -4,7 +4,6 @@ use std::env;
 
 use crate::cmd::failure::Failure;
 
-/// Name and password of a user of the lock service.
 #[derive(Clone)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -40,7 +39,6 @@ pub(super) fn from_environment() -> Result<Option<User>, Failure> {
     parsed.ok_or_else(invalid).map(Some)
 }
 
-/// Adds advice to the message of a service that requires a user or a client certificate.
 pub(crate) fn with_remedy(message: String) -> String {
     let remedy = match &message {
         it if it.ends_with("user name is empty") => "; use --user NAME:PASSWORD",

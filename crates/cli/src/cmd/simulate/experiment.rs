@@ -15,11 +15,8 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 use crate::cmd::progress_bar::{ProgressBar, progress_line};
 
-/// The result of the runs of one algorithm.
 pub(crate) struct Outcome {
-    /// Report of the first run.
     pub(crate) first: Report,
-    /// Summary of all runs.
     pub(crate) summary: Summary,
     /// Numbers of messages of the algorithm, without those of lower layers. For elections, each
     /// election has one value. For other algorithms, each run has one value: its mean per entry or
@@ -32,36 +29,31 @@ pub(crate) struct Outcome {
     pub(crate) outside: CostDeviation,
     /// Numbers of messages like `messages`, but including those of lower layers.
     pub(crate) all: Moments,
-    /// Numbers of messages that theory predicts exactly, one for the ring that each run draws.
-    /// `None` if theory does not predict all runs.
+    /// Exact numbers of messages that theory predicts, one for the ring of each run. `None` if
+    /// theory does not predict all runs.
     pub(crate) predicted: Option<Moments>,
     /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
-    /// Warnings that apply to every run.
     pub(crate) warnings: Vec<String>,
-    /// Properties whose violation is a failure, if they were violated.
+    /// Violations of the properties that the algorithm promises or the user requests.
     pub(crate) violations: Vec<Violation>,
-    /// True if a property is undecided, and its violation would be a failure.
+    /// True if a property is undecided that the algorithm promises or the user requests.
     pub(crate) incomplete: bool,
-    /// True if the user interrupted the command before the last run.
     pub(crate) interrupted: bool,
 }
 
-/// A violated property, with commands that replay a violation.
 pub(crate) struct Violation {
-    /// The first violation of the property.
     pub(crate) finding: Finding,
     /// Number of runs that violate the property.
     pub(crate) runs: u64,
     /// Seed of the first run that violates the property.
     pub(crate) seed: u64,
-    /// Command that replays the first run that violates the property.
+    /// Command that replays the run of `seed`.
     pub(crate) replay: String,
     /// Command that replays a smaller run with the same violation; `None` if none was found.
     pub(crate) shrunk: Option<String>,
 }
 
-/// Upper bound on the number of attempts to find a smaller run with the same violation.
 const MAX_SHRINK_ATTEMPTS: usize = 400;
 
 /// Upper bound on the total number of events in all attempts to find a smaller run.
@@ -103,7 +95,6 @@ impl Plan {
     }
 }
 
-/// Aggregated results of the runs that are complete so far.
 #[derive(Default)]
 struct Tally {
     first: Option<Report>,
@@ -208,7 +199,7 @@ impl Tally {
 }
 
 impl Plan {
-    /// Searches for a smaller run than that of `seed` which violates the same property. Returns the
+    /// Searches for a smaller run that violates the same property as the run of `seed`. Returns the
     /// command that replays it, if one is found.
     fn shrunk(&self, seed: u64, property: Property) -> Option<String> {
         // The steps of `--steer` would be different ones in a smaller run.
@@ -234,7 +225,6 @@ impl Plan {
         (found.settings != settings).then(|| self.replay_command(&found.settings))
     }
 
-    /// Returns true if the settings are valid and a command can express them.
     fn can_replay(&self, settings: &Settings) -> bool {
         let initiators = match &settings.workload.initiators {
             Some(tenure_sim::Initiators::Listed(listed)) => !listed.is_empty(),
@@ -248,7 +238,6 @@ impl Plan {
     }
 }
 
-/// Creates a progress line for the runs of the algorithm with this name.
 fn progress(runs: u64, name: &str) -> ProgressBar {
     let bar = match runs {
         1 => progress_line(None, "{elapsed:>4} {spinner} {msg}"),

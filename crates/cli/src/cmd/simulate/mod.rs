@@ -24,14 +24,12 @@ use super::sweep::{self, MeasureFormat};
 
 pub(crate) use options::Options;
 
-/// Runs that were performed: their plan and their outcome.
 pub(crate) struct CompletedRuns {
     plan: Plan,
     outcome: Outcome,
     runs: u64,
 }
 
-/// Performs the runs and prints the result.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if options.sweep.is_active(options.format) {
         return run_sweep(options);
@@ -53,7 +51,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(status(outcome))
 }
 
-/// Performs the runs of a sweep and prints the results.
 fn run_sweep(options: &Options) -> Result<Status, Failure> {
     let single = [
         ("--trace", options.trace.is_some()),
@@ -94,7 +91,6 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     Ok(CompletedRuns { plan, outcome, runs })
 }
 
-/// Converts the options into a plan of the runs.
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
     let mut plan = plan.with_load(options.load).with_own_properties(&options.own)?;
@@ -107,8 +103,7 @@ pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// If an option is given that the lab does not support, but only `tenure simulate`, returns an
-/// error message.
+/// Returns an error message if an option works only in `tenure simulate` and not in the lab.
 pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),
@@ -120,13 +115,11 @@ pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
 }
 
 impl CompletedRuns {
-    /// Returns the JSON output for the runs.
     pub(crate) fn data(&self) -> impl Serialize {
         Data::new(&self.outcome, self.runs)
     }
 }
 
-/// Returns the exit status for the outcome of runs.
 pub(crate) fn status(outcome: &Outcome) -> Status {
     match outcome {
         Outcome { violations, .. } if !violations.is_empty() => Status::Violated,

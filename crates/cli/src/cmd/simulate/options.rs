@@ -169,12 +169,10 @@ impl RunOptions {
         self.threads.unwrap_or(0)
     }
 
-    /// Returns the number of runs that the user gives, or else `otherwise`.
     pub(crate) fn runs(&self, otherwise: u64) -> u64 {
         self.runs.map_or(otherwise, NonZeroU64::get)
     }
 
-    /// Returns all faults that the options request, in the order of the options.
     pub(crate) fn faults(&self) -> Result<Vec<Fault>, Failure> {
         let mut faults = self.crash.clone();
         for recovery in &self.recover {
@@ -184,12 +182,11 @@ impl RunOptions {
         Ok(faults)
     }
 
-    /// Returns the latencies of the links in a group of `size` processes.
     pub(crate) fn latency(&self, size: u32) -> Result<Latency, Failure> {
         Latency::linked(self.usual_latency(), &self.link_latency, size).map_err(Failure::usage)
     }
 
-    /// Returns the latency of links for which --link-latency gives no other one.
+    /// Returns the latency of the links that `--link-latency` does not name.
     pub(crate) fn usual_latency(&self) -> Distribution {
         self.latency.unwrap_or(Distribution::units(1))
     }

@@ -23,33 +23,25 @@ use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::program::with_program_name;
 use crate::cmd::property::check_requested;
 
-/// A validated plan of simulated runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// Card of the algorithm: its assumptions, costs and promises.
     pub(crate) card: Card,
-    /// Parameters of the algorithm's configuration.
     pub(crate) parameters: Parameters,
     /// Settings that are common to all runs. They contain no ranks if each run draws its own.
     settings: Settings,
-    /// True if each run draws the ranks of its processes.
     pub(crate) draws_ids: bool,
     /// Options of the algorithm, as on a command line, for replay commands. `settings` does not
     /// contain them.
     own_options: String,
-    /// Names of the vertices in the file of `--topology`. The list is empty if they have only
-    /// numbers.
+    /// Names of the vertices in the file of `--topology`; empty if the vertices have only numbers.
     pub(crate) vertex_names: Vec<String>,
     /// Options of the algorithm, as on a command line, for headers of traces. They contain the
     /// contents of files in place of file names.
     header_options: String,
-    /// Properties that the user selected by `--property`.
     named: Vec<Property>,
-    /// Interventions by which the user steers the run.
     pub(crate) steering: Steering,
 }
 
-/// Returns the properties that a simulation can check.
 pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
     let is_supported = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
@@ -107,9 +99,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sets the network, if the user gives a graph. Either the algorithm itself uses the edges of
-    /// the graph, or the graph carries the algorithm's links. The timeouts follow from the delay of
-    /// the longest route.
+    /// Sets the network if the user gives a graph. Some algorithms use the edges of the graph
+    /// themselves; messages of the others are routed along them. Timeouts follow from the longest
+    /// route.
     fn set_network(&mut self) -> Result<(), Failure> {
         let Some(graph) = &self.parameters.graph else { return Ok(()) };
         let graph = Arc::clone(graph);
@@ -123,7 +115,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Sets the workload that fits the service of the algorithm.
     fn set_workload(&mut self, options: &RunOptions) -> Result<(), Failure> {
         self.settings.workload = match self.card.service {
             Service::Election => {
@@ -150,7 +141,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the given options that have no effect on these runs.
     pub(crate) fn unused_options(&self, options: &RunOptions) -> Vec<&'static str> {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
@@ -168,13 +158,11 @@ impl Plan {
         unused
     }
 
-    /// Limits the number of events of each run.
     pub(crate) fn with_event_limit(mut self, events: u64) -> Self {
         self.settings.limits.events = Some(events);
         self
     }
 
-    /// Adds the properties that the user wrote as expressions.
     pub(crate) fn with_own_properties(mut self, own: &OwnPropertyOptions) -> Result<Self, Failure> {
         if !own.is_empty() {
             let algorithm = self.algorithm(&self.settings)?;
@@ -206,19 +194,17 @@ impl Plan {
         self.settings.time.timing.unwrap_or(self.card.timing)
     }
 
-    /// Returns the number of processes of each run.
     pub(crate) fn size(&self) -> u32 {
         self.settings.size
     }
 
-    /// Makes the runs measure the load of processes and links, if `is_measured`.
     pub(crate) fn with_load(mut self, is_measured: bool) -> Self {
         self.settings.instrumentation.load = is_measured;
         self
     }
 
-    /// Disables vector clocks, unless they are needed to decide a property whose violation is a
-    /// failure. Without vector clocks, reports have no findings on the order of entries.
+    /// Disables vector clocks, unless a required property needs them. Without them, reports have no
+    /// findings on the order of entries.
     pub(crate) fn with_counted_clocks_only(mut self) -> Self {
         let ordered = [Property::Order, Property::OrderWithMessages];
         if !ordered.into_iter().any(|property| self.is_required(property)) {
@@ -227,13 +213,12 @@ impl Plan {
         self
     }
 
-    /// Returns the settings that are common to all runs.
     pub(crate) fn common_settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Returns true if a violation of this property is a failure, because the algorithm promises
-    /// the property or the user requests it.
+    /// Returns true if a violation of this property is a failure: the algorithm promises the
+    /// property, or the user requests it.
     pub(crate) fn is_required(&self, property: Property) -> bool {
         let mut promised = self.card.all_promises(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
@@ -243,7 +228,6 @@ impl Plan {
             || named.any(|it| it.implies(property))
     }
 
-    /// Returns the settings of the run with this seed.
     pub(crate) fn settings(&self, seed: u64) -> Settings {
         let mut settings = Settings { seed, ..self.settings.clone() };
         if self.draws_ids {
@@ -253,7 +237,6 @@ impl Plan {
         settings
     }
 
-    /// Performs a run with these settings. If `to` is given, writes a trace of the run.
     pub(crate) fn run(
         &self,
         settings: Settings,
@@ -264,8 +247,7 @@ impl Plan {
         self.run_algorithm(&*algorithm, settings, to, controls)
     }
 
-    /// Performs a run with these settings, of an algorithm that [`Plan::algorithm`] has returned
-    /// for them.
+    /// Performs a run of an algorithm that [`Plan::algorithm`] has returned for the same settings.
     pub(crate) fn run_algorithm(
         &self,
         algorithm: &dyn AnyAlgorithm,
@@ -287,7 +269,6 @@ impl Plan {
         algorithm.simulate(run).map_err(|error| steering_failure(error, path))
     }
 
-    /// Returns the algorithm, configured for a run with these settings.
     pub(crate) fn algorithm(&self, settings: &Settings) -> Result<Box<dyn AnyAlgorithm>, Failure> {
         let absent = settings.down.iter().copied().collect();
         let sized = Parameters { size: settings.size, absent, ..self.parameters.clone() };
@@ -296,7 +277,6 @@ impl Plan {
         tenure_instances::algorithm(&self.card.name, &parameters).map_err(Failure::usage)
     }
 
-    /// Returns the header of the trace of a run with these settings.
     pub(crate) fn trace_header(&self, settings: &Settings) -> TraceHeader {
         TraceHeader {
             replay: Some(with_program_name(&self.replay_command(settings)).into_owned()),
@@ -304,7 +284,6 @@ impl Plan {
         }
     }
 
-    /// Returns the options that recreate the group of a run, as separate words.
     fn option_words(&self, settings: &Settings) -> Vec<String> {
         let mut options = group_options(settings) + &self.header_options;
         if self.card.faults.absence && !settings.down.is_empty() {
@@ -316,14 +295,12 @@ impl Plan {
         options.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Returns the command that replays a run with these settings.
     pub(crate) fn replay_command(&self, settings: &Settings) -> String {
         let Steering { interventions, max_steps } = &self.steering;
         self.unsteered_replay_command(settings) + &steering_options(interventions, *max_steps)
     }
 
-    /// Returns the command that replays a run with these settings, but without the interventions of
-    /// the user.
+    /// Returns the command that replays a run without the interventions of the user.
     pub(crate) fn unsteered_replay_command(&self, settings: &Settings) -> String {
         let drawn = self.draws_ids && *settings == self.settings(settings.seed);
         let command = if drawn {
@@ -396,16 +373,16 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     Ok(Locking { pattern, entries, hold: options.hold })
 }
 
-/// Returns the number of proposals of each user. If the user of the command gives initiators, it is
-/// 0 for all others.
+/// Returns the number of proposals of each user. It is 0 for a process that is not among the given
+/// initiators.
 fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
     let Some(initiators) = options.group.initiators() else { return entries.clone() };
     let times = |at: ProcessId| if initiators.contains(&at) { entries.of(at) } else { 0 };
     Entries::Listed((0..size).map(ProcessId).map(times).collect())
 }
 
-/// Returns the parameters with the delays of these settings. The algorithm derives its timeouts
-/// from the delays.
+/// Returns the parameters with the delays of `settings`. The algorithm derives its timeouts from
+/// these delays.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
     let (latency, step) = longest_message_and_step(settings);
     parameters.bounded(latency, step, settings.time.drift_ppm)
@@ -434,7 +411,6 @@ fn longest_message_and_step(settings: &Settings) -> (u64, u64) {
     (latency.saturating_mul(settings.network.longest_route()), longest(&settings.time.step))
 }
 
-/// Converts an error of the simulator into a failure that names options of the command line.
 fn settings_failure(error: SettingsError) -> Failure {
     match error {
         SettingsError::UnmetAssumption { algorithm, weakness } => {
@@ -444,12 +420,9 @@ fn settings_failure(error: SettingsError) -> Failure {
     }
 }
 
-/// File to which the trace of a run is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TraceTo<'a> {
-    /// Path of the file.
     pub(crate) path: &'a Path,
-    /// True if the trace contains the states of processes.
     pub(crate) states: bool,
 }
 

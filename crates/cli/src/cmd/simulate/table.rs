@@ -12,7 +12,6 @@ use super::theory::{self, CostDeviation};
 use crate::cmd::output::width;
 use crate::cmd::rows::{Rows, format_figure, join_first};
 
-/// Formats the result as a table.
 pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
     let mut table = Table { rows: Rows::new(&headline(plan, outcome, runs)), plan, outcome };
     if runs == 1 {
@@ -110,7 +109,6 @@ impl Table<'_> {
         }
     }
 
-    /// Adds rows with the load of processes and links, if it was measured.
     fn load(&mut self, report: &Report) {
         let Some(load) = &report.metrics.load else { return };
         if let Some((at, busiest)) = load.busiest_process() {
@@ -135,7 +133,6 @@ impl Table<'_> {
         }
     }
 
-    /// Adds rows with the load of the network's edges, if the run has a network.
     fn network(&mut self, report: &Report) {
         let Some(network) = &report.metrics.network else { return };
         if let Some(busiest) = network.busiest() {
@@ -161,8 +158,8 @@ impl Table<'_> {
         }
     }
 
-    /// Adds rows with the events that the users of an agreement received. Processes with the same
-    /// events have one row.
+    /// Adds rows with the events that the users of an agreement received: one row for all processes
+    /// with the same events.
     fn outcomes(&mut self, report: &Report) {
         let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (place, events) in report.agreement_events.iter().enumerate() {
@@ -275,8 +272,7 @@ impl Table<'_> {
         self.measured_in(std::iter::once(first).chain(others));
     }
 
-    /// Adds rows for figures that were not measured in every run, with the number of runs in which
-    /// they were measured.
+    /// Adds rows for figures that only some runs measured, each with the number of these runs.
     fn measured_in<'a>(&mut self, figures: impl Iterator<Item = (&'a str, u64)>) {
         let runs = self.outcome.summary.runs();
         let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -302,8 +298,6 @@ impl Table<'_> {
         self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
-    /// Adds rows that compare the measured number of messages with the bounds that the algorithm
-    /// states, and with theory.
     fn theory(&mut self) {
         let unit = self.unit();
         let cost = &self.plan.card.messages;
@@ -364,8 +358,8 @@ impl Table<'_> {
         self.rows.row("", &message);
     }
 
-    /// Returns text with the number of messages of each election of a single run. The text is empty
-    /// for several runs, or if the run has only one election.
+    /// Returns text with the number of messages of each election, if there is one run with several
+    /// elections. Otherwise, the text is empty.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
@@ -444,8 +438,7 @@ impl Table<'_> {
     }
 }
 
-/// Formats a line of the table with the figures of many runs. On a narrow terminal, the less
-/// important columns are left out.
+/// Formats a line of the table for several runs. A narrow terminal omits less important columns.
 fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
     let line = format!("  {name:<28}{mean:>10}  {confidence:<21}");
     if width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }
@@ -455,10 +448,8 @@ fn units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
-/// Prefix of the paths of figures that count the messages of one kind.
 const BY_KIND: &str = "messages.by_kind.";
 
-/// Converts the path of a figure in the JSON output into words.
 fn label_of(path: &str) -> String {
     match path.strip_prefix(BY_KIND) {
         Some(kind) => format!("  {kind}"),

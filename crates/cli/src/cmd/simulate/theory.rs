@@ -1,4 +1,4 @@
-//! Theoretical figures from the literature, to compare measured figures with.
+//! Theoretical figures from the literature, for comparison with measured figures.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{Precision, Theory};
@@ -7,12 +7,10 @@ use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settin
 
 use super::plan::Plan;
 
-/// Returns the theoretical figures on the [`Card`] of a lock, if it has any.
 pub(crate) fn lock_theory(card: &Card) -> Option<Theory> {
     card.theory.filter(|_| card.service == Service::Mutex)
 }
 
-/// Number of messages that theory predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Expected {
     /// Number of messages per entry or election.
@@ -27,8 +25,8 @@ pub(crate) fn expected_messages(plan: &Plan) -> Option<Expected> {
     expected_in(plan, plan.common_settings(), plan.draws_ids)
 }
 
-/// Returns the exact number of messages of one run on the ring that the run draws. `None` if theory
-/// does not predict it, or predicts the same number for all rings.
+/// Returns the exact number of messages that theory predicts for the ring of this run. `None` if
+/// theory does not predict it, or predicts the same number for all rings.
 pub(crate) fn predicted_messages(plan: &Plan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
@@ -95,7 +93,6 @@ fn is_outside(cost: &Cost, measured: f64) -> bool {
     cost.is_complete && (below || above)
 }
 
-/// Compares the numbers of messages in many runs with the bounds on the algorithm's [`Card`].
 pub(crate) fn cost_deviation(
     plan: &Plan,
     elections: CostDeviation,
@@ -137,7 +134,7 @@ pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
     if plan.card.service != Service::Election {
         return vec![Measured { own: per(own), all: per(metrics.sent) }];
     }
-    // Messages of other layers are not counted by election.
+    // Messages of other layers are counted for the whole run. Each election gets the mean.
     let other_layers = per(metrics.sent - own);
     let each = metrics.elections.iter().map(|election| election.messages as f64);
     each.map(|own| Measured { own, all: own + other_layers }).collect()

@@ -12,7 +12,6 @@ use super::{Response, Target};
 /// Time limit for connecting to a status page, and for each read and write.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Upper bound on the size of a response, in bytes.
 const MAX_RESPONSE_BYTES: u64 = 16 << 20;
 
 /// Requests the status of all targets at the same time. The responses are in the order of the
@@ -54,8 +53,7 @@ fn request(page: &str, query: &str) -> Result<NodeStatus, String> {
     }
 }
 
-/// Describes an I/O error. A timeout has a text of this program, because the system's text is no
-/// help.
+/// Describes an I/O error. For a timeout, replaces the unclear text of the system.
 fn describe_io_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
@@ -65,7 +63,7 @@ fn describe_io_error(error: &Error) -> String {
     }
 }
 
-/// Returns true if a member of a lock service responds at this address. It may run Tenure or etcd.
+/// Returns true if a member of a lock service, of Tenure or etcd, responds at this address.
 #[cfg(feature = "service")]
 pub(super) fn is_service(address: &str) -> bool {
     let response = exchange(address, "/version").unwrap_or_default();

@@ -48,10 +48,8 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// A node whose status page is queried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
-    /// Number of the node, if it is known.
     node: Option<u32>,
     /// Address of the status page, as `host:port`; `None` if it is not known.
     page: Option<String>,
@@ -60,7 +58,6 @@ struct Target {
     query: String,
 }
 
-/// The status of one node, or the error of the request for it.
 #[derive(Debug, Serialize)]
 struct Response {
     node: Option<u32>,
@@ -71,7 +68,6 @@ struct Response {
     error: Option<String>,
 }
 
-/// The responses of all nodes.
 #[derive(Debug, Serialize)]
 struct ClusterStatus {
     /// The leader on which all nodes that responded agree; `None` if they do not agree.
@@ -122,14 +118,14 @@ fn target(argument: &str) -> Result<String, String> {
 }
 
 impl Target {
-    /// Returns true if both targets denote the same node.
     fn is_same(&self, other: &Target) -> bool {
         let same = self.node.is_some() && self.node == other.node;
         if other.page.is_none() { same } else { self.page == other.page }
     }
 }
 
-/// Removes each node without a known page that the list also contains with its page.
+/// If the list contains a node with and without the address of its page, removes the element
+/// without the address.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     let responding = cluster.iter().filter(|response| response.page.is_some());
     let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();
@@ -152,7 +148,6 @@ fn address(rest: &str) -> Target {
     Target { node: None, page: Some(page.to_owned()), query }
 }
 
-/// Returns the nodes that a configuration file lists.
 fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     let config = Config::read(path).map_err(Failure::usage)?;
     let invalid = |message: &str| Failure::usage(format!("{}: {message}", path.display()));
@@ -175,8 +170,8 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     Ok((1..=config.size()).map(target).collect())
 }
 
-/// Returns the leader on which all responses agree; `None` if they do not. The details are those
-/// that the leader itself reports, if it responded.
+/// Returns the leader on which all responses agree; `None` if they do not. Its details come from
+/// the leader's own response, if there is one.
 fn agreed_leader(cluster: &[Response]) -> Option<LeaderInfo> {
     let all = || cluster.iter().filter_map(|response| response.status.as_ref());
     let first = all().next()?.leader.clone()?;

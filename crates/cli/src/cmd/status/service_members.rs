@@ -31,7 +31,6 @@ pub(super) fn client_urls(targets: &[String]) -> Result<Option<Vec<String>>, Fai
     Ok(Some(urls))
 }
 
-/// Returns the client URLs of a target; `None` if it is not a member of a lock service.
 fn urls_of(target: &str) -> Option<Vec<String>> {
     // Pages of nodes have no TLS.
     if target.starts_with("https://") {

@@ -8,7 +8,6 @@ use crate::cmd::output::{width, wrap};
 /// Widths of the columns, in characters.
 const COLUMNS: [usize; 6] = [6, 8, 8, 10, 9, 7];
 
-/// Formats the status of a cluster.
 pub(super) fn table(cluster: &ClusterStatus) -> String {
     let responses = || cluster.nodes.iter().filter_map(|response| response.status.as_ref());
     let mut lines = Vec::new();
@@ -94,7 +93,6 @@ fn row(cells: [String; 6]) -> String {
     line
 }
 
-/// Returns warnings for the problems that a node reports.
 fn warnings(status: &NodeStatus) -> Vec<String> {
     let me = status.process;
     let apart = status.links.iter().filter(|link| !link.connected).map(|link| {

@@ -5,7 +5,6 @@ use std::str::FromStr;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::{parse_options, usage_error};
 
-/// Upper bound on the number of values of one parameter.
 const MAX_VALUES: usize = 10_000;
 
 /// A parameter of a sweep with all its values, such as `n=3..50` or `latency=exp:1,exp:4`.
@@ -19,13 +18,10 @@ pub(crate) struct Axis {
 #[derive(Debug)]
 struct Parameter {
     name: &'static str,
-    /// Name of the parameter in a plot, with its unit.
     label: &'static str,
     /// True if the value `A..B` stands for all whole numbers from A to B.
     is_count: bool,
     copy: fn(&mut RunOptions, &RunOptions),
-    /// Function that formats the value of the option, so that it can be compared with the default
-    /// value.
     text: fn(&RunOptions) -> String,
 }
 
@@ -68,12 +64,10 @@ static PARAMETERS: [Parameter; 23] = [
 ];
 
 impl Axis {
-    /// Returns the name of the parameter.
     pub(super) fn name(&self) -> &'static str {
         self.parameter.name
     }
 
-    /// Returns the values of the parameter, as on the command line.
     pub(super) fn values(&self) -> &[String] {
         &self.values
     }
@@ -89,7 +83,6 @@ impl Axis {
         Ok(())
     }
 
-    /// Returns true if the option of this parameter has a value other than its default.
     pub(super) fn is_given(&self, options: &RunOptions) -> Result<bool, String> {
         let text = self.parameter.text;
         Ok(text(options) != text(&parsed(&[])?))
@@ -101,7 +94,6 @@ impl Axis {
     }
 }
 
-/// Returns the name of a parameter in a plot, with its unit.
 pub(super) fn label(name: &str) -> &str {
     let known = PARAMETERS.iter().find(|parameter| parameter.name == name);
     known.map_or(name, |parameter| parameter.label)

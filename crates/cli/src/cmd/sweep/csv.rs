@@ -4,11 +4,9 @@
 use super::results::{Cell, Header, Point, Results};
 use super::statistics::Statistics;
 
-/// Names of the columns that follow the algorithm and the parameters.
 const COLUMNS: &str = "seed,runs,figure,unit,count,mean,ci95_low,ci95_high,stddev,min,p50,p90,p99,\
                        max,violated,incomplete,note";
 
-/// Formats the results of a sweep, with a first line of column names.
 pub(super) fn csv(results: &Results) -> String {
     let header = &results.header;
     let parameters = header.parameters.iter().map(String::as_str);

@@ -12,7 +12,6 @@ use crate::cmd::program;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::{Plan, split_variants};
 
-/// Upper bound on the number of points of a sweep.
 const MAX_POINTS: usize = 100_000;
 
 /// Default number of entries of each process, in a sweep of a lock. With fewer entries there is
@@ -27,7 +26,6 @@ const LATENCY: Distribution = Distribution::between_units(1, 9);
 /// values.
 const PARAMETERS: [&str; 4] = ["n", "entries", "latency", "lose"];
 
-/// Options that have no influence on the results of a sweep.
 const RESULT_NEUTRAL_OPTIONS: [&str; 5] = ["--shard", "--threads", "--format", "--plot", "--raw"];
 
 /// The points of a sweep. Each has a plan of its runs, or the reason why it cannot be run.
@@ -36,7 +34,6 @@ pub(super) struct Experiment {
     pub(super) plans: Vec<Option<Plan>>,
 }
 
-/// Function that creates the plan of the algorithm with this name and these options.
 pub(crate) type BuildPlan<'a> = &'a dyn Fn(&str, &RunOptions) -> Result<Plan, Failure>;
 
 impl Experiment {
@@ -45,7 +42,8 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// A usage failure if an axis repeats an option, or if no point can be run.
+    /// A usage failure if two axes have the same parameter, if an option also sets a parameter, or
+    /// if no point can be run.
     pub(super) fn new(
         algorithms: &[String],
         options: &RunOptions,
@@ -148,8 +146,8 @@ fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Fa
     Ok(combinations)
 }
 
-/// For a lock, sets the default workload, under which the results of locks differ. Returns the
-/// service of the algorithm.
+/// Sets the default workload if the algorithm is a lock. This workload makes the results of
+/// different locks differ. Returns the service of the algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
@@ -188,7 +186,6 @@ fn text_of(name: &str, options: &RunOptions, service: Option<Service>) -> String
     }
 }
 
-/// Returns a digest of all settings that determine the runs of a plan.
 fn settings_digest(plan: &Plan) -> String {
     let settings = plan.settings(plan.common_settings().seed);
     let head = plan.trace_header(&settings);

@@ -8,7 +8,8 @@ use crate::cmd::output::json_name;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::theory;
 
-/// A measured quantity. The output contains the figures in the order of the variants.
+/// A quantity that a sweep measures in each run. The output lists the figures in the order of these
+/// variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Figure {
@@ -39,12 +40,10 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    /// Returns the name of the figure in output files.
     pub(super) fn name(self) -> String {
         json_name(&self)
     }
 
-    /// Returns the unit of the figure in output files.
     pub(super) const fn unit(self) -> &'static str {
         match self {
             Figure::MessagesPerEntry
@@ -57,7 +56,6 @@ impl Figure {
         }
     }
 
-    /// Returns the label of the figure in a plot, with its unit.
     pub(super) fn label(self) -> String {
         match self {
             Figure::MessagesPerEntry => "messages per entry".to_owned(),
@@ -109,7 +107,6 @@ pub(super) fn figures(plan: &Plan, report: &Report) -> Vec<(Figure, u64)> {
     figures
 }
 
-/// Checks at compile time that a tick is a millionth of a unit of time.
 const _: () = assert!(TICKS_PER_UNIT == 1_000_000, "times are counted in millionths");
 
 fn millionths(count: u64) -> u64 {

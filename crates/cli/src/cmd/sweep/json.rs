@@ -9,14 +9,12 @@ use super::results::{Cell, Header, Point, PropertyViolations, Results};
 use super::statistics::Statistics;
 use crate::cmd::failure::Failure;
 
-/// Output of `--format json`: one document with all points of a sweep.
 #[derive(Serialize)]
 struct Document<'a> {
     command: &'a str,
     points: Vec<PointFields<'a>>,
 }
 
-/// A point of a sweep and its results, in the JSON output.
 #[derive(Serialize)]
 struct PointFields<'a> {
     algorithm: &'a str,
@@ -30,7 +28,6 @@ struct PointFields<'a> {
     figures: Map<String, Value>,
 }
 
-/// A figure and its statistics, in the JSON output.
 #[derive(Serialize)]
 struct FigureFields {
     unit: &'static str,
@@ -38,7 +35,6 @@ struct FigureFields {
     statistics: Statistics,
 }
 
-/// Formats the results of a sweep as one JSON document.
 pub(super) fn json(results: &Results) -> Result<String, Failure> {
     let points = results.all().map(|(point, cell)| fields(&results.header, point, cell));
     let points = points.collect::<Result<_, Failure>>()?;

@@ -15,7 +15,6 @@ use super::print_results;
 use super::results::Results;
 use crate::cmd::failure::{Failure, Status};
 
-/// Upper bound on the number of missing shards that an error lists.
 const MAX_LISTED: usize = 20;
 
 /// Merge the results of all shards of a command into those of one run
@@ -41,7 +40,6 @@ pub(crate) struct Options {
     format: MeasureFormat,
 }
 
-/// Merges the files and prints the results.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if let Some(path) = &options.plot {
         plot::check_extension(path)?;
@@ -51,7 +49,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(results.status())
 }
 
-/// Reads the files, one per shard, and returns the results of all runs.
 fn merge(files: &[PathBuf]) -> Result<Results, Failure> {
     let mut parts = Parts::default();
     for path in files {
@@ -68,7 +65,6 @@ fn read(path: &Path) -> Result<Part, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Results that were read so far. The key is the number of the shard.
 #[derive(Default)]
 struct Parts {
     parts: BTreeMap<u64, Part>,

@@ -32,10 +32,8 @@ use super::simulate::options::RunOptions;
 
 pub(crate) use options::{MeasureFormat, SweepOptions};
 
-/// Default number of runs of each point.
 const DEFAULT_RUNS: u64 = 30;
 
-/// A request of a command for measurements, with the options of their output.
 pub(crate) struct Request<'a> {
     /// Names of the algorithms, with variants after `+`.
     pub(crate) algorithms: &'a [String],
@@ -43,7 +41,6 @@ pub(crate) struct Request<'a> {
     pub(crate) sweep: &'a SweepOptions,
     pub(crate) plot: Option<&'a Path>,
     pub(crate) format: MeasureFormat,
-    /// Function that creates the plan of an algorithm.
     pub(crate) build: BuildPlan<'a>,
 }
 
@@ -72,7 +69,6 @@ pub(crate) fn run(request: &Request<'_>) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Prints the results of a sweep, and draws them if the user requests a plot.
 fn print_results(
     results: &Results,
     format: MeasureFormat,

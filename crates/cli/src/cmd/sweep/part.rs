@@ -9,10 +9,8 @@ use super::results::{Cell, Header, Results};
 use super::shard::Shard;
 use crate::cmd::failure::Failure;
 
-/// Version of the format of the file.
 const FORMAT: u32 = 1;
 
-/// Results of one shard of a sweep.
 #[derive(Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) shard: Shard,
@@ -42,7 +40,6 @@ struct LastLine {
 }
 
 impl Part {
-    /// Formats the results of the shard as JSON lines.
     pub(super) fn text(&self) -> Result<String, Failure> {
         let mut text = String::new();
         let Results { header, cells } = &self.results;

@@ -14,17 +14,15 @@ use crate::cmd::interrupt;
 use crate::cmd::progress_bar::progress_line;
 use crate::cmd::simulate::plan::Plan;
 
-/// Number of consecutive runs that a thread performs before it hands over their results.
 const RUNS_PER_JOB: u64 = 16;
 
 /// Seed of a run, and the figures of the run in millionths of their units.
 pub(super) type RawRun = (u64, Vec<(Figure, u64)>);
 
-/// Results of consecutive runs of one point.
 struct JobResult {
     point: usize,
     cell: Cell,
-    /// Figures of the single runs. The list is empty unless `--raw` is given.
+    /// Figures of the single runs; empty unless `--raw` is given.
     raw: Vec<RawRun>,
     interrupted: bool,
 }
@@ -90,7 +88,6 @@ impl Experiment {
     }
 }
 
-/// Performs consecutive runs of a point.
 fn perform_job(
     point: usize,
     plan: &Plan,

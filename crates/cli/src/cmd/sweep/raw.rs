@@ -11,14 +11,12 @@ use super::perform::RawRun;
 use super::results::{Header, Point};
 use crate::cmd::failure::Failure;
 
-/// A CSV file with a line for each figure of each run.
 pub(super) struct RawFile {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
 impl RawFile {
-    /// Creates the file, and writes the line with the names of the columns.
     pub(super) fn create(path: &Path, header: &Header) -> Result<Self, Failure> {
         let file = File::create(path).map_err(Failure::cannot_write(path))?;
         let mut raw = RawFile { path: path.to_owned(), file: BufWriter::new(file) };
@@ -28,7 +26,6 @@ impl RawFile {
         Ok(raw)
     }
 
-    /// Writes the lines for runs of a point.
     pub(super) fn add(&mut self, point: &Point, runs: &[RawRun]) -> Result<(), Failure> {
         for (seed, figures) in runs {
             let seed = seed.to_string();
@@ -43,7 +40,6 @@ impl RawFile {
         Ok(())
     }
 
-    /// Writes all buffered lines to the file.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.file.flush().map_err(Failure::cannot_write(&self.path))
     }

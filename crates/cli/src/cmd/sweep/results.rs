@@ -10,7 +10,6 @@ use super::figure::{Figure, figures};
 use crate::cmd::failure::Status;
 use crate::cmd::simulate::plan::Plan;
 
-/// The points of a sweep, and the results of their runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Results {
     pub(super) header: Header,
@@ -18,18 +17,15 @@ pub(super) struct Results {
     pub(super) cells: Vec<Cell>,
 }
 
-/// Description of the sweep. It is the same for all shards of the runs.
+/// Description of the sweep, which is the same for all shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// Version of the program that performed the runs.
     pub(super) version: String,
     /// Command line of the sweep, without the options that do not change its results.
     pub(super) command: String,
     /// Seed of the first run of each point.
     pub(super) seed: u64,
-    /// Number of runs of each point.
     pub(super) runs: u64,
-    /// Names of the parameters that the output lists.
     pub(super) parameters: Vec<String>,
     /// Names of the parameters with several values, in the order of the options.
     pub(super) swept: Vec<String>,
@@ -51,25 +47,24 @@ pub(super) struct Point {
     pub(super) digest: String,
 }
 
-/// The results of the runs of one point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) runs: u64,
-    /// Number of runs in which a property was undecided and its violation would be a failure.
+    /// Number of runs in which a property remained undecided. Only properties whose violation makes
+    /// the command fail count.
     pub(super) incomplete: u64,
-    /// Violations that are failures. The key is the name of the property.
+    /// Violated properties, by name. Only properties whose violation makes the command fail are
+    /// included.
     pub(super) violated: BTreeMap<String, PropertyViolations>,
     pub(super) figures: BTreeMap<Figure, Sample>,
 }
 
-/// The violations of one property in the runs of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PropertyViolations {
     /// Number of runs that violate the property.
     pub(super) runs: u64,
     /// Seed of the first run that violates the property.
     pub(super) seed: u64,
-    /// Command that replays the first run that violates the property.
     pub(super) replay: String,
 }
 
@@ -94,7 +89,6 @@ impl Cell {
         figures
     }
 
-    /// Adds the results that another shard has for the same point.
     pub(super) fn merge(&mut self, other: &Cell) {
         self.runs += other.runs;
         self.incomplete += other.incomplete;
@@ -114,24 +108,21 @@ impl Cell {
         }
     }
 
-    /// Returns the number of runs that violate a property, for the property with most violations.
+    /// Returns the greatest number of runs that violate the same property.
     pub(super) fn violated_runs(&self) -> u64 {
         self.violated.values().map(|broken| broken.runs).max().unwrap_or(0)
     }
 }
 
 impl Results {
-    /// Returns the points that were run, each with its results.
     pub(super) fn measured(&self) -> impl Iterator<Item = (&Point, &Cell)> {
         self.all().filter(|(point, _)| point.refused.is_none())
     }
 
-    /// Returns all points, each with its results.
     pub(super) fn all(&self) -> impl Iterator<Item = (&Point, &Cell)> {
         self.header.points.iter().zip(&self.cells)
     }
 
-    /// Returns the exit status of the command that performed the sweep.
     pub(super) fn status(&self) -> Status {
         if self.cells.iter().any(|cell| !cell.violated.is_empty()) {
             return Status::Violated;
@@ -142,7 +133,6 @@ impl Results {
 }
 
 impl Header {
-    /// Returns the index of a parameter in `parameters`.
     pub(super) fn parameter_index(&self, parameter: &str) -> Option<usize> {
         self.parameters.iter().position(|name| name == parameter)
     }

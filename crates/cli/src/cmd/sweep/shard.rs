@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Upper bound on the number of shards.
 const MAX_SHARDS: u64 = 1_000_000;
 
-/// One of several disjoint parts of the runs of each point. For example, `3/64` is the third of 64.
+/// Part of the runs of each point, disjoint from all other parts. For example, `3/64` is the third
+/// of 64 parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shard {
     /// Number of this shard, from 1.

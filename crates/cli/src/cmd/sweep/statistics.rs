@@ -6,7 +6,6 @@ use tenure_sim::Sample;
 /// Statistics of one figure over the runs of a point, in the unit of the figure.
 #[derive(Serialize)]
 pub(super) struct Statistics {
-    /// Number of values in the sample.
     pub(super) count: u64,
     pub(super) mean: f64,
     /// Lower and upper end of the 95 % confidence interval of the mean.
@@ -20,7 +19,6 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Computes the statistics of the values in a sample.
     pub(super) fn of(sample: &Sample) -> Self {
         let moments = sample.moments();
         let (low, high) = moments.confidence();

@@ -7,8 +7,8 @@ use super::results::{Cell, Point, PropertyViolations, Results};
 use crate::cmd::output::format_columns;
 use crate::cmd::rows::{Rows, format_figure};
 
-/// Figures that have a column, in the order of the columns, with the heading of the column. A
-/// figure that no point has is left out.
+/// Figures in the order of their columns, each with the heading. A figure that no point has gets no
+/// column.
 const FIGURES: [(Figure, &str); 5] = [
     (Figure::MessagesPerEntry, "messages/entry"),
     (Figure::MessagesPerElection, "messages/election"),
@@ -17,7 +17,6 @@ const FIGURES: [(Figure, &str); 5] = [
     (Figure::Duration, "duration"),
 ];
 
-/// Formats the results of a sweep, with one line per point.
 pub(super) fn table(results: &Results) -> String {
     let header = &results.header;
     let last = header.seed.wrapping_add(header.runs - 1);
@@ -47,8 +46,8 @@ pub(super) fn table(results: &Results) -> String {
 }
 
 /// Adds two lines for each property that an algorithm violates. The first line names the first
-/// point with a violation, the number of violating runs there, and the number of other such points.
-/// The second line has the command that replays the first of these runs.
+/// point with a violation, its number of violating runs, and the number of other such points. The
+/// second line has the command that replays the first violation.
 fn violations(rows: &mut Rows, results: &Results) {
     let mut found: BTreeMap<(&str, &str), Vec<(&Point, &PropertyViolations)>> = BTreeMap::new();
     for (point, cell) in results.measured() {
@@ -70,7 +69,7 @@ fn violations(rows: &mut Rows, results: &Results) {
     }
 }
 
-/// Returns the indices of the parameters that have a column, because they have several values.
+/// Returns the indices of the parameters that have a column: those with several values.
 fn parameters(results: &Results) -> impl Iterator<Item = usize> + '_ {
     let header = &results.header;
     let swept = header.swept.iter().filter_map(|name| header.parameter_index(name));

@@ -154,7 +154,6 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Prints the events from `first` to `last` as SVG, in rows of `most` events each.
 fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for from in (first..=last).step_by(most.into()) {
@@ -166,7 +165,6 @@ fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result
     print_file(&Layout::rows_to_svg(rows, direction(options)))
 }
 
-/// Returns the settings of the diagram that the options select.
 fn view(options: &Options) -> DiagramOptions {
     DiagramOptions {
         scale: scale(options).unwrap_or(Scale::Time),
@@ -180,7 +178,6 @@ fn view(options: &Options) -> DiagramOptions {
     }
 }
 
-/// Returns the times at which the logs of the processes are drawn.
 fn moments(options: &Options) -> Vec<Moment> {
     let last = options.events.as_ref().map(|events| *events.end());
     match (options.to, last) {
@@ -190,7 +187,6 @@ fn moments(options: &Options) -> Vec<Moment> {
     }
 }
 
-/// Warns the user about each name in `--fields` that is a field of no message.
 fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
@@ -233,7 +229,6 @@ fn reject_options_of_other_formats(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Returns the direction in which time runs in the diagram.
 fn direction(options: &Options) -> Direction {
     match options.direction {
         Some(DirectionName::Down) => Direction::Down,
@@ -256,8 +251,6 @@ fn print_diagram(options: &Options, layout: &Layout) -> Result<(), Failure> {
     if options.width.is_some() { print_file(&text) } else { print(&text) }
 }
 
-/// Divides a diagram into parts of `rows` lines, and repeats its first line at the start of each
-/// part.
 fn paginated(text: &str, rows: usize) -> String {
     let (head, body) = text.split_once('\n').unwrap_or((text, ""));
     let lines: Vec<&str> = body.lines().collect();

@@ -89,8 +89,8 @@ fn merged(path: &Path) -> Result<Merged, Failure> {
     merge_files(&files).map_err(input_failure)
 }
 
-/// Formats the events of two runs side by side. In long parts without differences, events are left
-/// out.
+/// Formats the events of two runs side by side. Long parts that are common to both runs are
+/// shortened.
 fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
     let column = (width - 3) / 2;
     let mut text = String::new();
@@ -123,8 +123,8 @@ fn is_same(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Adds rows for events that occur in both runs. Only events near a difference are shown, with the
-/// number of those left out.
+/// Adds rows for events that occur in both runs. Shows those near a difference, and counts the
+/// others.
 fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let begins = part.as_ptr_range().start == all.as_ptr_range().start;
     let ends = part.as_ptr_range().end == all.as_ptr_range().end;
@@ -141,7 +141,6 @@ fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, 
     }
 }
 
-/// Adds rows for events that occur in only one of the two runs.
 fn add_different(part: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let of = |run: Run| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()

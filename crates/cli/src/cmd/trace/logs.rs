@@ -10,8 +10,8 @@ use super::input_failure;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{is_coloured, print_file};
 
-/// Upper bound on the number of log entries in a row of an SVG. Of a longer log, only the last
-/// entries are drawn.
+/// Upper bound on the number of log entries in a row of an SVG. A longer log shows only its last
+/// entries.
 const MAX_ENTRIES_IN_SVG: u64 = 24;
 
 pub(super) fn run(

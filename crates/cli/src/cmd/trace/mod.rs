@@ -131,7 +131,6 @@ fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
     Ok(if violated { Status::Violated } else { Status::Success })
 }
 
-/// Verifies traces, and judges the properties that the user wrote as expressions.
 fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     let merged = merge_whole_files(&options.files).map_err(input_failure)?;
     let (header, records) = (&merged.header, &merged.records);
@@ -208,8 +207,6 @@ pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     }
 }
 
-/// Warns the user about trace files whose last line is torn. Serves callers that read the files by
-/// a function that does not report torn lines.
 pub(crate) fn warn_torn_files(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.
@@ -224,7 +221,6 @@ pub(crate) fn warn_torn_files(paths: &[PathBuf]) {
     warn_torn(&torn, &[]);
 }
 
-/// Returns an error if a group of `n` processes does not have this process.
 fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
     match subject {
         Subject::Process(process) if process.0 >= n => Err(Failure::usage(format!(
@@ -234,7 +230,6 @@ fn check_process(subject: Subject, n: u32) -> Result<(), Failure> {
     }
 }
 
-/// Returns an error unless `kind` is a kind of event or the name of a message in this trace.
 fn check_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
     if Kind::NAMES.contains(&kind) {
         return Ok(());
@@ -249,7 +244,6 @@ fn check_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
     Err(Failure::usage(format!("unknown kind '{kind}' for --kind: expected {kinds}")))
 }
 
-/// Warns the user that the trace has no event which matches a filter.
 fn warn_no_events(filter: &str) {
     print_error(&format!("{}: this trace has no events of {filter}", program::name()));
 }

@@ -28,8 +28,8 @@ use crate::cmd::own_monitors;
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
-/// Upper bound on the number of steps that a replay adds after the recorded ones. Without them, a
-/// process may still wait at the end only because too little time has passed.
+/// Upper bound on the number of steps that a replay adds after the recorded ones. They show whether
+/// a process that waits at the end of the recording waits for ever.
 const FURTHER_STEPS: u32 = 200;
 
 /// Replay a run that violates a property, and check whether it violates it again
@@ -93,9 +93,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     reject_own_model(&trace.header)?;
     let parameters = parameters(&trace.header)?;
     let (mut merged, schedule) = replay(options.engine, &trace, &parameters)?;
-    // The checks are those of the time when the run was saved.
+    // The new trace is checked with the settings of the recorded run.
     merged.header = Header {
-        // The run ends when no event is left, so that its end decides liveness without a delay.
+        // A run in ticks ends when no event is left. Liveness is then decided at its last event,
+        // without the delay that real nodes need.
         clock: ClockUnit::Tick,
         fenced: trace.header.fenced,
         most_inside: trace.header.most_inside,
@@ -146,8 +147,8 @@ fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
 
 /// Judges a property that the user wrote as an expression, and adds the finding to `verification`.
 ///
-/// Returns the number of records up to and including the one that violates the property. Returns
-/// `None` if it is not violated, or if the violation follows only from the end of the run.
+/// Returns the number of records up to the violation, inclusive. Returns `None` if the property
+/// holds, or if the violation follows only from the end of the run.
 fn judge_own(
     property: &Arc<OwnProperty>,
     merged: &Merged,
@@ -173,8 +174,8 @@ fn violates(verification: &Verification, property: Property) -> bool {
     verification.violations.iter().any(|found| found.property.name() == property.name())
 }
 
-/// Returns the number of records up to and including the one that violates a property. Returns
-/// `None` if it is not violated, or if the violation follows only from the end of the run.
+/// Returns the number of records up to the violation of a property, inclusive. Returns `None` if
+/// the property holds, or if the violation follows only from the end of the run.
 fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
@@ -196,7 +197,6 @@ fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     Some(after)
 }
 
-/// Returns the notes in the trace that the process which controls real nodes has written.
 fn notes(merged: &Merged) -> Vec<String> {
     let of_parent = merged.records.iter().filter(|record| record.process == Subject::Parent);
     let message = of_parent.filter_map(|record| match &record.kind {
@@ -206,8 +206,8 @@ fn notes(merged: &Merged) -> Vec<String> {
     message.collect()
 }
 
-/// Returns the property that a run violates. It is the property in the header of the trace. If
-/// there is none, it is the first violated one that a verification of the run finds.
+/// Returns the property that a run violates: the one in the header of the trace, or else the first
+/// one that a verification of the run finds.
 fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     if let Some(name) = &trace.header.violates {
         let unknown = || {
@@ -238,8 +238,8 @@ fn reject_own_model(header: &Header) -> Result<(), Failure> {
     Err(Failure::usage(format!("only the checker runs {algorithm}: repeat `{command}`")))
 }
 
-/// Returns the parameters of the algorithm, as the header of a trace gives them. Without options in
-/// the header, they are the default parameters.
+/// Returns the parameters of the algorithm from the header of a trace. Without options in the
+/// header, these are the default parameters.
 pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
     if header.options.is_empty() {
         return Ok(Parameters::plain(header.n));

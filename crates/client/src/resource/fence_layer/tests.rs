@@ -122,7 +122,7 @@ where
     let slow = status(&service, request(Method::PUT, "/a", &["5"]));
     let later = status(&service, request(Method::PUT, "/a", &["6"]));
     let permit = async {
-        // The other two futures have run as far as they can.
+        // Lets the other two futures run until both wait.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }

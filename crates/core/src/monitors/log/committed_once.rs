@@ -13,16 +13,13 @@ use crate::service::log::{Command, Content, Event, Payload};
 pub struct CommittedOnce {
     /// Appends that may still be declined: for each process and ticket, the payload.
     pending: BTreeMap<(ProcessId, u64), Payload>,
-    /// For each payload: the number of its appends, and the indices at which it is committed.
     known: BTreeMap<Payload, PayloadState>,
 }
 
-/// Appends and committed indices of one payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct PayloadState {
     /// Number of times that the payload was appended and not declined.
     appended: u32,
-    /// Indices at which the payload is committed.
     at: BTreeSet<u64>,
 }
 

@@ -10,7 +10,6 @@ use crate::service::log::{Command, Entry, Event};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct KnownLogs(BTreeMap<ProcessId, KnownLog>);
 
-/// Log of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct KnownLog {
     /// Index and term of the last entry that a snapshot covers.
@@ -19,7 +18,6 @@ struct KnownLog {
 }
 
 impl KnownLogs {
-    /// Updates the log of the process `at` after an observation.
     pub(super) fn note(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) {
         match seen {
             Observation::Event(Event::Stored { index, entry }) => {
@@ -48,12 +46,10 @@ impl KnownLogs {
         }
     }
 
-    /// Returns the entry at `index` in the log of the process `at`.
     pub(super) fn entry(&self, at: ProcessId, index: u64) -> Option<&Entry> {
         self.0.get(&at)?.entries.get(&index)
     }
 
-    /// Returns true if a snapshot of the process `at` covers `index`.
     pub(super) fn is_compacted(&self, at: ProcessId, index: u64) -> bool {
         self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
     }

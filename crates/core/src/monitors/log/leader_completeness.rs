@@ -15,12 +15,10 @@ use crate::service::log::{Command, Entry, Event};
 /// of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
-    /// True if the monitor considers only acknowledged entries.
     acknowledged: bool,
     known_logs: KnownLogs,
     /// Latest term that each live process has reported.
     terms: BTreeMap<ProcessId, u64>,
-    /// For each process that leads: the term in which it leads.
     leading: BTreeMap<ProcessId, u64>,
     /// For each index: the committed entry, and the earliest term in which a process knew that it
     /// is committed.

@@ -18,7 +18,6 @@ pub struct LinearizableReads {
     /// For each reader and ticket of a pending read: the highest index known to be committed when
     /// the read was issued.
     pending: BTreeMap<(ProcessId, u64), u64>,
-    /// For each live process: the index of the last entry that it has applied.
     applied: BTreeMap<ProcessId, u64>,
 }
 

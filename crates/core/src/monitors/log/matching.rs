@@ -53,7 +53,7 @@ impl Monitor<Command, Event> for LogMatching {
             return violated(at, message);
         }
         let before = index.saturating_sub(1);
-        // A snapshot hides the entry before, so the comparison is impossible.
+        // True if a snapshot covers either preceding entry, because its term is then unknown.
         let meet = |process| match (self.0.term(process, before), self.0.term(at, before)) {
             (Some(there), Some(here)) => there == here,
             _ => true,

@@ -11,8 +11,8 @@ use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all processes apply the same entries, in the order of the log and
 /// without gaps. After a boot, a process starts at the first entry or at a snapshot. All processes
-/// have the same state after the entry at an index, whether a user provided this state for a
-/// snapshot or restored it.
+/// have the same state after the entry at an index. The monitor sees these states when a user
+/// provides one for a snapshot or restores one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StateMachineSafety {
     /// Committed entries in the order of the log, from index 1.

@@ -80,7 +80,7 @@ fn processes(text: &str) -> Option<ProcessSet> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
     let process = |number: &str| Some(ProcessId(number.parse::<u32>().ok()?.checked_sub(1)?));
     let processes = numbers.map(process).collect::<Option<ProcessSet>>()?;
-    // The memory of a set grows with its largest member.
+    // Larger numbers are invalid, because the memory of a set grows with its largest member.
     processes.iter().all(|process| process.0 < 1 << 16).then_some(processes)
 }
 

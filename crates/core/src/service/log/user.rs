@@ -11,18 +11,15 @@ use crate::service::user::{ServiceUser, UserModelConfig, UserState};
 /// an odd index begin with a read, and all others with an append. When the log needs a snapshot,
 /// the user provides one.
 ///
-/// Its state machine is a hash of all payloads, in order.
+/// The user's state machine is a hash of all payloads, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
     /// Ticket of the last command of this user.
     ticket: u64,
-    /// Number of appends and reads that the user has issued.
     issued: u64,
     limit: u64,
-    /// True if the user waits for the answer to its last command.
     is_waiting: bool,
-    /// True if the log needs a snapshot, which the user provides by its next command.
     needs_snapshot: bool,
     belief: Belief,
     /// Index of the last applied entry.
@@ -50,7 +47,6 @@ impl User {
         Payload::new(text.as_bytes())
     }
 
-    /// Applies an entry to the state machine.
     fn apply(&mut self, index: u64, content: &Content) {
         self.applied = index;
         if let Content::Payload(payload) = content {
@@ -68,7 +64,6 @@ impl User {
         Payload::new(format!("{:08x}", self.state).as_bytes())
     }
 
-    /// Restores the state machine from a snapshot.
     fn restore(&mut self, index: u64, snapshot: &Payload) {
         let text = core::str::from_utf8(snapshot.bytes()).unwrap_or_default();
         self.state = u32::from_str_radix(text, 16).unwrap_or_default();

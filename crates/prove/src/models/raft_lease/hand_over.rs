@@ -13,8 +13,7 @@ use crate::model::action::Action;
 
 /// Latest term in which a leader has resigned. This term and all earlier ones are *ended*.
 pub(super) const ENDED: Symbol = Symbol::constant("ended", Int);
-/// For an ended term: a quorum whose members had all voted in a later term, or for the resigned
-/// leader, when the term was ended.
+/// For an ended term: the quorum that had elected the leader whose resignation ended the term.
 const ENDED_BY: Symbol = Symbol::function("ended-by", &[Int], Quorum);
 /// True if a request to become a candidate is in flight. Arguments: receiver, term of the resigned
 /// leader.
@@ -25,12 +24,10 @@ const SUCCEED: Symbol = Symbol::relation("succeed", &[Process, Int]);
 /// Symbols that this module adds to the state of the model.
 pub(super) const STATE: [Symbol; 4] = [ENDED, ENDED_BY, HAND_OVER, SUCCEED];
 
-/// Returns the initial condition on the symbols of this module.
 pub(super) fn initial() -> Term {
     ENDED.equals(-1) & for_all([P, T], !HAND_OVER.at((P, T)) & !SUCCEED.at((P, T)))
 }
 
-/// Returns the actions of a leader that resigns, of its heir, and of the voters.
 pub(super) fn actions() -> Vec<Action> {
     let is_ended_now = ENDED.less(T) & T.at_most(TERM.at(X));
     let latest = choose(ENDED.less(TERM.at(X)), TERM.at(X), ENDED);
@@ -51,7 +48,6 @@ pub(super) fn actions() -> Vec<Action> {
     ]
 }
 
-/// Returns the conjuncts about ended terms.
 pub(super) fn conjuncts(variant: Option<&str>) -> Vec<Conjunct> {
     let is_ended = |term: Term| term.at_most(ENDED);
     let has_voted = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));

@@ -10,7 +10,6 @@ use crate::logic::term::{Operations, Term, for_all};
 use crate::logic::variable::Variable;
 use crate::model::Conjunct;
 
-/// Returns the whole invariant.
 pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
     let mut conjuncts = vec![Conjunct::new(
         "one-leader-at-a-time",
@@ -25,8 +24,7 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
     conjuncts
 }
 
-/// Promise of a process `V` to vote for no other process, on which the lease of a process `P`
-/// relies.
+/// Promise of a process `V` to vote for no other process. The lease of a process `P` relies on it.
 struct Promise {
     /// Names of three conjuncts: that the promise lasts long enough, that no process counts a vote
     /// that breaks it, and that no such vote is in flight.
@@ -39,8 +37,9 @@ struct Promise {
     until: Term,
 }
 
-/// Returns the conjuncts about promises. A process makes a promise with its vote for a candidate,
-/// as a member of the quorum on which a leader relies, or with its response to the last heartbeat.
+/// Returns the conjuncts about the three kinds of promises. A process that votes for a candidate
+/// makes a promise. So do the members of the quorum on which a leader relies, and the processes
+/// that respond to the last heartbeat.
 fn promises(variant: Option<&str>) -> Vec<Conjunct> {
     let has_vote = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
     let has_response = ANSWERED.at((P, V)) | HEARD.at((V, P, TERM.at(P), ROUND.at(P)));
@@ -106,7 +105,6 @@ fn conjuncts_of(promise: Promise) -> [Conjunct; 3] {
     ]
 }
 
-/// Returns the conjuncts about roles and deadlines.
 fn deadlines() -> Vec<Conjunct> {
     vec![
         Conjunct::new(
@@ -132,7 +130,6 @@ fn deadlines() -> Vec<Conjunct> {
     ]
 }
 
-/// Returns the conjuncts about messages in flight.
 fn messages() -> Vec<Conjunct> {
     // A heartbeat of the present term is one that this leader has sent.
     let is_sent = |leader: Variable| {

@@ -14,23 +14,20 @@ pub(in crate::models) const TERM: Symbol = Symbol::function("term", &[Process], 
 pub(in crate::models) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Candidate that a process has voted for in its term (`votedFor` in the paper).
 pub(in crate::models) const VOTED_FOR: Symbol = Symbol::function("voted-for", &[Process], Process);
-/// True if a process is a candidate.
 pub(in crate::models) const CANDIDATE: Symbol = Symbol::relation("candidate", &[Process]);
-/// True if a process leads.
 pub(in crate::models) const LEADER: Symbol = Symbol::relation("leader", &[Process]);
 /// True if the first process, a candidate or leader, has the vote of the second process in its
 /// term.
 pub(in crate::models) const VOTES: Symbol = Symbol::relation("votes", &[Process, Process]);
-/// Quorum that elected a leader.
+/// Quorum whose votes elected a leader.
 pub(super) const ELECTED_BY: Symbol = Symbol::function("elected-by", &[Process], Quorum);
 /// True if a request for votes is in flight. Arguments: candidate, term.
 pub(in crate::models) const REQUEST_VOTE: Symbol =
     Symbol::relation("request-vote", &[Process, Int]);
 /// True if a vote is in flight. Arguments: voter, candidate, term.
 pub(in crate::models) const VOTE: Symbol = Symbol::relation("vote", &[Process, Process, Int]);
-/// True if a process is a member of a quorum.
 pub(in crate::models) const MEMBER: Symbol = Symbol::relation("member", &[Process, Quorum]);
-/// For any two quorums: a process that is a member of both.
+/// Process that is a member of both quorums.
 pub(in crate::models) const COMMON: Symbol = Symbol::function("common", &[Quorum, Quorum], Process);
 
 /// Symbols that this module adds to the state of the model.
@@ -47,7 +44,6 @@ pub(in crate::models) fn quorums() -> Axiom {
     Axiom::new("any two quorums have a common member", intersect)
 }
 
-/// Returns the initial conditions on the symbols of this module.
 pub(super) fn initial() -> [Term; 3] {
     [
         for_all([P], TERM.at(P).equals(0) & !HAS_VOTED.at(P)),
@@ -74,7 +70,6 @@ pub(super) fn see_higher_term() -> Action {
         .set(HAS_VOTED, X, false)
 }
 
-/// Returns the conjuncts about terms and votes.
 pub(super) fn conjuncts() -> Vec<Conjunct> {
     let elected_by_quorum = Conjunct::new(
         "elected-by-quorum",
@@ -88,7 +83,6 @@ pub(super) fn conjuncts() -> Vec<Conjunct> {
     leaders().into_iter().chain([elected_by_quorum]).chain(votes).collect()
 }
 
-/// Returns the conjuncts about candidates and leaders.
 pub(in crate::models) fn leaders() -> [Conjunct; 2] {
     let same_term = TERM.at(P).equals(TERM.at(Q));
     [

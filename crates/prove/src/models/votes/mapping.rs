@@ -90,8 +90,8 @@ pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, proce
     }
 }
 
-/// Adds a message in flight to `structure`. Messages that report failures or inquire have no effect
-/// in the model.
+/// Adds a message in flight to `structure`. The model has no messages for failures and inquiries,
+/// so they are left out.
 pub(in crate::models) fn add_message(
     structure: &mut Structure,
     [from, to]: [Value; 2],
@@ -111,7 +111,6 @@ pub(in crate::models) fn add_message(
     structure.add(relation, [from, to, stamp, number]);
 }
 
-/// Splits a pair into a voter and the tree of its vote.
 fn vote(pair: Tree<'_>) -> (Value, Tree<'_>) {
     let mut parts = pair.elements();
     let mut next = || parts.next().expect("a pair has two parts");

@@ -14,7 +14,6 @@ use tenure_runtime::Validator;
 use super::SIZE;
 use super::mutation::variants;
 
-/// Maximum number of invalid messages that the faulty process sends per correct one.
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
 /// Invalid messages that were sent so far, and the limit of their number. They are no part of the
@@ -41,13 +40,11 @@ impl FaultSource {
         with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the number of invalid messages that were sent so far.
     pub(super) fn count(&self) -> usize {
         self.with_state(|state| state.sent.len())
     }
 
-    /// Returns the number of kinds of messages that were altered, and the number of altered
-    /// positions.
+    /// Returns the number of altered kinds of messages, and the number of altered positions.
     pub(super) fn coverage(&self) -> (usize, usize) {
         self.with_state(|state| {
             let kinds: BTreeSet<_> = state.sent.iter().map(|(kind, ..)| kind).collect();
@@ -59,8 +56,8 @@ impl FaultSource {
 
 impl SentFaults {
     /// Draws variants of a message that were not sent yet, at most [`MAX_FAULTS_PER_MESSAGE`], and
-    /// records them as sent. Few of them pass validation, because one such variant may block the
-    /// group until a restart.
+    /// records them as sent. Skips most variants that pass validation, because one of these may
+    /// block the group until a restart.
     fn variants_of<P: Protocol>(&mut self, message: &P::Message) -> Vec<P::Message> {
         let kind = message.label().kind;
         let mut all = variants(message);
@@ -83,7 +80,6 @@ impl SentFaults {
     }
 }
 
-/// A process that sends invalid messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FaultyProcess<P> {
     correct: P,

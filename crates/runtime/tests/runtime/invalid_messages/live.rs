@@ -22,16 +22,13 @@ use super::faulty_process::{FaultSource, FaultyProcess};
 use crate::transport::support::group;
 use crate::{detector, listeners, store};
 
-/// Time limit for correct nodes to serve all users, on a busy machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Time without a new variant after which the faulty node counts as finished.
+/// If the faulty node sends no new variant for this time, it counts as finished.
 const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
 
-/// Maximum time for which the faulty node sends invalid messages.
 const MAX_DURATION: Duration = Duration::from_secs(30);
 
-/// Names of a lock algorithm and of an election algorithm that are combined.
 type Name = (String, &'static str);
 
 /// Returns combinations that contain each lock with some election and each election with some lock.
@@ -49,14 +46,12 @@ fn parameters() -> Parameters {
     Parameters { delay: 40 * TICKS_PER_UNIT, ..Parameters::plain(SIZE) }
 }
 
-/// Keys, addresses and state directories of a cluster.
 struct ClusterFiles {
     directory: TempDir,
     addresses: Vec<String>,
     keys: Vec<Keyring>,
 }
 
-/// A node with its user, which acquires and releases the lock repeatedly.
 struct Node {
     lock: Lock,
     leadership: Leadership,
@@ -113,7 +108,6 @@ async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId)
 }
 
 impl Node {
-    /// Shuts the node down and returns the result of its task.
     async fn stop(self) -> Result<Result<(), Failure>, JoinError> {
         self.user.abort();
         let _ = self.user.await;
@@ -122,10 +116,8 @@ impl Node {
     }
 }
 
-/// Test of one combination of a lock and an election, with one faulty node.
 struct Trial {
     seed: u64,
-    /// Maximum number of invalid messages.
     max_messages: usize,
     /// True if the nodes keep their saved state when they restart. If the lock algorithm does not
     /// tolerate recovery, all nodes start with empty directories.
@@ -187,7 +179,6 @@ impl Trial {
         ))
     }
 
-    /// Waits until the faulty node has sent all variants.
     async fn wait_for_faults(&self, faults: &FaultSource) {
         let (started, mut sent, mut last) = (Instant::now(), 0, Instant::now());
         while sent < self.max_messages
@@ -204,7 +195,6 @@ impl Trial {
         sleep(Duration::from_millis(100)).await;
     }
 
-    /// Restarts all nodes as correct ones, and checks that every user enters.
     async fn start_again<P: Office>(
         &self,
         files: &ClusterFiles,
@@ -238,8 +228,6 @@ impl Trial {
     }
 }
 
-/// Runs the test for one combination of a lock and an election. Returns an error that describes its
-/// failure.
 fn run_trial((mutex, election): &Name, seed: u64, max_messages: usize) -> Result<(), String> {
     let card = office_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
     let survives = card.faults.crashes == Crashes::Recovery;
@@ -257,8 +245,7 @@ fn invalid_messages_stop_no_node() {
     run_trial(&offices()[0], 2, 40).unwrap();
 }
 
-/// No invalid message stops a correct node, for every combination of a lock and an election. Run by
-/// `cargo xtask attack messages`.
+/// Covers every combination of a lock and an election. `cargo xtask attack messages` runs it.
 #[test]
 #[ignore = "minutes"]
 fn all_invalid_messages_stop_no_node() {

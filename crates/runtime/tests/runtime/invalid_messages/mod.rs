@@ -1,5 +1,5 @@
-//! Messages that can be decoded but that no correct process sends. If they pass validation, they
-//! make no process panic. After a restart of all processes, every user is served.
+//! Messages that can be decoded but that no correct process sends. No process may panic, and every
+//! user is served after a restart of all processes.
 
 mod faulty_process;
 mod live;
@@ -16,17 +16,16 @@ use self::world::{Due, Service, SplitMix64, World};
 
 const SIZE: u32 = 3;
 
-/// Algorithms of which every message is valid: messages carry no values, or any value is allowed.
+/// Algorithms without invalid messages: their messages carry no values, or any value is allowed.
 const ANY_IS_VALID: [&str; 3] = ["dining-philosophers", "drinking-philosophers", "floodset"];
 
-/// Returns the names of all algorithms in the catalogue, and some of them with the adapter for
-/// ordered channels.
+/// Returns all names in the catalogue, some of them also with the adapter for ordered channels.
 fn algorithms() -> impl Iterator<Item = String> {
     let over = ["lamport", "suzuki-kasami", "raft", "coordinated:bully"];
     names().map(String::from).chain(over.map(|name| format!("fifo:{name}")))
 }
 
-/// Test of a group that runs one algorithm. It returns the failures.
+/// Runs a group with one algorithm, and returns the failures.
 trait Attack {
     fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String>;
 }
@@ -64,7 +63,7 @@ fn booted<P: Protocol>(config: P::Config, service: Service<P>, seed: u64) -> Wor
     World::boot(SIZE, config, service, vec![None; SIZE as usize], seed)
 }
 
-/// Test that sends each invalid variant of each message to a copy of its receiver.
+/// Sends each invalid variant of each message to a copy of its receiver.
 #[derive(Clone, Copy)]
 struct SendVariants {
     is_validated: bool,
@@ -133,7 +132,7 @@ fn unvalidated_messages_cause_panics() {
     }
 }
 
-/// Test that sends invalid messages for a while, and then restarts all processes as correct ones.
+/// Sends invalid messages for a while, and then restarts all processes as correct ones.
 #[derive(Clone, Copy)]
 struct SendAndRestart {
     seed: u64,

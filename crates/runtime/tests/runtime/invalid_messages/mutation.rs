@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Values that replace a number, besides the number minus one and plus one.
+/// Values that replace a number, in addition to the number plus and minus one.
 const NUMBERS: [u64; 19] = [
     0,
     1,
@@ -27,7 +27,6 @@ const NUMBERS: [u64; 19] = [
     u64::MAX,
 ];
 
-/// A message that differs from the original in one place of its encoding.
 #[derive(Clone, Debug)]
 pub(super) struct Variant<M> {
     /// Position of the first byte that differs, and index of the variant at that position.
@@ -36,8 +35,8 @@ pub(super) struct Variant<M> {
 }
 
 /// Returns variants of a message. In each variant, one number of the encoding is replaced, or one
-/// list is shorter or longer. Numbers include the lengths of lists and the tags of enums. The
-/// positions of the fields are found from the encoding alone.
+/// list is shorter or longer. Lengths of lists and tags of enums count as numbers. The positions
+/// of the fields are found from the encoding alone.
 pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Variant<M>> {
     let bytes = postcard::to_stdvec(message).expect("a message is serializable");
     let mut variants = Vec::new();

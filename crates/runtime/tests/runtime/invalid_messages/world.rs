@@ -13,7 +13,7 @@ use tenure_core::{
 };
 use tenure_runtime::Validator;
 
-/// Random numbers that are the same on every machine for the same seed.
+/// Random choices, which are the same on every machine for the same seed.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(pub(crate) fastrand::Rng);
 
@@ -27,12 +27,11 @@ impl Environment for SplitMix64 {
     }
 }
 
-/// User of a process, for services whose users must end each session.
+/// User of a process, for services in which a user must end each use of a resource.
 pub(crate) trait ProcessUser<P: Protocol>: fmt::Debug {
-    /// Issues the next command, if the user can issue one now.
+    /// Returns `None` if the user can issue no command now.
     fn issue(&mut self) -> Option<P::Command>;
 
-    /// Records an event of the process.
     fn record(&mut self, event: &P::Event);
 }
 
@@ -48,20 +47,18 @@ impl<P: Agreement> ProcessUser<P> for User {
     }
 }
 
-/// Function that creates the user of a process. Its arguments are the process and the group size.
+/// Function that creates the user of a process, from the process and the group size.
 type NewUser<P> = fn(ProcessId, u32) -> Box<dyn ProcessUser<P>>;
 
-/// Number of sessions that a [`ProcessUser`] requests.
 const REQUESTS: u32 = 3;
 
-/// Commands and events of the users of a service.
 #[derive(Clone, Debug)]
 pub(crate) struct Service<P: Protocol> {
     /// Function that creates the user of a process. `None` if all users issue the command `ask`.
     user: Option<NewUser<P>>,
     pub(crate) ask: P::Command,
-    /// Command that ends the session that the command `ask` began. `None` if the service needs
-    /// none.
+    /// Command that ends what the command `ask` has begun: for a lock, the exit after an entry.
+    /// `None` if the service needs no such command.
     pub(crate) leave: Option<P::Command>,
     pub(crate) serves: fn(&P::Event) -> bool,
 }
@@ -82,7 +79,7 @@ impl<P: Election> Service<P> {
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    /// Returns the service of an agreement algorithm. `None` if its users have no command.
+    /// Returns `None` if the users of the algorithm have no command.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
         use tenure_core::Service::{Drinking, Forum, Resources, Shares};
         let service = P::card(config, size).service;
@@ -103,7 +100,6 @@ impl<P: Agreement + Algorithm> Service<P> {
     }
 }
 
-/// Returns the user of an agreement service at a process.
 fn user<P: Agreement>(
     service: tenure_core::Service,
     at: ProcessId,
@@ -112,7 +108,6 @@ fn user<P: Agreement>(
     Box::new(User::new(&UserModelConfig { service, at, size, command_count: REQUESTS }))
 }
 
-/// Next event of the group.
 #[derive(Clone, Debug)]
 pub(crate) enum Due<P: Protocol> {
     Message { from: ProcessId, to: ProcessId, message: P::Message },
@@ -197,7 +192,6 @@ impl<P: Protocol> World<P> {
         World::boot(size, self.config, self.service, saved, seed)
     }
 
-    /// Removes and returns the next event of the group.
     pub(crate) fn next(&mut self) -> Option<Due<P>> {
         let ((time, _), due) = self.due.pop_first()?;
         self.now = time;
@@ -235,13 +229,11 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// Returns true if each user was served at least `times` times.
     pub(crate) fn is_served(&self, times: u32) -> bool {
         self.members.iter().all(|member| member.served >= times)
     }
 
-    /// Runs until each user was served `times` times, but for at most `steps` steps. Returns true
-    /// if they were.
+    /// Runs for at most `steps` steps. Returns true if each user was served `times` times.
     pub(crate) fn serves(&mut self, times: u32, steps: usize) -> bool {
         for _ in 0..steps {
             if self.is_served(times) {
@@ -275,7 +267,6 @@ impl<P: Protocol> World<P> {
         self.release(at);
     }
 
-    /// Saves the state and releases the effects of a step, as a real node does.
     fn release(&mut self, at: ProcessId) {
         let member = &mut self.members[at.index()];
         let stable = member.process.stable();

@@ -7,7 +7,6 @@ use tenure_runtime::transport::frame::{
     offered_version,
 };
 
-/// A frame with owned content.
 #[derive(Clone, Debug)]
 enum OwnedFrame {
     Hello { cluster: String, version: u16, ids: (u32, u32, u32), session: u64 },
@@ -66,7 +65,6 @@ fn owned_frame() -> impl Strategy<Value = OwnedFrame> {
     ]
 }
 
-/// Takes frames from the decoder until it needs more input or the input is malformed.
 fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
     let mut frames = Vec::new();
     while let Some(frame) = decoder.take()? {
@@ -91,8 +89,8 @@ proptest! {
         }
     }
 
-    /// Random bodies cause no panic, and every frame that can be decoded is equal after another
-    /// round trip. Each body has a small tag, so that more of them can be decoded.
+    /// Every frame that can be decoded must survive another round trip. Small tags make more of
+    /// the random bodies decodable.
     #[test]
     fn survives_random_bodies(tag in 0_u8..8, mut body in vec(any::<u8>(), 0..200)) {
         body.insert(0, tag);
@@ -159,8 +157,7 @@ fn rejects_body_with_trailing_bytes() {
     assert_eq!(decoder.take(), Err(FrameError::Trailing { extra: 1 }));
 }
 
-/// The encoding of frames equals the bytes in `docs/wire.md`, on which nodes of other builds
-/// depend.
+/// `docs/wire.md` contains the bytes, and nodes of other builds depend on them.
 #[test]
 fn encoding_matches_specification() {
     let bytes = |frame: Frame<'_>| {

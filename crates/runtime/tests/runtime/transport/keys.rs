@@ -23,7 +23,6 @@ fn start(ports: &mut Ports, me: ProcessId, keys: &Keyring) -> (Mesh, Inbox) {
     Mesh::start(settings).expect("a mesh")
 }
 
-/// Starts P1 and P2 with these keys, and waits until they are connected.
 async fn sealed_pair(ports: &mut Ports, keys: &[Keyring]) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (start(ports, P1, &keys[0]), start(ports, P2, &keys[1]));
     assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
@@ -31,14 +30,11 @@ async fn sealed_pair(ports: &mut Ports, keys: &[Keyring]) -> [(Mesh, Inbox); 2] 
     [first, second]
 }
 
-/// Generates private keys. Returns them with their public keys.
 fn key_pairs(count: usize) -> (Vec<PrivateKey>, Vec<PublicKey>) {
     let private = || PrivateKey::generate().expect("entropy");
     (0..count).map(|_| private()).map(|key| (key.clone(), key.public())).unzip()
 }
 
-/// Returns the keys of process `me`: its private key and the public keys that it expects from its
-/// group.
 fn keys(me: ProcessId, mine: &PrivateKey, of: &[PublicKey]) -> Keyring {
     let group = GroupKeys::new(of.iter().map(|key| vec![*key]).collect()).expect("keys");
     Keys::new(me, mine.clone(), group).expect("it lists its own key").into()
@@ -179,9 +175,7 @@ async fn majority_of_mismatched_peers_evicts_node() {
 /// Proxy between P2 and P1 that can tamper with the data of P2.
 struct TamperingProxy {
     address: SocketAddr,
-    /// Data that P2 sent over its last connection.
     received: Arc<Mutex<Vec<u8>>>,
-    /// Manipulation of the data that P2 sends next.
     tampering: Arc<Mutex<Tampering>>,
 }
 
@@ -189,11 +183,8 @@ struct TamperingProxy {
 enum Tampering {
     #[default]
     Nothing,
-    /// Flips a bit.
     Flip,
-    /// Sends the previous data again.
     Repeat,
-    /// Drops the data.
     LeaveOut,
 }
 
@@ -253,7 +244,6 @@ async fn forward(
     }
 }
 
-/// Starts P1 and P2 with a proxy between them.
 async fn tampered_pair(keys: Option<&[Keyring]>) -> ([(Mesh, Inbox); 2], TamperingProxy) {
     let mut ports = Ports::of(2);
     let proxy = TamperingProxy::start(ports.addresses[0]).await;
@@ -290,7 +280,7 @@ async fn tampering_closes_connection_and_messages_are_repeated() {
     for (count, tampering) in (1..).zip([Tampering::Flip, Tampering::Repeat, Tampering::LeaveOut]) {
         proxy.tamper(tampering);
         nodes[1].0.send(P1, vec![count, 0]).expect("room");
-        // The next message reveals an omission.
+        // If a message is omitted, only the next message reveals it.
         eventually("the manipulation is done", || proxy.is_done()).await;
         nodes[1].0.send(P1, vec![count, 1]).expect("room");
         for number in 0..2 {

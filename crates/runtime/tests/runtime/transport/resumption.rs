@@ -38,8 +38,8 @@ impl CuttingProxy {
     }
 }
 
-/// Forwards at most `there` bytes from `near` to `target`, and `back` bytes in the other direction.
-/// Closes both connections when the bytes of one direction are used up.
+/// Forwards at most `there` bytes from `near` to `target`, and at most `back` bytes to `near`.
+/// Closes both connections when one of these limits is reached.
 async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let (mut here, mut yonder) = ([0; 512], [0; 512]);
@@ -58,8 +58,8 @@ async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut ba
     }
 }
 
-/// Sends `count` numbered messages to `peer`, whenever there is room. Meanwhile receives `count`
-/// messages.
+/// Sends `count` numbered messages to `peer`, whenever there is room. Receives `count` messages at
+/// the same time.
 async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessId, count: u32) {
     let (mut sent, mut received) = (0_u32, 0_u32);
     while sent < count || received < count {

@@ -13,7 +13,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-/// Time limit for every wait.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) const P1: ProcessId = ProcessId(0);
@@ -57,26 +56,22 @@ impl Ports {
         Mesh::start(self.settings(me, session)).expect("a mesh")
     }
 
-    /// Starts process `me` in session 1, with these limits.
     pub(crate) fn start_with(&mut self, me: ProcessId, limits: Limits) -> (Mesh, Inbox) {
         Mesh::start(Settings { limits, ..self.settings(me, 1) }).expect("a mesh")
     }
 }
 
-/// Returns the default limits with faster connection attempts, and with time limits that a busy
-/// machine meets.
+/// Returns limits that a busy machine meets, with shorter pauses between connection attempts.
 pub(crate) fn limits() -> Limits {
     let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
     let (connect_timeout, handshake_timeout) = (TEST_TIMEOUT, TEST_TIMEOUT);
     Limits { redial_min, redial_max, connect_timeout, handshake_timeout, ..Limits::default() }
 }
 
-/// Returns how many connections were refused for this reason.
 pub(crate) fn refused(view: &MeshView, reason: RejectionReason) -> u64 {
     view.counts().refused.get(&reason).copied().unwrap_or(0)
 }
 
-/// Generates keys for a group of `size` processes. Returns the keyring of each process.
 pub(crate) fn group(size: usize) -> Vec<Keyring> {
     let new = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..size).map(new).collect();
@@ -88,7 +83,6 @@ pub(crate) fn group(size: usize) -> Vec<Keyring> {
     keys.collect()
 }
 
-/// Starts two nodes and waits until they are connected.
 pub(crate) async fn pair(ports: &mut Ports) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (ports.start(P1, 1), ports.start(P2, 1));
     assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
@@ -96,13 +90,12 @@ pub(crate) async fn pair(ports: &mut Ports) -> [(Mesh, Inbox); 2] {
     [first, second]
 }
 
-/// Receives the next item of the inbox.
 pub(crate) async fn receive(inbox: &mut Inbox) -> Incoming {
     let received = timeout(TEST_TIMEOUT, inbox.receive()).await.expect("an item arrives");
     received.expect("the mesh is open")
 }
 
-/// Receives the next message and skips other items.
+/// Skips items other than messages.
 pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
     loop {
         if let Incoming::Message { from, session, payload } = receive(inbox).await {
@@ -141,7 +134,7 @@ pub(crate) async fn eventually(condition: &str, mut holds: impl FnMut() -> bool)
     assert!(timeout(TEST_TIMEOUT, wait).await.is_ok(), "timeout: {condition}");
 }
 
-/// Receives the next message from `peer` and skips other items.
+/// Skips all items other than messages of `peer`.
 pub(crate) async fn message_from(inbox: &mut Inbox, peer: ProcessId) -> Vec<u8> {
     loop {
         let (from, _, payload) = message(inbox).await;
@@ -151,7 +144,6 @@ pub(crate) async fn message_from(inbox: &mut Inbox, peer: ProcessId) -> Vec<u8> 
     }
 }
 
-/// Checks that both nodes of a pair still exchange messages.
 pub(crate) async fn assert_still_connected([first, second]: &mut [(Mesh, Inbox); 2]) {
     for round in 0..3 {
         first.0.send(P2, vec![round]).expect("room");
@@ -200,7 +192,6 @@ impl RawPeer {
         let _ = self.stream.write_all(bytes).await;
     }
 
-    /// Receives one frame and passes it to `inspect`.
     pub(crate) async fn receive<R>(&mut self, mut inspect: impl FnMut(&Frame<'_>) -> R) -> R {
         loop {
             if let Some(frame) = self.decoder.take().expect("a frame") {
@@ -213,7 +204,6 @@ impl RawPeer {
         }
     }
 
-    /// Receives a refusal and returns its code.
     pub(crate) async fn receive_refusal(&mut self) -> u8 {
         self.receive(|frame| match frame {
             Frame::Refused(refused) => refused.code,
@@ -222,7 +212,7 @@ impl RawPeer {
         .await
     }
 
-    /// Waits until the connection is closed. Ignores all data before that.
+    /// Ignores all data that arrives before the end.
     pub(crate) async fn wait_closed(mut self) {
         let mut rest = Vec::new();
         let closed = timeout(TEST_TIMEOUT, self.stream.read_to_end(&mut rest)).await;
@@ -241,7 +231,6 @@ pub(crate) fn hello(
     Introduction { cluster: "test", group_size, sender, receiver, boot: boot(1) }
 }
 
-/// Returns a boot with the default nonce.
 pub(crate) fn boot(session: u64) -> Boot {
     Boot { session, nonce: 5 }
 }

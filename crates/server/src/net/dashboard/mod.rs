@@ -29,18 +29,15 @@ const SCRIPT: &str = include_str!("dashboard.js");
 /// response has another nonce.
 const NONCE_MARK: &str = "NONCE";
 
-/// The page as HTML, with its styles and scripts inserted.
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     HTML.replace("/* STYLE */", &[PALETTE, STYLE].concat())
         .replace("/* SCRIPT */", &[ELEMENTS, SCRIPT].concat())
 });
 
-/// Returns true if `path` is the path of the page or of its state.
 pub(crate) fn is_dashboard(path: &str) -> bool {
     ["/dashboard", "/dashboard/state"].contains(&path)
 }
 
-/// Serves the page or its state.
 pub(crate) async fn respond(
     member: Arc<Member>,
     request: &Request<Incoming>,

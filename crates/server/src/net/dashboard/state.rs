@@ -17,7 +17,7 @@ use crate::rpc::error::RpcError;
 /// Upper bound on the locks in one response. Those with the most waiters come first.
 const MAX_LOCKS: usize = 100;
 
-/// Upper bound on the holders that a response lists for one lock, and upper bound on its waiters.
+/// Upper bound on the listed holders of one lock, and on its listed waiters.
 const MAX_CLAIMS: usize = 20;
 
 /// Upper bound on the bytes of a claim's value that can be read as the description of a client.
@@ -26,7 +26,6 @@ const MAX_IDENTITY_BYTES: usize = 4096;
 /// Upper bound on the characters of a name in a response. A longer name is shortened.
 const MAX_NAME_CHARS: usize = 200;
 
-/// State of the cluster, as one member knows it.
 #[derive(Debug, Serialize)]
 pub(super) struct DashboardState {
     /// Name of the member that responds.
@@ -52,7 +51,6 @@ pub(super) struct DashboardState {
     deadlocks: Vec<Vec<String>>,
 }
 
-/// Access of a request to the names of locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Access {
@@ -69,7 +67,6 @@ enum Access {
 struct MemberState {
     name: String,
     role: &'static str,
-    /// True for the member that responds.
     is_own: bool,
     /// True if the member that responds is connected to the described member, or is the described
     /// member.
@@ -196,7 +193,6 @@ pub(super) async fn read(caller: &Caller, scope: Scope) -> Result<DashboardState
     })
 }
 
-/// Graph of the leases that wait for others, over all locks in a response.
 #[derive(Debug, Default)]
 struct WaitsForGraph {
     blocked: Vec<Blocked>,
@@ -299,7 +295,6 @@ fn members(
     plan.members.iter().enumerate().map(member).collect()
 }
 
-/// Returns a name as text, shortened if it is long.
 fn text(name: &[u8]) -> String {
     let text = tenure_trace::plain(&String::from_utf8_lossy(name)).into_owned();
     match text.char_indices().nth(MAX_NAME_CHARS) {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_store::LeaseId;
 
-/// Upper bound on the cycles that [`cycles`] returns.
 const MAX_CYCLES: usize = 5;
 
 /// The waits-for graph over all locks: each lease, with the leases that it waits for.

@@ -101,8 +101,9 @@ impl Protocol for Permission {
                 fx.emit(mutex::Event::Exited);
                 let deferred = std::mem::take(&mut self.deferred);
                 for process in &deferred {
-                    // The timestamp of the request is not kept: the tests count messages and lose
-                    // none.
+                    // The reply names the request by the clock 0, because the timestamp of the
+                    // request is not kept. This suffices, because the tests only count messages and
+                    // lose none.
                     self.reply(Timestamp { clock: 0, process }, fx);
                 }
             }
@@ -135,8 +136,8 @@ impl Protocol for Permission {
     }
 }
 
-/// Protocol in which a token circulates forever. A process that does not need the token still keeps
-/// it for a moment.
+/// A protocol in which a token circulates forever. Each process keeps the token for a while, even
+/// if it does not need it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     group: Group,
@@ -224,7 +225,7 @@ impl Protocol for Ring {
     }
 }
 
-/// The algorithm of Chang and Roberts: the process whose id survives a full lap leads.
+/// The algorithm of Chang and Roberts: the process whose id travels once around the ring leads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extrema {
     group: Group,

@@ -8,7 +8,6 @@ use tenure_sim::{
 };
 use tenure_trace::{Recorded, Trace, TraceBuffer};
 
-/// Returns settings with this seed, workload and latency.
 pub fn seeded(size: u32, seed: u64, workload: Workload, latency: Distribution) -> Settings {
     let network = NetworkSettings { latency: latency.into(), ..NetworkSettings::default() };
     Settings { seed, workload, network, ..Settings::new(size) }
@@ -34,7 +33,6 @@ pub fn shuffled(size: u32, random: &mut Random) -> Vec<u32> {
     random.permutation(size).iter().map(|id| id + 1).collect()
 }
 
-/// Returns a crash without recovery.
 pub fn crash(process: u32, when: CrashTrigger) -> Fault {
     Fault::Crash { process: ProcessId(process), when, recovery: None }
 }
@@ -45,12 +43,10 @@ pub fn crash_and_recover(process: u32, when: CrashTrigger, after: u64) -> Fault 
     Fault::Crash { process: ProcessId(process), when, recovery }
 }
 
-/// Returns the number of messages of each kind that were sent in a run.
 pub fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-/// Returns the number of messages of one kind that were sent in a run.
 pub fn sent_of(report: &Report, kind: &str) -> u64 {
     kinds(report).iter().filter(|(name, _)| *name == kind).map(|(_, sent)| sent).sum()
 }
@@ -63,7 +59,6 @@ pub fn simulate<P: Algorithm + Recorded>(config: P::Config, settings: Settings) 
     ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
-/// Runs a simulation. Returns its report and its trace.
 #[track_caller]
 pub fn traced<P: Recorded>(simulation: &Simulation<P>) -> (Report, String) {
     let buffer = TraceBuffer::default();

@@ -24,7 +24,7 @@ fn messages_per_entry_match_literature() {
             let context = format!("n = {size}, seed {seed}");
             assert_eq!(sent("lamport"), 3 * others * entries, "lamport, {context}");
             assert_eq!(sent("ricart-agrawala"), 2 * others * entries, "ricart-agrawala, {context}");
-            // The coordinator's own entries cost nothing.
+            // The coordinator enters twice, and its own entries cost no messages.
             assert_eq!(sent("central"), 3 * (entries - 2), "central, {context}");
         }
     }
@@ -131,7 +131,7 @@ fn uncontended_coordinator_entry_takes_three_messages() {
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
 
-/// While P2 is inside the critical section, the request of Pn arrives, and then that of P1. The
+/// While P2 is inside the critical section, the request of Pn arrives before the request of P1. The
 /// coordinator serves Pn first.
 #[test]
 fn coordinator_serves_by_arrival() {
@@ -145,7 +145,6 @@ fn coordinator_serves_by_arrival() {
     assert_eq!(handing.total, (1 + 1 + 2 + 1) * 1_000_000, "two releases, one slow, two grants");
 }
 
-/// P1 needs two replies. With only one reply it still waits.
 #[test]
 fn lamport_waits_for_all_replies() {
     for slow in [1, 4, 20] {
@@ -156,7 +155,6 @@ fn lamport_waits_for_all_replies() {
     }
 }
 
-/// The process inside the critical section sends its reply only when it exits.
 #[test]
 fn ricart_agrawala_waits_only_for_process_inside() {
     let mut settings = simultaneous_entries(3, &[1, 2]);
@@ -178,7 +176,6 @@ fn two_concurrent_ricart_agrawala_requests_take_eight_messages() {
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
 }
 
-/// Each entry takes the same number of messages of each kind, even under contention.
 #[test]
 fn every_entry_sends_same_kinds() {
     for seed in 0..1000 {
@@ -240,7 +237,7 @@ fn idle_token_circulates_except_during_entry() {
 
 /// From an exit to the next entry, the token takes one message if the next process on the ring
 /// waits. It takes N messages if the same process enters again. A process that requests an entry
-/// waits for 0 to N messages of the token. An exit waits for none.
+/// waits for 0 to N messages of the token. An exit waits for no message.
 #[test]
 fn ring_passes_token_within_lap() {
     for size in 2..12u32 {
@@ -275,7 +272,6 @@ fn ring_passes_token_within_lap() {
     }
 }
 
-/// Runs Maekawa's lock with a quorum system of this kind.
 fn maekawa(kind: Kind, settings: Settings) -> Report {
     let parameters = Parameters { quorums: kind, ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)

@@ -14,8 +14,8 @@ use crate::common::runs::{is_violated, shuffled};
 /// Expected effect of a fault on an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    /// In every run, all live processes believe in the same leader at the end. It has the largest
-    /// rank if the algorithm elects by rank.
+    /// In every run, all live processes believe in the same leader at the end. This leader has the
+    /// largest rank if the algorithm elects by rank.
     Fine,
     /// In some run a process never learns of a leader. In no run do two processes believe in
     /// different leaders.
@@ -27,12 +27,10 @@ enum Effect {
 
 use Effect::{Blocked, Fine, Unsafe};
 
-/// Returns the names of the elections to which the faults are applied.
 fn elections() -> impl Iterator<Item = &'static str> {
     RINGS.into_iter().chain(["bully", "raft"])
 }
 
-/// Returns true if the process with the largest rank should win this election.
 fn elects_largest_rank(name: &str) -> bool {
     !matches!(name, "itai-rodeh" | "raft")
 }
@@ -114,7 +112,8 @@ fn no_fault_no_violation() {
 }
 
 /// If messages on the ring of Chang and Roberts are reordered, a process that starts its election
-/// late may wait forever, although all others agree. The other elections in this test serve it.
+/// late may wait forever, although all others agree. The other elections in this test serve such a
+/// process.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {
@@ -139,8 +138,6 @@ fn reordering_misleads_lelann_and_blocks_dolev_klawe_rodeh() {
     assert_effect("dolev-klawe-rodeh", Blocked, &reorder);
 }
 
-/// After the loss of a message in the bully algorithm, a process that does not have the largest
-/// rank believes that it leads.
 #[test]
 fn lost_message_blocks_ring_and_misleads_bully() {
     let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
@@ -149,8 +146,9 @@ fn lost_message_blocks_ring_and_misleads_bully() {
         assert_effect(name, Blocked, &lose);
     }
     assert_effect("raft", Fine, &lose);
-    // With terms a lower process leads until it receives a message of a higher one. A process that
-    // missed the announcement waits. If lower leaders are accepted, the lower one stays.
+    // In the bully algorithm with terms, a lower process leads only until it receives a message of
+    // a higher one, but a process that missed the announcement waits. In the variant that accepts
+    // lower leaders, the lower process continues to lead.
     assert_effect("bully", Blocked, &lose);
     assert!(runs("bully", &lose).iter().any(|run| two_at_a_time(&run)));
     assert_effect("bully", Unsafe, &|trial| {
@@ -240,9 +238,8 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// With too short timeouts, two processes of the bully algorithm may lead at the same time. In the
-/// end all agree on one of them. This is different in the variant without terms in which processes
-/// accept leaders with a lower rank.
+/// With terms, two processes may lead for a while, but in the end all agree on one of them. The
+/// variant without terms accepts leaders with a lower rank, and two leaders may remain.
 #[test]
 fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");

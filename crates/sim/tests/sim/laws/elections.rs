@@ -104,8 +104,8 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// On the ring of five with most messages, the number of messages sent by the end of each round
-/// equals that of the lecture. The ids on this ring decrease in the direction of the messages.
+/// On the worst ring of five, the number of messages sent by the end of each round equals the
+/// number in the lecture. The ids on this ring decrease in the direction of the messages.
 #[test]
 fn worst_ring_of_five_matches_lecture_counts() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
@@ -113,8 +113,7 @@ fn worst_ring_of_five_matches_lecture_counts() {
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
-/// The order of ids with most messages and the order with fewest send the predicted numbers. Both
-/// numbers include the announcement of the leader.
+/// The numbers of messages include the announcement of the leader.
 #[test]
 fn chang_roberts_reaches_worst_and_best_case() {
     for size in 2..60 {
@@ -138,7 +137,6 @@ fn owner_of_returned_id_announces() {
     }
 }
 
-/// Any processes may start the election, on a ring in any order.
 #[test]
 fn any_initiators_agree_on_the_largest() {
     for seed in 0..2000 {
@@ -180,8 +178,9 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// Returns the lecture's bound on the number of messages of the algorithm of Hirschberg and
-/// Sinclair with `n` processes, first as a sum over the phases and then in closed form.
+/// Returns an upper bound on the messages of the algorithm of Hirschberg and Sinclair with `n`
+/// processes, from a lecture. The first number is a sum over the phases, the second its closed
+/// form.
 fn lecture_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
@@ -214,7 +213,7 @@ fn first_phase_takes_3n_and_last_2n() {
         let size = 3 + (seed % 20) as u32;
         let ids = shuffled(size, &mut Random::new(seed));
         let n = u64::from(size);
-        // Probes leave at 0, replies at 1; those of phase 1 follow at 2.
+        // Probes of phase 0 leave at time 0, their replies at 1, and the probes of phase 1 at 2.
         assert_eq!(sent_by("hirschberg-sinclair", &ids, 15), 3 * n, "seed {seed}: {ids:?}");
         let (first, last) = last_phase(size);
         // Replies of phase k return 2·2^k after its probes have left.
@@ -233,8 +232,8 @@ fn last_phase(size: u32) -> (u64, u64) {
     (begins, begins + u64::from(size))
 }
 
-/// In every order of eight processes, process 8 leads after phase 3. The earlier phases take 2 + 4
-/// + 8 units, the last one a lap, and the announcement another lap.
+/// In every order of eight processes, process 8 leads after phase 3. The earlier phases take 14
+/// units, the last one a lap, and the announcement another lap.
 #[test]
 fn largest_of_eight_leads_in_phase_three() {
     let mut rest: Vec<u32> = (1..8).collect();
@@ -272,9 +271,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// If only the lowest process starts a bully election, the number of messages is quadratic, and a
-/// little smaller if the highest process is down. All live processes together cause the same
-/// number. If only the highest live process starts, about n messages suffice.
+/// If only the lowest process starts a bully election, the number of messages is quadratic. It is a
+/// little smaller if the highest process is down. If all live processes start, the number is the
+/// same. If only the highest live process starts, about n messages suffice.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {

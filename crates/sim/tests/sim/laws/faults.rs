@@ -67,8 +67,8 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
 fn assert_effects(fault: &dyn Fn(&mut Settings), effects: &[(&str, Effect)]) {
     for (name, expected) in effects {
         let runs = runs(name, fault);
-        // Reordering has no effect on a lock with a single token, which has no other message to
-        // overtake.
+        // Reordering cannot be observed with a lock whose only message is a token, because the
+        // token can overtake no other message.
         let requested_faults = runs.iter().flat_map(|report| &report.faults);
         let requested_faults =
             requested_faults.filter(|count| count.requested && count.fault != "reordering");
@@ -128,7 +128,6 @@ fn reordering_breaks_only_lamport() {
     }
 }
 
-/// No lock tolerates the loss of a message, but none becomes unsafe.
 #[test]
 fn lost_message_blocks_but_keeps_exclusion() {
     let lose = |settings: &mut Settings| settings.network.loss = Chance::at_most(0.2, 1);
@@ -143,8 +142,7 @@ fn duplicating(order: Order) -> impl Fn(&mut Settings) {
     }
 }
 
-/// Duplicated messages on FIFO channels: a lock whose messages name their request stays safe, and
-/// other locks do not.
+/// The channels are FIFO.
 #[test]
 fn duplicates_break_locks_without_request_ids() {
     let effects = [
@@ -166,7 +164,7 @@ fn duplicates_break_locks_without_request_ids() {
     assert_effects(&duplicating(Order::Fifo), &effects);
 }
 
-/// Duplicated messages on channels that reorder: only locks that allow any order stay safe.
+/// The channels reorder messages.
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
     let effects = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
@@ -258,7 +256,6 @@ fn partition_serves_side_of_coordinator() {
     }
 }
 
-/// Maekawa's lock serves a side that contains a quorum.
 #[test]
 fn partition_serves_maekawa_side_with_quorum() {
     let alone = |process| {
@@ -276,7 +273,7 @@ fn partition_serves_maekawa_side_with_quorum() {
     assert_effects(&alone(2), &[("maekawa:pairs", Blocked)]);
 }
 
-/// After a partition heals, the messages that it stopped stay lost, unless a channel repeats them.
+/// Only a channel that repeats messages delivers those that the partition stopped.
 #[test]
 fn healed_partition_blocks_locks_without_retransmission() {
     let healing = |settings: &mut Settings| {
@@ -300,7 +297,6 @@ fn healed_partition_blocks_locks_without_retransmission() {
     }
 }
 
-/// A process that forgets its promise to one process may admit another.
 #[test]
 fn amnesia_breaks_locks_that_rely_on_memory() {
     let restarting = |memory| {
@@ -316,7 +312,8 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
         }
     };
     let forget = restarting(Memory::Lost);
-    // Any two pairs intersect in one process, so one forgotten vote suffices.
+    // Any two pairs intersect in a single process, so two processes enter if this one forgets its
+    // vote.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     assert_effects(&forget, &locks.map(|name| (name, Unsafe)));
     assert_effects(&forget, &[("carvalho-roucairol", Unsafe)]);
@@ -333,7 +330,6 @@ fn amnesia_breaks_locks_that_rely_on_memory() {
     assert_effects(&coordinator, &[("central", Unsafe)]);
 }
 
-/// Loss, duplication and reordering have no effect on locks over the reliable channel.
 #[test]
 fn fifo_masks_loss_duplication_and_reordering() {
     for name in LOCKS {

@@ -121,7 +121,6 @@ fn tree_without_root_costs_additional_path() {
     }
 }
 
-/// Monitor that checks that no two entries have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct DifferentFences(BTreeSet<Fence>);
 
@@ -157,8 +156,6 @@ fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     (0..8).map(suspicion).collect()
 }
 
-/// If the failure detector is wrong, two processes may be inside the critical section. The resource
-/// can distinguish them by their fences, and every process is served.
 #[test]
 fn false_suspicions_admit_two_with_different_fences() {
     for (kind, size) in

@@ -46,7 +46,6 @@ impl Visitor for Run {
     }
 }
 
-/// Returns parameters for the configuration of an algorithm that agree with these settings.
 fn parameters(settings: &Settings) -> Parameters {
     let delay = settings.network.latency.max_ticks().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =

@@ -1,4 +1,5 @@
-//! Order of entries if users also send messages to each other. The order must follow the requests.
+//! Tests that entries follow the order of the requests, even if users also send messages to each
+//! other.
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
 use tenure_core::{Algorithm, Mutex, Order, Timestamped};

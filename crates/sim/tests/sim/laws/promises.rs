@@ -21,8 +21,7 @@ fn every_lock_keeps_card_promises() {
     }
 }
 
-/// Every election keeps the promises and the bounds on its card, if all processes start at the same
-/// time on a ring in any order.
+/// All processes start at the same time, on a ring in any order.
 #[test]
 fn every_election_keeps_card_promises() {
     for name in ELECTIONS {

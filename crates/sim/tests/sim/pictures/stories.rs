@@ -42,7 +42,7 @@ struct Picture {
 }
 
 impl Picture {
-    /// Draws a script of events in which time is counted in rounds. The picture has the name of the
+    /// Draws a script of events. Time is counted in rounds. The picture has the name of the
     /// algorithm.
     fn of<P: Recorded>(
         name: &'static str,
@@ -65,7 +65,6 @@ impl Picture {
     }
 }
 
-/// Returns the path of a golden script.
 fn golden_path(story: &str) -> PathBuf {
     Path::new(GOLDEN).join(story).with_extension("txt")
 }
@@ -75,7 +74,6 @@ fn script(path: &Path) -> Script {
     text.parse().unwrap()
 }
 
-/// Performs a script and returns its trace.
 fn performed<P: Recorded>(
     algorithm: &str,
     script: &Script,
@@ -115,7 +113,6 @@ fn pictures() -> Vec<Picture> {
     ]
 }
 
-/// Returns the pictures of locks that are not in `pictures`.
 fn more_locks() -> Vec<Picture> {
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
     let plain = |_| carvalho_roucairol::Config::default();
@@ -132,7 +129,6 @@ fn more_locks() -> Vec<Picture> {
     ]
 }
 
-/// Returns pictures of the algorithms on graphs that the book shows.
 fn on_graphs() -> Vec<Picture> {
     let ring = |group: Group| Graph::ring(group.size());
     let line = |_| {
@@ -159,7 +155,6 @@ fn on_graphs() -> Vec<Picture> {
     ]
 }
 
-/// Returns the pictures of elections that are not in `pictures`.
 fn more_elections() -> Vec<Picture> {
     let ring = |group: Group| peterson::Config::plain(group.size());
     let groups = |group: Group| invitation::Config::plain(group.size(), TICKS_PER_UNIT);
@@ -219,7 +214,6 @@ impl Logs {
     }
 }
 
-/// Draws every picture and returns it with its name.
 fn drawn() -> Vec<(&'static str, String)> {
     let logs = LOGS.iter().map(|logs| (logs.name, logs.svg()));
     let plain = pictures().into_iter().chain(more_locks()).chain(more_elections());
@@ -329,7 +323,7 @@ fn regenerated_token_lasts() {
     assert!(made.is_some() && made == enters, "{made:?} {enters:?}");
 }
 
-/// The stored pictures equal the pictures that are drawn now. `cargo xtask pictures` stores them.
+/// Compares the pictures with the stored ones. `cargo xtask pictures` stores new pictures.
 #[test]
 fn example_pictures_are_current() {
     let rewrite = std::env::var("TENURE_PICTURES").is_ok_and(|wish| wish == "rewrite");

@@ -119,7 +119,7 @@ pub(super) struct Steps {
     record: Vec<u64>,
     /// For each step, its cause: the index of a variant of [`Mark`].
     mark: Vec<u8>,
-    /// For each step, the index of the text of its cause.
+    /// For each step, the index of the text that describes its cause.
     description: Vec<i64>,
     /// For each step, the index of the message that arrived, was lost or was duplicated in it; -1
     /// if there is none.
@@ -190,7 +190,6 @@ const fn about(mark: &Mark) -> Option<usize> {
 pub(super) struct MessageArrows {
     from: Vec<usize>,
     to: Vec<usize>,
-    /// For each message, the index of the text that contains its name.
     message: Vec<i64>,
     layer: Vec<i64>,
     sent: Vec<i64>,
@@ -295,7 +294,7 @@ impl ViolationMarks {
 }
 
 /// Returns, for each violation, the index of its step; -1 if that step lies outside the window. The
-/// times of violations count from `first`, the time of the first record in ticks.
+/// times of violations are relative to `first`, the time of the first record in ticks.
 pub(super) fn violated(layout: &Layout, verification: &Verification, first: u64) -> Vec<i64> {
     let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
     steps.map(place).collect()

@@ -1,4 +1,4 @@
-//! Changes of the logs by the records of a page.
+//! Changes that the records on a page make to the logs.
 
 use serde::Serialize;
 use tenure_core::ProcessId;
@@ -18,12 +18,10 @@ pub(super) struct LogChanges {
     stays: Vec<u64>,
     /// For each change, the last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the entries that follow the unchanged ones. `description` has,
-    /// for each of these entries, the index of the text with its content, or -1 for an entry
-    /// without content.
+    /// For each change, the terms of the entries after the unchanged ones. `description` contains
+    /// the index of the text of each of these entries, or -1 for an entry without content.
     terms: Vec<Vec<u64>>,
     description: Vec<Vec<i64>>,
-    /// For each change, the commit index after it.
     committed: Vec<u64>,
 }
 

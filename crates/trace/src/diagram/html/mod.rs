@@ -71,7 +71,7 @@ pub struct Page {
     scale: Scale,
 }
 
-/// Data embedded in the page.
+/// Data that the page embeds as JSON.
 #[derive(Serialize)]
 struct PageData<'a> {
     header: &'a Header,
@@ -127,8 +127,9 @@ impl Page {
         }
     }
 
-    /// Creates a page from the files at `paths`, which are traces of one run. Reads a single file
-    /// record by record, so it may have any length. Merges several files.
+    /// Creates a page from the files at `paths`, which are traces of one run. If there is only one
+    /// path, reads the file record by record, so the file may have any length. If there are
+    /// several, merges the files.
     ///
     /// # Errors
     ///
@@ -150,7 +151,7 @@ impl Page {
         Ok(page)
     }
 
-    /// Sets the scale that the page has when it opens. Users can change it.
+    /// Sets the scale of the time axis when the page opens. Users can change it.
     #[must_use]
     pub fn scaled_by(mut self, scale: Scale) -> Self {
         self.scale = scale;

@@ -27,7 +27,6 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Returns true if this moment comes before the record with this number and time.
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
             Moment::End => false,
@@ -52,7 +51,6 @@ pub struct LogPicture {
     panels: Vec<Panel>,
 }
 
-/// The logs at one moment, with a title.
 #[derive(Clone, Debug)]
 struct Panel {
     caption: String,
@@ -128,7 +126,6 @@ impl LogPicture {
         (last.saturating_sub(most.max(1)) + 1, last)
     }
 
-    /// Returns each log at each moment, with its process.
     fn all(&self) -> impl Iterator<Item = (ProcessId, &LogState)> {
         self.panels
             .iter()
@@ -136,10 +133,10 @@ impl LogPicture {
     }
 }
 
-/// Collects the logs at the requested moments while records are read.
 struct PanelCollector {
     picture: LogPicture,
-    /// Moments that the records have not reached yet. The last element is the earliest of them.
+    /// Moments that are not drawn yet, because they lie after the records read so far. The last
+    /// element is the earliest moment.
     pending: Vec<Moment>,
     logs: Logs,
     start: Option<u64>,

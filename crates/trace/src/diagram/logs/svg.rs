@@ -15,23 +15,19 @@ use crate::plain::plain;
 
 /// Width of an entry's box. All lengths in this file are in pixels.
 const BOX_WIDTH: i64 = 36;
-/// Distance between the rows of two processes.
 const ROW_HEIGHT: i64 = 46;
-/// Height of a box.
 const BOX_HEIGHT: i64 = 34;
 /// Width of the process names, including the marks for a leader or a process that is down.
 const NAMES_WIDTH: i64 = 78;
-/// Width of the sign that represents omitted entries.
 const ELLIPSIS_WIDTH: i64 = 20;
 /// Height of the caption and the indexes above the boxes.
 const HEADER_HEIGHT: i64 = 44;
-/// Distance between the logs of two moments.
+/// Distance between two panels. Each panel shows the logs at one time.
 const PANEL_GAP: i64 = 34;
-/// Maximum width of the logs of several moments side by side.
+/// Maximum width of a row of panels. Further panels begin a new row.
 const MAX_WIDTH: i64 = 960;
-/// Outer margin.
 const MARGIN: i64 = 14;
-/// Maximum number of letters of an entry's content that its box shows, below the term.
+/// Maximum number of letters that a box shows of the content of its entry, below the term.
 const MAX_LETTERS: usize = 4;
 /// Maximum number of digits of a term that fit into a box in letters of normal size.
 const FULL_SIZE_DIGITS: usize = 3;
@@ -70,7 +66,7 @@ text,.says{fill:#f2f4f6}
 ";
 
 impl LogPicture {
-    /// Renders the logs as an SVG file. Of each log, it shows at most the last `most` entries.
+    /// Renders the logs as an SVG file, with at most the last `most` entries of each log.
     pub fn to_svg(&self, most: u64) -> String {
         let (first, last) = self.shown(most);
         let mut drawing =
@@ -127,7 +123,7 @@ struct Drawing<'p> {
     picture: &'p LogPicture,
     first: u64,
     last: u64,
-    /// Left edge of the logs of the moment that is being drawn, in pixels.
+    /// Left edge of the panel that is being drawn, in pixels.
     left: i64,
     top: i64,
     drawn: String,
@@ -138,7 +134,6 @@ impl Drawing<'_> {
         if self.first > 1 { ELLIPSIS_WIDTH } else { 0 }
     }
 
-    /// Returns the width and height of the logs of one moment.
     fn panel_size(&self) -> (i64, i64) {
         let boxes = (self.last + 1 - self.first) as i64;
         let across = NAMES_WIDTH + self.more() + boxes.max(1) * BOX_WIDTH;
@@ -245,7 +240,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// Draws the legend and returns its width.
     fn legend(&mut self, y: i64) -> i64 {
         let mut x = 0;
         let committed = self.picture.all().any(|(_, kept)| kept.commit_index >= self.first);

@@ -3,20 +3,18 @@
 use super::{LogPicture, Panel};
 use crate::fold::logs::LogState;
 
-/// Sign after the last committed entry.
 const COMMIT_MARK: char = '║';
-/// Sign between two entries.
 const BORDER: char = '│';
 /// Sign that represents the entries in a snapshot.
 const SNAPSHOT: char = '▒';
-/// Sign that represents omitted entries.
 const ELLIPSIS: &str = "… ";
 /// Background colors of terms, as terminals with 256 colors number them. The letters are black.
 const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
 impl LogPicture {
-    /// Renders the logs in lines of at most `columns` letters. Of long logs, it shows the last
-    /// entries. If `colours`, terms have colors, and escape sequences make the lines longer.
+    /// Renders the logs in lines of at most `columns` letters. Shows only the last entries of long
+    /// logs. If `colours` is true, each term has a color, and escape sequences make the lines
+    /// longer.
     pub fn to_text(&self, columns: usize, colours: bool) -> String {
         let drawing = Drawing::new(self, columns, colours);
         let mut text = String::new();
@@ -112,7 +110,6 @@ impl<'p> Drawing<'p> {
         row
     }
 
-    /// Returns the legend below the logs.
     fn foot(&self) -> String {
         let mut foot = String::new();
         let committed: Vec<u64> = self.picture.all().map(|(_, kept)| kept.commit_index).collect();

@@ -44,7 +44,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the line of a message.
     fn line(&self, arrow: &MessageArrow) -> Option<Line> {
         let sent = arrow.sent.map(|step| self.step_along(step));
         let ended = arrow.ended.map(|step| self.step_along(step));
@@ -84,7 +83,7 @@ impl Drawing<'_> {
         Some(Line { from: start, past: line.past, to: end })
     }
 
-    /// Returns the line of a message that a process sends to itself: a loop.
+    /// Returns the line of a message that a process sends to itself. This line is a loop.
     fn bow(&self, line: Line) -> Line {
         let middle = line.at(50);
         let past = match self.direction {
@@ -145,8 +144,6 @@ impl Drawing<'_> {
         self.lines.push_str("</g>\n");
     }
 
-    /// Draws the label of a message. It is on the message's line, and between the lifelines of
-    /// processes.
     fn label(&mut self, arrow: &MessageArrow, line: &Line, own: Option<usize>) {
         let description = arrow.label();
         let wide = width(&description);

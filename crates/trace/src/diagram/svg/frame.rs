@@ -15,7 +15,6 @@ use crate::diagram::options::{Direction, Scale};
 enum Sign<'l> {
     /// A condition or the outcome of a message, by its CSS class.
     Named(&'static str),
-    /// A kind of message.
     Message(&'l MessageArrow),
 }
 
@@ -71,7 +70,6 @@ impl Drawing<'_> {
         self.extent = self.extent.with(area);
     }
 
-    /// Returns the start and the end of an interval along the axis, in pixels.
     pub(super) fn extent_of(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
         let from = from.map_or(START_MARGIN / 2, |step| self.step_along(step));
         (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
@@ -159,7 +157,6 @@ impl Drawing<'_> {
         self.write(center, &unit, "small");
     }
 
-    /// Draws the legend of the signs in the picture.
     fn legend(&mut self) {
         let layout = self.layout;
         let lost = layout.arrows.iter().any(|arrow| arrow.outcome == MessageOutcome::Lost);

@@ -1,6 +1,5 @@
 //! Points, boxes and lines in whole pixels.
 
-/// Point in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::diagram) struct Point {
     pub(in crate::diagram) x: i64,
@@ -62,13 +61,11 @@ impl Line {
         format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
     }
 
-    /// Returns the bounding box of the line.
     pub(super) fn extent(&self) -> Area {
         let ends = Area::around(self.from, 0, 0).with(Area::around(self.to, 0, 0));
         self.past.map_or(ends, |past| ends.with(Area::around(past, 0, 0)))
     }
 
-    /// Returns true if the line intersects a rectangle.
     pub(super) fn meets(&self, area: Area) -> bool {
         match self.past {
             None => area.is_met(self.from, self.to),

@@ -11,14 +11,12 @@ use crate::diagram::options::Direction;
 /// Width of the crown that precedes the label of a step, in pixels.
 const CROWN_WIDTH: i64 = 22;
 
-/// Label of a step, and the place where it is drawn.
 struct Label {
     crown: Option<&'static str>,
     description: String,
 }
 
 impl Drawing<'_> {
-    /// Draws the marks of all steps.
     pub(super) fn marks(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {

@@ -25,7 +25,6 @@ use super::options::Direction;
 const LINE_HEIGHT: i64 = 16;
 /// Distance from the process names to the first step.
 const START_MARGIN: i64 = 44;
-/// Space after the last step.
 const END_MARGIN: i64 = 44;
 
 impl Layout {
@@ -36,7 +35,7 @@ impl Layout {
     }
 }
 
-/// Picture under construction.
+/// SVG picture of a layout, while it is being drawn.
 struct Drawing<'l> {
     layout: &'l Layout,
     direction: Direction,
@@ -58,16 +57,13 @@ struct Drawing<'l> {
 
 /// Area and texts of an SVG file with one or several pictures.
 struct Canvas {
-    /// Bounding box of the content.
     area: Area,
     title: String,
-    /// Description of the content, for screen readers.
     description: String,
     heads: String,
 }
 
 impl Canvas {
-    /// Returns an SVG file with this content.
     fn around(&self, body: &str) -> String {
         let Area { left, top, right, bottom } = self.area;
         let (wide, high) = (right - left, bottom - top);
@@ -85,7 +81,6 @@ impl Canvas {
 }
 
 impl<'l> Drawing<'l> {
-    /// Draws the whole layout.
     fn of(layout: &'l Layout, direction: Direction) -> Self {
         let mut drawing = Drawing::new(layout, direction);
         drawing.frame();
@@ -130,7 +125,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Converts a position in hundredths of a step to pixels along the axis.
+    /// Converts a position in the unit of `Layout::along` to pixels along the axis.
     fn along(&self, place: u32) -> i64 {
         START_MARGIN + i64::from(place) * self.step / 100
     }

@@ -17,7 +17,6 @@ const MIN_LETTERS: i64 = 30;
 const TEXT_GAP: i64 = 8;
 
 impl<'l> Drawing<'l> {
-    /// Draws all notes.
     pub(super) fn notes(&mut self) {
         for (along, _) in self.notes_in_order() {
             let first = self.point(along, ProcessId(0), -self.lane / 2);
@@ -51,7 +50,7 @@ impl<'l> Drawing<'l> {
         notes
     }
 
-    /// Breaks the text of each note into lines, so that it ends above the next note.
+    /// Breaks the text of each note into lines, so that the text ends above the next note.
     fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
         let notes = self.notes_in_order();
         let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);

@@ -10,8 +10,8 @@ const TEXT_COST: usize = 100;
 const LIFELINE_COST: usize = 12;
 /// Cost of placing a label over the line of a message.
 const ARROW_COST: usize = 3;
-/// Cost of placing a label at a distance from the labelled item, where a reader might take it for
-/// the label of another line.
+/// Cost of placing a label at a distance from the labelled item. A reader might take it for the
+/// label of a line nearby.
 const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
@@ -34,14 +34,12 @@ struct Cell {
 }
 
 impl Places {
-    /// Reserves the area of a text or a mark.
     pub(super) fn take(&mut self, area: Area) {
         let number = self.taken.len();
         self.taken.push(area);
         cells(area).for_each(|cell| self.cells.entry(cell).or_default().taken.push(number));
     }
 
-    /// Reserves the area of a lifeline or a bar.
     pub(super) fn take_lane(&mut self, area: Area) {
         let number = self.lanes.len();
         self.lanes.push(area);
@@ -62,8 +60,8 @@ impl Places {
     /// lowest cost, returns the first of them.
     ///
     /// A candidate is an area, its distance in pixels from the labelled item, and a value to
-    /// return. Every line that is closer to the area than this distance adds to the cost. Only the
-    /// line `own` does not.
+    /// return. Each line that is closer to the area than this distance adds to the cost. The line
+    /// `own` does not.
     pub(super) fn best<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Area, i64, T)>,

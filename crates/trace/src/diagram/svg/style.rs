@@ -1,4 +1,4 @@
-//! Appearance of diagrams in light and dark. Shapes have the same meaning as colors.
+//! Appearance of diagrams in light and dark. Each meaning has a color and a shape.
 
 /// Style sheet of a diagram.
 ///

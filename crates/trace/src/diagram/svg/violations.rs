@@ -14,7 +14,6 @@ use crate::plain;
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {
-    /// Draws the marks of all violations.
     pub(super) fn violation_marks(&mut self) {
         let layout = self.layout;
         for mark in &layout.violation_marks {
@@ -61,7 +60,8 @@ impl Drawing<'_> {
     }
 }
 
-/// Breaks words into lines of at most `letters` letters. A line is longer if a single word is.
+/// Breaks a text between words into lines of at most `letters` letters. A longer word has a line of
+/// its own.
 pub(super) fn broken(words: &str, letters: i64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {

@@ -10,13 +10,11 @@ use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::options::{Direction, Margin};
 use crate::fold::process_state::Condition;
 
-/// Maximum number of steps in one panel.
 const PER_PANEL: usize = 22;
 /// Width of a step's column, in letters. Numbers of steps have up to three digits.
 const STEP_WIDTH: usize = 4;
 /// Width of the process names, in letters.
 const NAMES_WIDTH: usize = 6;
-/// Maximum number of processes to draw.
 const MAX_PROCESSES: usize = 40;
 
 /// Draws the steps in panels below each other. Each panel has as many steps as there is room for.
@@ -47,7 +45,6 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
     text + &layout.foot(lanes.len(), signs, columns)
 }
 
-/// Returns the line that describes a step.
 fn description(layout: &Layout, place: usize) -> String {
     let step = &layout.steps[place];
     let about = match (&step.mark, step.received) {

@@ -16,13 +16,13 @@ const MAX_COLUMN: usize = 26;
 /// Minimum width of a process's column, in letters.
 const MIN_COLUMN: usize = 3;
 
-/// Diagram under construction.
+/// Text diagram under construction, in which time runs down.
 pub(super) struct Down<'l> {
     layout: &'l Layout,
     /// Maximum width of a line, in letters.
     columns: usize,
     order: Vec<usize>,
-    /// Index of the row of each step.
+    /// For each step, the index of its row.
     rows: Vec<usize>,
     /// Text at the head of each row: the number, the time or the causal rank of the step in this
     /// row.
@@ -129,7 +129,7 @@ impl<'l> Down<'l> {
     }
 
     /// Draws the signs of all lifelines in a row. A mark hides the lifeline of the process
-    /// `covered`, so its sign is not added to the legend.
+    /// `covered`, so the sign of this lifeline is not added to the legend.
     fn lanes_as(
         &mut self,
         grid: &mut Grid,

@@ -1,4 +1,4 @@
-//! One line of a text diagram, as letters that can be overwritten.
+//! Lines of text diagrams.
 
 /// A line of a text diagram, as a list of letters that can be overwritten.
 pub(super) struct Grid {
@@ -36,7 +36,6 @@ impl Grid {
         self.letters[column.min(until)..until].iter().all(|letter| *letter == ' ')
     }
 
-    /// Draws an arrow from the column `start` to the column `stop`, with `head` at its end.
     pub(super) fn arrow(&mut self, start: usize, stop: usize, head: char) {
         let (left, right) = (start.min(stop) + 1, start.max(stop) - 1);
         for column in left..=right {

@@ -9,10 +9,8 @@ use self::rows::wrap;
 use super::layout::Layout;
 use super::options::{Direction, Margin};
 
-/// Maximum width of a diagram, in letters.
 const MAX_COLUMNS: usize = 100;
 
-/// Minimum width of a diagram, in letters.
 const MIN_COLUMNS: usize = 40;
 
 impl Layout {

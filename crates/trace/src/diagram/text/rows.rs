@@ -95,7 +95,6 @@ impl Layout {
     }
 }
 
-/// Formats a message with its sender and receiver.
 pub(super) fn route(arrow: &MessageArrow) -> String {
     format!("{} {}→{}", arrow.label(), arrow.from, arrow.to)
 }
@@ -140,7 +139,6 @@ pub(super) fn wrap(to: &mut String, description: &str, columns: usize) {
     to.push('\n');
 }
 
-/// Returns the sign of a condition and its meaning.
 pub(super) fn sign(condition: Option<Condition>, direction: Direction) -> Sign {
     let lane = |down, right| if direction == Direction::Down { down } else { right };
     match condition {

@@ -74,7 +74,7 @@ fn verifier_memory_is_bounded() {
 }
 
 /// Writes the traces of two nodes, and returns their paths. The first node sends `messages`
-/// messages to the second. The trace of the second contains one more message.
+/// messages to the second. The second node also receives one message whose sending is not recorded.
 fn files(folder: &Path, messages: u64) -> [PathBuf; 2] {
     let paths = ["p1.ndjson", "p2.ndjson"].map(|name| folder.join(name));
     let header = Header::new("hand-made", Service::Mutex, 2, Source::Node);

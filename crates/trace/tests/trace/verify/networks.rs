@@ -3,7 +3,6 @@ use tenure_trace::{EdgeList, ReadError, Reader, Service};
 
 use super::story::Story;
 
-/// Returns a story on a line of three processes.
 fn on_line() -> Story {
     let mut story = Story::of(Service::Mutex);
     story.header.topology = Some(Topology::Graph);

@@ -24,7 +24,6 @@ const LETTER_WIDTH: f64 = 6.4;
 /// Distance between lines of text, in pixels.
 const LINE_HEIGHT: f64 = 18.0;
 
-/// The measured points of one algorithm, and the theoretical curves for it.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     name: String,
@@ -59,8 +58,8 @@ impl Curve {
     }
 }
 
-/// Returns the name of the family to which an algorithm belongs. It is the strategy of a lock, or
-/// the topology of an election.
+/// Returns the name of the family to which an algorithm belongs. The family is the strategy of a
+/// lock, or the topology of an election.
 pub(super) fn family(card: &Card) -> &'static str {
     match (card.service, card.topology, card.strategy) {
         (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
@@ -89,7 +88,7 @@ impl Picture {
     }
 }
 
-/// Renders plots as an HTML page. The page shows the figures of the point at the pointer, and
+/// Renders plots as an HTML page. The page shows the figures of the point under the pointer, and
 /// highlights its algorithm.
 pub(super) fn to_html(pictures: &[Picture]) -> String {
     let svg = to_svg(pictures);
@@ -111,7 +110,6 @@ fn title(pictures: &[Picture]) -> String {
     format!("{} against the number of processes", units.join(", "))
 }
 
-/// Renders plots as SVG, each as a column.
 pub(super) fn to_svg(pictures: &[Picture]) -> String {
     let panels: Vec<Panel<'_>> = pictures.iter().map(Panel::of).collect();
     let mut families: Vec<&'static str> = Vec::new();

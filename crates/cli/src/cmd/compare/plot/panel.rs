@@ -19,8 +19,7 @@ const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 /// Minimum distance between two labels of an axis, in pixels.
 const MIN_TICK_DISTANCE: f64 = 15.0;
 
-/// Plot of one figure with the ranges of its two axes, which are group sizes and values of the
-/// figure.
+/// Plot of one figure, with the ranges of its two axes: group sizes and values of the figure.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
     picture: &'p Picture,
@@ -36,7 +35,6 @@ impl<'p> Panel<'p> {
         Panel { picture, sizes, figures }
     }
 
-    /// Returns the curves of the algorithms in a family.
     pub(super) fn of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
         self.picture.curves.iter().filter(move |curve| curve.family == family)
     }

@@ -5,7 +5,6 @@ use crate::cmd::scale::marker_path;
 /// Number of different colours of curves. Each colour has a different brightness.
 const INKS: usize = 8;
 
-/// Dash patterns of the theoretical curves.
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
 /// Returns the number of the CSS class for the colour of a curve, such as 3 for the class `i3`.
@@ -31,8 +30,8 @@ text{font:12px sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}\
 .mark{stroke:var(--c);fill:var(--c);stroke-width:1.4}.hollow{fill:var(--paper)}\
 .apart .curve{opacity:.2}.apart .curve.on{opacity:1}";
 
-/// Script that shows the figures of the marker at the pointer, highlights its algorithm, and dims
-/// the curves of the other algorithms.
+/// Script that shows the figures of the marker under the pointer, highlights its algorithm, and
+/// dims the curves of the other algorithms.
 pub(super) const SCRIPT: &str = r#"
 const picture = document.querySelector("svg");
 const readout = document.getElementById("readout");

@@ -93,7 +93,6 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Commit {
     n: u32,
-    /// Numbers of the processes that vote no.
     #[serde(default)]
     no_votes: Vec<u32>,
     /// Time from the start of the transaction to the crash of its coordinator, in units of time.
@@ -130,7 +129,6 @@ fn commit(with: Commit, protocol: CommitProtocol) -> Result<Value, RunError> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Network {
-    /// Number of processes.
     n: u32,
     /// Connected graph, in the form of a value of `--topology`.
     topology: Option<String>,

@@ -21,7 +21,6 @@ struct Army {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Attack;
 
-/// A message between armies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Message {
     /// A courier with the text "we attack", or with an acknowledgement.
@@ -34,7 +33,7 @@ enum Message {
 labelled!(Message, Application, Courier => "courier");
 
 impl Protocol for Army {
-    /// Maximum number of couriers of both armies.
+    /// Maximum number of couriers that the two armies send in total.
     type Config = u32;
     type Command = Attack;
     type Event = ();
@@ -80,7 +79,6 @@ fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Couriers {
-    /// Maximum number of couriers of both armies.
     max_couriers: u32,
     may_be_caught: bool,
 }

@@ -7,7 +7,7 @@ use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
 
-/// A user of a failure detector that records each suspicion which the detector reports.
+/// User of a failure detector. It records each suspicion that the detector reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     suspected: Vec<ProcessId>,
@@ -73,6 +73,7 @@ pub(super) fn count_mistakes(with: Arguments) -> Result<Value, RunError> {
     let (_, processes) = simulation.run_and_inspect()?;
     let suspicions = |of: usize| processes[of].inner().suspected.len() as u64;
     let found = suspicions(0) > 0;
-    // All suspicions that P2 had were false. So were those that P1 had, except the last one.
+    // P1 does not crash, so P2 suspects it falsely each time. If P1 has found the crash of P2, only
+    // its last suspicion is true.
     Ok(json!({ "wrong": suspicions(1) + suspicions(0) - u64::from(found), "found": found }))
 }

@@ -22,7 +22,6 @@ use serde_json::Value;
 
 use crate::lessons::ActionResult;
 
-/// Performs the experiment with this name.
 pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String> {
     match name {
         "berkeley" => parse_and_call(arguments, applications::berkeley),
@@ -47,7 +46,6 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String
     }
 }
 
-/// Parses the arguments of an experiment, and performs it.
 fn parse_and_call<A: DeserializeOwned, M: Into<ActionResult>, E: Display>(
     arguments: &Value,
     call: impl FnOnce(A) -> Result<M, E>,

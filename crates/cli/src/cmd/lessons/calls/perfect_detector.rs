@@ -8,7 +8,6 @@ use tenure_check::{Check, CheckError, Counterexample};
 use tenure_core::Delay;
 use tenure_core::monitors::{StrongAccuracy, StrongCompleteness};
 
-/// Number of processes that monitor each other.
 const SIZE: u32 = 2;
 
 #[derive(Deserialize)]

@@ -16,20 +16,18 @@ use tenure_core::{
     Protocol,
 };
 
-/// A process: P1 is the server, which stores the number and grants the lock. The others are
+/// A process. P1 is the server, which stores the number and grants the lock. The others are
 /// clients, which change the number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Participant {
     /// Value of the number. Only the server uses this field.
     value: i64,
-    /// Amount that this client adds to the number.
     change: i64,
     lock: Option<Central>,
 }
 
 const SERVER: ProcessId = ProcessId(0);
 
-/// Arguments of the experiment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
@@ -43,18 +41,12 @@ pub(super) struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Change;
 
-/// A message between a client and the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Message {
-    /// A message of the lock algorithm.
     Lock(central::Message),
-    /// Request of a client to read the number.
     Get,
-    /// Response of the server with the number.
     Value(i64),
-    /// Request of a client to write this number.
     Put(i64),
-    /// Acknowledgement of a write by the server.
     Done,
 }
 
@@ -156,7 +148,6 @@ impl State {
         self
     }
 
-    /// Returns the state after the delivery of the message at this index of `in_flight`.
     fn delivered(&self, index: usize) -> Self {
         let mut state = self.clone();
         let (from, to, message) = state.in_flight.remove(index);

@@ -15,12 +15,10 @@ use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simu
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Several {
-    /// Algorithm of each lock.
     lock: Kind,
     /// For each process, the names of the locks that it acquires, in the order of acquisition.
     lists: Vec<Vec<String>>,
-    /// Number of runs with random pauses and latencies. With 0 there is one run with fixed pauses
-    /// and latencies.
+    /// Number of runs with random pauses and latencies. 0 means one run with fixed ones.
     #[serde(default)]
     drawn: u64,
 }
@@ -32,8 +30,8 @@ enum Kind {
     TokenRing,
 }
 
-/// Makes each process acquire its locks in order, hold them for ten units of time, and release
-/// them, all twice.
+/// Makes each process do the following twice: acquire its locks in order, hold them for ten units
+/// of time, and release them.
 ///
 /// For a run with fixed pauses, returns the number of entries, the blocked processes and the
 /// duration. For random runs, returns only the number of runs with a deadlock.

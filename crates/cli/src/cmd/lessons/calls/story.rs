@@ -26,9 +26,9 @@ macro_rules! stories {
     };
 }
 
-/// Scripts by name. Other crates share these files, which are symbolic links. They become copies
-/// when this crate is packaged. In the names that lessons use, the hyphen after the name of the
-/// algorithm is replaced by `/`.
+/// Scripts by name. The files are symbolic links, because other crates share them; packaging this
+/// crate replaces the links by copies. Lessons write `/` in place of the hyphen after the name of
+/// the algorithm.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
@@ -90,7 +90,6 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
 }
 
 impl Story {
-    /// Returns the parameters of the algorithm in a group of this size.
     fn parameters(&self, size: u32) -> Result<Parameters, String> {
         let mut parameters = Parameters::plain(size);
         parameters.variants.clone_from(&self.variants);
@@ -108,7 +107,6 @@ impl Story {
         Ok(parameters)
     }
 
-    /// Returns an error if an argument is given that has no effect on a script of this algorithm.
     fn check_arguments(&self) -> Result<(), String> {
         let used: &[&str] = match self.algorithm.as_str() {
             "bully"
@@ -144,7 +142,6 @@ fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
     named.map_err(|error: UnknownVariant| error.to_string())
 }
 
-/// A script, with the algorithm that performs it.
 struct StoryRunner<'a> {
     algorithm: &'a str,
     script: &'a Script,
@@ -172,7 +169,8 @@ impl Visitor for StoryRunner<'_> {
 }
 
 impl StoryRunner<'_> {
-    /// Returns the number of processes in the last group of the script; 1 if it has no group.
+    /// Returns the number of processes that the last action [`Action::Group`] of the script sets; 1
+    /// if the script has no such action.
     fn size(&self) -> u32 {
         let actions = self.script.blocks.iter().flat_map(|block| block.actions());
         let sizes = actions.filter_map(|(_, action)| match action {
@@ -266,7 +264,6 @@ impl StoryRunner<'_> {
     }
 }
 
-/// Returns the logs of all processes as JSON.
 fn terms(logs: &Logs, size: u32) -> Value {
     let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.of(at)?)));
     let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
@@ -284,7 +281,6 @@ fn to_message(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// Exchanges the names of two processes in a script.
 fn swapped(script: &str, one: &str, other: &str) -> String {
     script.replace(one, "\u{0}").replace(other, one).replace('\u{0}', other)
 }
@@ -306,7 +302,6 @@ mod tests {
         perform(serde_json::from_value(with).expect("a story"))
     }
 
-    /// A known variant changes the transcript of a script; an unknown one is rejected.
     #[test]
     fn variants_take_effect() {
         let phases = |variants: &[&str]| {

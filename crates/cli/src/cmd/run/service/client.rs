@@ -15,7 +15,6 @@ use super::entry_record::{EntryRecord, now_or};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// Time to live of a client's lease.
 const LEASE_TTL: Duration = Duration::from_secs(3);
 
 /// A client of `tenure run --service`
@@ -80,7 +79,8 @@ async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
         }
         print_record(&entry)?;
         if keeps_session {
-            // The lock is released by the call that requests it again.
+            // Requests the lock again without a pause, so that one transaction releases it and
+            // requests it.
             continue;
         }
         let pause = rng.u64(..=options.think_micros);
@@ -112,7 +112,8 @@ async fn increment_under_lock(
     entry.key = String::from_utf8_lossy(guard.key()).into_owned();
     let deadline = guard.deadline();
     increment(entry, counter, options).await?;
-    // The lock is still held, or it was until the previous deadline.
+    // If the lock was lost during the increment, the guard has no deadline any more. The client
+    // then claimed to hold the lock until the deadline that was valid before the increment.
     entry.until = now_or(guard.deadline().or(deadline));
     Ok(guard)
 }

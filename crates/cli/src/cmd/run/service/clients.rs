@@ -47,7 +47,6 @@ impl CommonOptions {
     }
 }
 
-/// Prints a record of this client as a line of JSON.
 pub(super) fn print_record(record: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_string(record).map_err(Failure::environment)?;
     print_line(&line).map_err(Failure::environment)
@@ -58,7 +57,6 @@ pub(super) fn print_record(record: &impl Serialize) -> Result<(), Failure> {
 pub(super) struct Clients<'a> {
     plan: &'a Plan,
     endpoints: String,
-    /// Tasks that wait for the client processes to end, one task per process.
     pub(super) running: JoinSet<Result<(), Failure>>,
 }
 
@@ -67,7 +65,6 @@ impl Clients<'_> {
         Clients { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
     }
 
-    /// Starts the clients that acquire the lock.
     pub(super) fn start_lock_clients(
         &mut self,
         resource: &Server,
@@ -86,7 +83,6 @@ impl Clients<'_> {
         Ok(())
     }
 
-    /// Starts the clients that put values of at most `most` bytes.
     pub(super) fn start_writers(
         &mut self,
         max_bytes: u32,

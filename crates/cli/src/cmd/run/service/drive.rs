@@ -28,47 +28,38 @@ use crate::cmd::run::drive::Partition;
 /// end after the workload.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Observations of a run of the lock service, before they are verified.
 #[derive(Debug, Default)]
 pub(super) struct ServiceRecord {
     pub(super) claims: Vec<EntryRecord>,
     pub(super) changes: Vec<QueueChange>,
-    /// Puts of values by clients.
     pub(super) puts: Vec<PutRecord>,
-    /// Reads of values by clients.
     pub(super) reads: Vec<ReadRecord>,
-    /// Values that were read from each member at the end of the run; `None` if this was not done.
+    /// Values that the run read from each member at its end; `None` if it read none.
     pub(super) found: Option<FinalReads>,
     pub(super) tally: CounterStats,
-    /// Kills of members, in the order of their times.
     pub(super) kills: Vec<Kill>,
     /// For each term with a leader: the time at which its leader was first reported, in nanoseconds
     /// since 1970.
     pub(super) terms: Vec<u64>,
-    /// Number of injected faults.
     pub(super) faults: u64,
-    /// Partitions of the network during the run.
     pub(super) partitions: Vec<Partition>,
     /// Number of clients that did not finish in time, although a majority of the members was up.
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
     pub(super) seconds: f64,
-    /// Fencing token of the final entry, which the run makes after those of all clients. `None` if
-    /// this entry did not succeed.
+    /// Fencing token of the final entry, which follows the entries of all clients. `None` if this
+    /// entry did not succeed.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
 }
 
-/// A kill of a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kill {
     /// Time of the kill, in nanoseconds since 1970.
     pub(super) at: u64,
-    /// True if the member was the leader.
     pub(super) of_leader: bool,
 }
 
-/// A message of a member or a client to the task that drives the run.
 #[derive(Debug)]
 enum Message {
     Member(MemberOutput),
@@ -130,14 +121,12 @@ pub(super) async fn drive(
     Ok(run.record)
 }
 
-/// Receivers of the messages from members and clients.
 struct Receivers {
     member_output: UnboundedReceiver<MemberOutput>,
     entries: UnboundedReceiver<EntryRecord>,
     messages: UnboundedReceiver<ClientMessage>,
 }
 
-/// A run of the lock service in progress.
 struct Run<'a> {
     plan: &'a Plan,
     members: Members,

@@ -22,7 +22,6 @@ pub(super) struct EntryRecord {
     pub(super) accessed: u64,
     /// Time at which the resource confirmed the client's write; `None` if it did not confirm it.
     pub(super) written: Option<u64>,
-    /// True if the resource rejected an access of the client.
     pub(super) refused: bool,
     /// Time until which the client claimed to hold the lock. Without a lock: the time after its
     /// last access.

@@ -26,7 +26,6 @@ use crate::cmd::run::schedule::Target;
 /// Time within which a member must shut down, before it is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A line of output, and the member that printed it.
 #[derive(Debug)]
 pub(super) struct MemberOutput {
     pub(super) member: usize,
@@ -44,14 +43,12 @@ struct Member {
     log: Option<JoinHandle<()>>,
     boot: u32,
     is_suspended: bool,
-    /// True while a fault makes the writes of this member fail.
     cannot_write: bool,
     /// Delay that a fault adds to each flush of this member; `None` without such a fault.
     flush: Option<Duration>,
     slow: Option<SlowDisk>,
 }
 
-/// All members of a service.
 #[derive(Debug)]
 pub(super) struct Members {
     members: Vec<Member>,
@@ -106,7 +103,6 @@ impl Members {
         Ok(members)
     }
 
-    /// Returns the client URLs of all members.
     pub(super) fn endpoints(&self) -> Vec<String> {
         self.client_addresses().iter().map(|it| format!("http://{it}")).collect()
     }
@@ -115,7 +111,6 @@ impl Members {
         &self.ports.addresses()[self.members.len()..]
     }
 
-    /// Returns the number of members that are up and not suspended.
     pub(super) fn running_count(&self) -> usize {
         self.members.iter().filter(|it| it.child.is_some() && !it.is_suspended).count()
     }
@@ -191,7 +186,6 @@ impl Members {
         }
     }
 
-    /// Returns the latest term in which a member has reported a leader.
     pub(super) fn term(&self) -> Option<u64> {
         self.leader.map(|(term, _)| term)
     }
@@ -216,9 +210,8 @@ impl Members {
         }
     }
 
-    /// Returns the member that was hit as the leader by the fault that `kind` ends, and still has
-    /// this fault. If several have it, returns the last one. If none has it, returns the leader
-    /// that a fault hit last.
+    /// `kind` ends a fault of a former leader. Returns the last former leader that still has this
+    /// fault, or else the leader that a fault hit last.
     fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
@@ -240,8 +233,7 @@ impl Members {
         }
     }
 
-    /// Performs a fault on all these members, or ends it, at the same time. Returns notes for the
-    /// user.
+    /// Starts or ends a fault on all these members at the same time. Returns notes for the user.
     pub(super) async fn perform(
         &mut self,
         indices: &[usize],
@@ -309,7 +301,6 @@ impl Members {
         Ok(())
     }
 
-    /// Shuts down all members.
     pub(super) async fn end(&mut self) {
         for member in &mut self.members {
             member.signal(Signal::CONT);
@@ -335,7 +326,7 @@ impl Member {
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
-    /// Slows down the flushes of the member, if its disk is meant to be slow.
+    /// Slows down the flushes of the member if a fault has slowed down its disk.
     async fn slow_down(&mut self) -> io::Result<()> {
         let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
         if self.slow.is_some() {
@@ -352,7 +343,6 @@ impl Member {
         Ok(())
     }
 
-    /// Ends the slowdown of the member's flushes.
     async fn restore_speed(&mut self) {
         if let Some(slow) = self.slow.take() {
             slow.end().await;
@@ -392,13 +382,12 @@ fn member_list(addresses: &[SocketAddr], scheme: &str) -> String {
     member_list.collect::<Vec<_>>().join(",")
 }
 
-/// Limits the size of the files that another process may write.
 #[cfg(target_os = "linux")]
 fn limit(id: Pid, files: Rlimit) -> rustix::io::Result<()> {
     rustix::process::prlimit(Some(id), Resource::Fsize, files).map(|_| ())
 }
 
-/// Does nothing: on this operating system a process cannot limit another one.
+/// Returns an error: only on Linux can a process limit another one.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Rlimit) -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOSYS)

@@ -30,7 +30,6 @@ use crate::cmd::output::warn_no_effect;
 use plan::Plan;
 use summary::Summary;
 
-/// Name of the lock that all clients use.
 const LOCK_NAME: &str = "counter";
 
 /// Runs the service and its clients with faults, verifies the result, and prints it.

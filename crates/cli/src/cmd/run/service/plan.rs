@@ -8,20 +8,16 @@ use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
 use crate::cmd::run::schedule::{Action, ActionKind, PartitionSpec, Pause, Target, TargetAt};
 
-/// Upper bound on the number of members of the service.
 const MAX_MEMBERS: u32 = 9;
 
-/// Default number of clients that acquire the lock.
 const DEFAULT_CLIENTS: u32 = 8;
 
-/// Upper bound on the number of clients that acquire the lock.
 const MAX_CLIENTS: u32 = 64;
 
 /// Upper bound on the size of a value, in bytes. It is slightly less than 1.5 MiB, which is etcd's
 /// limit on the size of a request.
 const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
-/// A step of the run, with its time and its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) at: Duration,
@@ -29,7 +25,6 @@ pub(super) struct Step {
     pub(super) kind: FaultKind,
 }
 
-/// A fault, or an action that ends a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultKind {
     Kill,
@@ -41,9 +36,7 @@ pub(super) enum FaultKind {
     FillDisk,
     /// The writes of the member succeed again, and the member is restarted.
     FreeDisk,
-    /// The disk of the member becomes slow.
     SlowDisk,
-    /// The disk of the member becomes fast again.
     RestoreDiskSpeed,
     /// The partition with this index in the plan starts.
     StartPartition(usize),
@@ -65,7 +58,6 @@ impl FaultKind {
         )
     }
 
-    /// Returns true for an action that ends the fault of a member.
     pub(super) fn ends_fault(self) -> bool {
         matches!(
             self,
@@ -77,7 +69,6 @@ impl FaultKind {
     }
 }
 
-/// A validated plan of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub(super) members: u32,
@@ -87,9 +78,7 @@ pub(super) struct Plan {
     pub(super) think: Duration,
     pub(super) lock: bool,
     pub(super) seed: u64,
-    /// Partitions of the network.
     pub(super) partitions: Vec<PartitionSpec>,
-    /// Delay that the fault of a slow disk adds to each flush.
     pub(super) slow_flush: Duration,
     /// Number of log entries after which a member takes a snapshot. `None` selects the default of
     /// `tenure serve`.
@@ -180,7 +169,6 @@ impl Plan {
         Ok(steps)
     }
 
-    /// Returns an error if a fault ends after the run, or if one of its targets is invalid.
     fn check(
         &self,
         fault: &impl fmt::Display,

@@ -14,10 +14,8 @@ use crate::cmd::service::Service;
 /// Time within which a restarted member must catch up with the log.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Pause between a failed request to a member and the next attempt.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Values that were read from all members at the end of a run.
 #[derive(Debug, Default)]
 pub(super) struct FinalReads {
     pub(super) reads: Vec<ReadRecord>,
@@ -72,7 +70,6 @@ fn revision(member: &str, is_local: bool) -> Option<u64> {
     Some(request(member, "values", is_local).ok()?.revision)
 }
 
-/// Repeats a request until it succeeds or the deadline has passed.
 fn retry_until<T>(deadline: Instant, mut request: impl FnMut() -> Option<T>) -> Option<T> {
     loop {
         let response = request();

@@ -11,20 +11,18 @@ use super::LOCK_NAME;
 use super::verify::revision;
 use crate::cmd::failure::Failure;
 
-/// Time within which the recorder must receive the change for the final acquisition of the lock.
+/// Time limit for the final acquisition of the lock, including the time until the recorder has
+/// received the change of the queue.
 const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Interval between two compactions of the store's history.
 const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Watches the queue of the lock, and records each change that the service reports.
 pub(super) struct Recorder {
     client: Client,
     changes: SharedChanges,
     tasks: JoinSet<()>,
 }
 
-/// Changes of the queue so far, shared with the task that records them.
 type SharedChanges = Arc<Mutex<Vec<QueueChange>>>;
 
 impl Recorder {
@@ -43,8 +41,7 @@ impl Recorder {
     }
 
     /// Starts a task that repeatedly compacts the store's history, up to the last recorded change.
-    /// With large values the history takes much memory, and a queue must work even with a short
-    /// history.
+    /// This saves memory if values are large, and tests that a queue works with a short history.
     pub(super) fn compact_history(&mut self, endpoints: &[String]) {
         let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
@@ -63,7 +60,7 @@ impl Recorder {
     }
 
     /// Acquires the lock a last time, and waits until the recorder has received this acquisition.
-    /// Returns its fencing token; `None` if this does not succeed in time.
+    /// Returns its fencing token, or `None` after a timeout.
     pub(super) async fn finish(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;

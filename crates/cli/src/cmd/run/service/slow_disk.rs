@@ -9,7 +9,6 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Time within which `strace` must attach to a member.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running `strace` that delays each flush of a process. The delay ends when this value is
@@ -41,7 +40,6 @@ impl SlowDisk {
         Ok(SlowDisk(tracer))
     }
 
-    /// Ends the delay of flushes.
     pub(super) async fn end(mut self) {
         // strace has already ended if the process has.
         let _ = self.0.kill().await;

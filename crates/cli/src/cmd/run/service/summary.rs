@@ -28,24 +28,20 @@ pub(super) struct Summary {
     pub(super) entries_per_second: f64,
     /// Time that clients waited for the lock, in milliseconds.
     pub(super) latency_ms: Option<Latency>,
-    /// Time from the kill of a member to an acquisition of the lock, in milliseconds. If the member
-    /// was the leader, it is the first acquisition under the next leader. Otherwise it is the first
-    /// one by a client that was already waiting.
+    /// Time from the kill of a member to the acquisition of the lock that ends the outage, in
+    /// milliseconds. [`failover_time`] defines this acquisition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
     /// Longest time between two consecutive acquisitions of the lock, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
-    /// Number of injected faults.
     pub(super) faults: u64,
-    /// Partitions of the network during the run.
     pub(super) partitions: Vec<Partition>,
     pub(super) counter: Counter,
     /// Figures of the values; `None` if the clients put no values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) values: Option<Values>,
-    /// Number of accesses that the resource rejected.
     pub(super) refused: u64,
     pub(super) violations: usize,
     pub(super) violated: Vec<PromiseViolation>,
@@ -57,15 +53,11 @@ pub(super) struct Summary {
     pub(super) directory: Option<String>,
 }
 
-/// Figures of the values that clients put and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Values {
     pub(super) put: usize,
-    /// Number of puts that the service has acknowledged.
     pub(super) acknowledged: usize,
-    /// Total size of the acknowledged values, in bytes.
     pub(super) bytes: usize,
-    /// Number of reads during the run and at its end.
     pub(super) read: usize,
     pub(super) read_in_the_end: usize,
 }
@@ -85,7 +77,6 @@ impl Values {
 }
 
 impl Summary {
-    /// Verifies the record of a run, and computes the figures.
     pub(super) fn new(plan: &Plan, record: ServiceRecord) -> Summary {
         // Without a lock nothing is promised.
         let violated = if plan.lock { verify(&record) } else { Vec::new() };
@@ -145,7 +136,6 @@ impl Summary {
         self.violations == 0 && self.counter.lost == 0
     }
 
-    /// Returns the exit status for the run.
     pub(super) fn status(&self) -> Status {
         let is_open = self.verdicts.values().any(|verdict| *verdict == "incomplete");
         match self.succeeded() {
@@ -202,7 +192,8 @@ mod tests {
     fn claims() -> Vec<EntryRecord> {
         let claim =
             |requested, granted| EntryRecord { requested, granted, ..EntryRecord::default() };
-        // Granted by the leader that is killed at 100.
+        // The leader granted this claim before its kill at 100. The client received the grant at
+        // 103.
         let heard_late = claim(50, 103);
         // No client waited when the next leader was elected at 300: the second client had acquired
         // the lock from the first.

@@ -4,7 +4,6 @@ use super::summary::{Summary, Values};
 use crate::cmd::rows::Rows;
 use crate::cmd::run::table::{COLUMN, grouped, millis};
 
-/// Formats the result as a table.
 pub(super) fn table(summary: &Summary) -> String {
     let mut table = Rows::with_column(&head(summary), COLUMN);
     table.row("critical-section entries", &grouped(summary.entries));

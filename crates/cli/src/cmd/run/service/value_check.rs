@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use super::value_record::{PutRecord, ReadRecord, Response, Value};
 
-/// Returns a description of the first violation in the puts and reads; `None` if there is none.
 pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let mut keys: BTreeMap<&str, (Vec<&PutRecord>, Vec<&ReadRecord>)> = BTreeMap::new();
     for put in puts {
@@ -22,9 +21,9 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     find_order_violation(puts, reads).or_else(of_keys)
 }
 
-/// Returns a description of two puts with the same revision, or of a put whose revision is not
-/// higher than all revisions that were confirmed or read before its request. Returns `None` if
-/// there are none.
+/// Returns a description of a violation of the order of puts; `None` if there is none. No two puts
+/// may have the same revision. The revision of a put must be higher than all revisions that were
+/// confirmed or read before the request of the put.
 fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, Response)> = response().collect();
@@ -51,7 +50,6 @@ fn find_order_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<Str
     Some(format!("two puts, of {one} and {other}, have revision {}", twice[0].1.revision))
 }
 
-/// Returns a description of the first violation in the puts and reads of one key.
 fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     // Confirmed revisions, in the order of their responses.
     let put = puts.iter().filter_map(|put| put.response);

@@ -25,22 +25,18 @@ impl Value {
 pub(super) struct PutRecord {
     pub(super) key: String,
     pub(super) value: Value,
-    /// Time at which the client sent the request.
     pub(super) requested: u64,
     /// Response of the service; `None` if the outcome is unknown.
     pub(super) response: Option<Response>,
 }
 
-/// Response of the service to a get or a put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Response {
     /// Time at which the client received the response, in nanoseconds since 1970.
     pub(super) at: u64,
-    /// Revision of the value.
     pub(super) revision: u64,
 }
 
-/// A read of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReadRecord {
     pub(super) key: String,
@@ -48,12 +44,11 @@ pub(super) struct ReadRecord {
     pub(super) by: String,
     /// Time at which the client sent the request, in nanoseconds since 1970.
     pub(super) requested: u64,
-    /// Response of the member. It contains the revision of the value; 0 if the key has no value.
+    /// Response of the member. Its revision is 0 if the key has no value.
     pub(super) response: Response,
     pub(super) value: Option<Value>,
 }
 
-/// A message from a client process: the record of one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ClientMessage {

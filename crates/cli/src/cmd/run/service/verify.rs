@@ -12,7 +12,6 @@ use super::value_check;
 use super::value_record::ReadRecord;
 use crate::cmd::output::json_name;
 
-/// A promise of the lock service to its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Promise {
@@ -50,7 +49,6 @@ impl Promise {
     }
 }
 
-/// A violation of a promise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct PromiseViolation {
     pub(super) promise: Promise,
@@ -193,8 +191,8 @@ fn check_granted_alive(
         let gone = |position: &QueueHistory| position.gone.unwrap_or(u64::MAX);
         let own = gone(queue_histories.get(&claim.fence)?);
         let ahead = queue_histories.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
-        // A client that had released the lock before was not ahead of it, whenever the release was
-        // written.
+        // A client that had released the lock before this acquisition was not ahead in the queue,
+        // even if the log records the release later.
         let had_left = |fence: u64| {
             claims.iter().any(|other| other.fence == fence && other.until <= claim.granted)
         };

@@ -17,13 +17,11 @@ use crate::cmd::service::Service;
 /// others put small values in the meantime.
 const THREADS: u32 = 8;
 
-/// Largest size of a small value, in bytes.
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Number of puts of the first thread per large value.
+/// Mean number of puts of the first thread per put of a large value.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
-/// Longest pause between two operations of a thread, in milliseconds.
 const MAX_PAUSE_MS: u64 = 30;
 
 /// A client of `tenure run --service --values`
@@ -64,8 +62,8 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns at most `most` + 8 random bytes, so many that no other value has the same bytes. Most
-/// values are small: all stored small values together have about the size of one large value.
+/// Returns random bytes: at least 8, so that values differ, and at most `most` + 8. Most values are
+/// small.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),

@@ -60,7 +60,7 @@ impl Timer {
             let value = Itimerspec { it_interval: zero, it_value };
             let set = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &value);
             match (set, self.timer.readable().await) {
-                // An expiry at an earlier setting only causes another iteration.
+                // The timer may have expired for an earlier value of `at`. The loop then continues.
                 (Ok(_), Ok(mut ready)) => ready.clear_ready(),
                 _ => tokio::time::sleep(Duration::from_millis(10)).await,
             }
@@ -70,12 +70,10 @@ impl Timer {
 
 #[cfg(not(target_os = "linux"))]
 impl Timer {
-    /// Creates a timer.
     pub(super) fn new() -> io::Result<Timer> {
         Ok(Timer {})
     }
 
-    /// Waits until the clock since boot reads `at`.
     pub(super) async fn reached(&self, at: Duration) {
         tokio::time::sleep(at.saturating_sub(now())).await;
     }

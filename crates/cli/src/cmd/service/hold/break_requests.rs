@@ -16,9 +16,10 @@ pub(super) struct BreakRequests {
 }
 
 impl BreakRequests {
-    /// Watches the keys of the locks or of the leadership in `held`. `own` is the value that this
-    /// process stores in them itself, and each other new value is a request. For a leadership `own`
-    /// is `None`: a request repeats the leader's value, so each write of its key is a request.
+    /// Watches the keys of the locks or of the leadership in `held`. For locks, `own` is the value
+    /// that this process stores in the keys, and each other new value is a request. For a
+    /// leadership, `own` is `None`. Each write is then a request, because requests repeat the
+    /// leader's value.
     pub(super) fn watch(client: &Client, held: &Held, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {
@@ -41,7 +42,6 @@ impl BreakRequests {
         BreakRequests { watches }
     }
 
-    /// Returns a receiver that never receives a request.
     pub(super) fn none() -> BreakRequests {
         BreakRequests { watches: JoinSet::new() }
     }

@@ -14,7 +14,6 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// An order that the wrapper sends to the guardian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
     /// A renewal has succeeded. The new deadline of the lock is this time since boot.
@@ -25,7 +24,6 @@ pub(super) enum Order {
     Kill,
 }
 
-/// A report that the guardian sends to the wrapper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The command has ended and left these processes behind. The guardian ends them now.
@@ -33,7 +31,6 @@ pub(super) enum Report {
     Survivors(String),
     /// The guardian cannot kill these processes, and keeps trying.
     Stuck(String),
-    /// The command and all its descendants have ended.
     Ended {
         /// Exit status of the command, as `wait` returns it.
         status: i32,
@@ -42,7 +39,6 @@ pub(super) enum Report {
     },
 }
 
-/// Formats an order or a report as a line of JSON.
 pub(super) fn line(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("a message is text and numbers") + "\n"
 }
@@ -54,8 +50,8 @@ pub(super) fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
 
 /// Sends the guardian the file descriptor that becomes the standard input of the command.
 ///
-/// The guardian's own standard input is the socket. Without unsafe code, a new process cannot
-/// receive a socket under another number.
+/// The guardian's own standard input is the socket to the wrapper, because safe code cannot pass a
+/// socket to a new process under a descriptor number above 2.
 pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

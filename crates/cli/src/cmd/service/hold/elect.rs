@@ -135,7 +135,6 @@ async fn campaign(
     session.campaign_with(&options.name, candidate).await
 }
 
-/// Asks the leader to hand over to the candidate with this identity.
 async fn transfer(options: &Options, identity: &str) -> Result<(), Failure> {
     let client = options.service.client().await?;
     let requested = client.request_transfer(&options.name, identity).await;

@@ -20,29 +20,25 @@ use super::channel::{self, Order, Report, send_input};
 use super::this_program;
 use super::tree;
 
-/// Durations that determine when the command is ended if no renewal of the lease succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// Time before the deadline of the lock at which the command and its descendants are killed.
+    /// Time between the kill of the command with its descendants and the deadline of the lock.
     pub(super) margin: Duration,
     /// Time between SIGTERM and SIGKILL.
     pub(super) grace: Duration,
 }
 
-/// A command that runs under a guardian.
 #[derive(Debug)]
 pub(super) struct Guarded {
     guardian: Pid,
     reports: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
     children: unix::Signal,
-    /// True if the command has a process group of its own.
     is_apart: bool,
     /// Exit status of the guardian; `None` while it runs.
     ended: Option<WaitStatus>,
 }
 
-/// An event of a command that runs under a guardian.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Report(Report),
@@ -177,7 +173,6 @@ impl Guarded {
     }
 }
 
-/// Returns true if this process may read from a terminal.
 fn has_terminal() -> bool {
     let input = io::stdin();
     input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp())

@@ -2,8 +2,9 @@
 //! `tenure lock` or `tenure elect`.
 //!
 //! The guardian is the parent of the command, and adopts its orphaned descendants. It kills all of
-//! them if the wrapper ends, which closes their socket. It also kills them if the deadline of the
-//! lock comes near without a renewal, for example because the wrapper is suspended.
+//! them if the wrapper ends, which it notices because the socket to the wrapper is closed. It also
+//! kills them if the deadline of the lock comes near without a renewal, for example because the
+//! wrapper is suspended.
 //!
 //! When the last process has ended, the guardian reports this to the wrapper. The module
 //! `supervise` describes what the wrapper does if the guardian fails.
@@ -97,7 +98,6 @@ fn become_guardian() -> io::Result<()> {
 /// duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The command runs.
     Running,
     /// The command has ended, but descendants remain. They have some time to end by themselves.
     Leaving,
@@ -112,7 +112,6 @@ struct Guardian {
     signals: Signals,
     timer: Timer,
     command: Pid,
-    /// True if the command has its own process group.
     is_apart: bool,
     /// Exit status of the command; `None` while it runs.
     status: Option<WaitStatus>,
@@ -241,8 +240,7 @@ impl Guardian {
         }
     }
 
-    /// Returns true if the command has received a signal that may have ended it, less than the time
-    /// `grace` ago.
+    /// Returns true if, within the last `grace`, the command received a signal that may end it.
     fn is_interrupted(&self) -> bool {
         self.interrupted.is_some_and(|at| boot_clock::now() <= at + self.grace)
     }
@@ -281,8 +279,8 @@ impl Guardian {
         }
     }
 
-    /// Ends the present stage by sending SIGTERM to all processes. If they have already received
-    /// it, returns true: they must be killed now.
+    /// Ends the present stage by sending SIGTERM to all processes. Returns true if they have
+    /// already received it and must be killed now.
     async fn advance(&mut self) -> bool {
         let now = boot_clock::now();
         self.is_expired |= now + self.margin + self.grace >= self.deadline;

@@ -39,7 +39,6 @@ pub(super) mod status {
     pub(crate) const LOST: u8 = 121;
 }
 
-/// Returns a command that starts another process of this program.
 fn this_program() -> io::Result<Command> {
     /// Path of the running program. It remains valid after an upgrade has replaced the file.
     const RUNNING_EXECUTABLE: &str = "/proc/self/exe";
@@ -52,7 +51,6 @@ fn this_program() -> io::Result<Command> {
     Ok(command)
 }
 
-/// Prints a line to standard error, with the name of the program in front.
 fn print_error(line: &str) {
     // It may contain text from the service, or names of processes.
     eprintln!("{}: {}", program::name(), plain(line));

@@ -8,7 +8,6 @@ use tokio::process::Command;
 use super::print_error;
 use super::signals::Signals;
 
-/// A lost leadership, as the environment variables of the command describe it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss<'a> {
     pub(super) election: &'a str,

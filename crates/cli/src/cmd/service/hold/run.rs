@@ -37,13 +37,11 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Connects to the service that the options select.
     pub(super) async fn client(&self) -> Result<Client, Failure> {
         connect(self.endpoints.target()?).await
     }
 
-    /// Returns the time before the deadline of the lock at which the command and its descendants
-    /// are killed.
+    /// Returns how long before the deadline of the lock the command and its descendants are killed.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
     }
@@ -63,7 +61,6 @@ impl Service {
     }
 }
 
-/// Parses the time to live of a lease.
 fn ttl(text: &str) -> Result<Duration, String> {
     let ttl = duration::parse(text)?;
     match ttl < Duration::from_secs(1) {
@@ -76,13 +73,13 @@ async fn connect(target: Target) -> Result<Client, Failure> {
     // A command sends few requests, so any member will do.
     let client = Client::connect_as(&target.endpoints, target.access.any_member()).await;
     client.map_err(|error| match error {
-        // For `tenure lock` it is a reason why the lock was not acquired.
+        // A rejection is no usage error here. The command reports it as the reason why the lock was
+        // not acquired.
         ClientError::Rejected { .. } => Failure::environment(error),
         error => request_failure(error),
     })
 }
 
-/// The command to run under the lock, and its time limits.
 #[derive(Debug)]
 pub(super) struct Task<'a> {
     pub(super) name: &'a str,
@@ -99,9 +96,8 @@ pub(super) struct Task<'a> {
     pub(super) on_lost: Option<&'a str>,
 }
 
-/// Reason why the lock was not acquired.
 enum NotHeld {
-    /// The process received a signal. The exit status for this signal is the number given.
+    /// The process received a signal. The number is the exit status for this signal.
     Signalled(u8),
     /// An error occurred, or another client holds the lock. The text describes it.
     Refused(String),
@@ -243,8 +239,8 @@ fn status_of_signal(signal: rustix::process::Signal) -> u8 {
     u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
 }
 
-/// Ends this process with the exit status in `done`. If it is 0, returns success instead. The
-/// caller must have done all cleanup.
+/// Ends this process with the exit status in `done` unless it is 0. The caller must have done all
+/// cleanup.
 pub(super) fn exit_with(done: Result<u8, Failure>) -> Result<Status, Failure> {
     match done? {
         0 => Ok(Status::Success),

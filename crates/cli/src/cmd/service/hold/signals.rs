@@ -7,7 +7,6 @@ use std::task::Poll;
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// Signals that are passed on to the command.
 const PASSED: [Signal; 8] = [
     Signal::HUP,
     Signal::INT,
@@ -23,13 +22,12 @@ const PASSED: [Signal; 8] = [
 /// the command is suspended.
 const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
-/// A stream of the signals that this process catches.
 #[derive(Debug)]
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    /// Catches the signals that are passed on to the command. Leaves out those that this process
-    /// has ignored since its start, as under `nohup`, because the command inherits this.
+    /// Catches the signals that are passed on to the command. Leaves out signals that this process
+    /// has ignored since its start, as under `nohup`: the command ignores them as well.
     pub(super) fn new() -> io::Result<Signals> {
         Signals::catch(&PASSED)
     }
@@ -50,7 +48,6 @@ impl Signals {
         Ok(Signals(caught.collect::<io::Result<_>>()?))
     }
 
-    /// Waits for the next signal that this process catches.
     pub(super) async fn next(&mut self) -> Signal {
         std::future::poll_fn(|context| {
             for (signal, caught) in &mut self.0 {

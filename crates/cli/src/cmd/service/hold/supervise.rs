@@ -27,7 +27,6 @@ use super::signals::Signals;
 use super::tree::{Survivor, listed};
 use crate::cmd::failure::Failure;
 
-/// How a command ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// The command ended by itself, with all its descendants.
@@ -39,7 +38,6 @@ pub(super) enum End {
     Survivors(String, Vec<Survivor>),
 }
 
-/// A command, and the lock under which it runs.
 #[derive(Debug)]
 pub(super) struct Supervised<'a> {
     pub(super) held: &'a Held,
@@ -124,8 +122,8 @@ impl Supervised<'_> {
         Guarded::start(command, &variables, at, self.timing)
     }
 
-    /// Handles an event of the command. `broken` is the reason given by another client that has
-    /// broken the lock, if any. Returns how the command ended; `None` if it still runs.
+    /// Handles an event of the command. `broken` is the reason that another client gave for
+    /// breaking the lock, if any. Returns how the command ended; `None` if it still runs.
     async fn handle(
         &self,
         guarded: &mut Guarded,
@@ -133,7 +131,7 @@ impl Supervised<'_> {
         broken: Option<&str>,
     ) -> Option<End> {
         if let Event::Report(Report::Ended { .. }) = event {
-            // So that no process is left when this one ends.
+            // Waits until the guardian has ended as well, so that it does not outlive this process.
             guarded.guardian_ended().await;
         }
         match event {
@@ -202,8 +200,6 @@ impl Supervised<'_> {
     }
 }
 
-/// Prints a warning about processes that still run although the lock may be granted to another
-/// client.
 pub(super) fn warn_survivors(left: &[Survivor]) {
     print_error(&format!(
         "processes cannot be killed and may run concurrently with the next holder: {}",

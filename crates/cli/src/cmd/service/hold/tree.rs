@@ -34,7 +34,6 @@ impl std::fmt::Display for Survivor {
     }
 }
 
-/// Formats the processes as one line of text.
 pub(super) fn listed(processes: &[Survivor]) -> String {
     const SHOWN: usize = 5;
     if processes.is_empty() {
@@ -53,13 +52,12 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Does nothing: this operating system has no suitable call.
+/// Does nothing: only Linux has a suitable system call.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Changes of the state of children since the last call of [`reap`].
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) changed: Vec<(Pid, WaitStatus)>,
@@ -127,8 +125,8 @@ pub(super) use linux::{descendants, signal_all};
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{descendants, signal_all};
 
-/// Replacements on systems without `/proc`. There, only the process group of the command is known,
-/// and the guardian signals this group itself.
+/// Replacements on systems without `/proc`. They know only the process group of the command, and
+/// the guardian signals this group itself.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Signal, Survivor};
@@ -152,7 +150,6 @@ mod linux {
 
     use super::{Errno, Survivor};
 
-    /// A process, as `/proc` describes it.
     #[derive(Clone, Debug)]
     struct Process {
         id: i32,
@@ -174,7 +171,6 @@ mod linux {
         tree().into_iter().map(signalled).collect()
     }
 
-    /// Returns the descendants that still run.
     pub(in super::super) fn descendants() -> Vec<Survivor> {
         let running = tree().into_iter();
         running.map(|it| Survivor { id: it.id, name: it.name, error: None }).collect()
@@ -220,8 +216,8 @@ mod linux {
         lists.flatten().collect()
     }
 
-    /// Finds the descendants of `root` by reading all processes of the machine. Serves kernels that
-    /// keep no lists of children.
+    /// Finds the descendants of `root` by reading all processes of the machine, for kernels without
+    /// lists of children.
     fn scan(root: i32) -> Vec<Process> {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
@@ -238,7 +234,6 @@ mod linux {
         found
     }
 
-    /// Reads the description of the process `id` in `/proc`; `None` if there is no such process.
     fn process(id: i32) -> Option<Process> {
         // The name is in parentheses and may contain anything.
         let stat = fs::read(format!("/proc/{id}/stat")).ok()?;

@@ -15,15 +15,15 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::endpoint::{QueryOptions, Service};
 use crate::cmd::service::identity::{ClaimOwner, Identity};
 
-/// Interval between two reads of the keys of holders that were asked to release.
+/// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// If a lease was last known to have less time left than this, each poll reads its remaining time
-/// again. The holder may have renewed it. The value exceeds the time between two polls, even if the
-/// service responds slowly.
+/// If the remaining time of a lease was shorter than this at the last poll, the next poll reads it
+/// again, because the holder may have renewed the lease. The value exceeds the time between two
+/// polls, even if the service responds slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
-/// Upper bound on the number of other keys of the same lease that the confirmation names.
+/// Maximum number of other keys of a holder's lease that the confirmation lists.
 const MAX_KEYS: usize = 5;
 
 /// Take a lock away from its holders, or a leadership from the leader
@@ -71,13 +71,10 @@ pub(super) struct Options {
     common: QueryOptions,
 }
 
-/// How a holder's claim on the lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
-    /// The holder released the lock.
     Released,
-    /// The lease expired before the holder released the lock.
     LeaseExpired,
     LeaseRevoked,
     KeyDeleted,
@@ -131,7 +128,6 @@ fn line(lock: &Lock, broken: &Broken<'_>, breaker: &Identity) -> String {
     format!("{name}, held by {holder} with fence {fence}, was broken by {breaker}: {how}\n")
 }
 
-/// Shows the holders on the terminal and asks for confirmation. Returns true if the user confirms.
 fn confirm(
     service: &Service,
     lock: &Lock,
@@ -152,7 +148,7 @@ fn confirm(
 
 /// Returns a line about the other keys of the holder's lease, which are deleted with the lease.
 fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
-    // Without the right to read them, only the question is less complete.
+    // If the user may not read the keys, the confirmation does not name them.
     let keys = read::keys_of_lease(service, holder)?;
     let others = keys.into_iter().filter(|key| *key != holder.raw_key);
     let others: Vec<String> =
@@ -166,13 +162,11 @@ fn other_keys(service: &Service, holder: &Claim) -> Result<String, Failure> {
     Ok(format!("  the same lease has {count} other keys, which may end too: {names}{more}\n"))
 }
 
-/// A claim that this command is ending.
 struct Breaking<'a> {
     claim: &'a Claim,
     /// Time at which the lease expires unless it is renewed, as of the last read. `None` if it was
     /// not read, or if the claim has no lease.
     expires: Option<Instant>,
-    /// How the claim ended; `None` if it has not ended.
     outcome: Option<Outcome>,
 }
 
@@ -204,8 +198,8 @@ impl Breaking<'_> {
         }
     }
 
-    /// Revokes the lease of the claim. If the claim has no lease, or with `--key-only`, deletes its
-    /// key.
+    /// Revokes the lease of the claim. Deletes only the key if the claim has no lease, or with
+    /// `--key-only`.
     fn end(&mut self, service: &Service, options: &Options) -> Result<(), Failure> {
         let claim = self.claim;
         let (outcome, is_ended) = if claim.id == 0 || options.key_only {
@@ -220,8 +214,8 @@ impl Breaking<'_> {
     }
 }
 
-/// Ends the claims. Asks the holders to release them, waits, and then revokes the leases of those
-/// that remain.
+/// Asks the holders of these claims to release them, waits, and revokes the leases of those that
+/// remain.
 fn break_claims<'a>(
     service: &Service,
     holders: &[&'a Claim],
@@ -253,11 +247,11 @@ fn break_claims<'a>(
     Ok(claims.into_iter().filter_map(broken).collect())
 }
 
-/// Asks the client of a claim to release it, by writing a new value to its key. Returns false if
-/// the client has stored no value, or if the claim has ended.
+/// Asks the client of a claim to release it, by a write to its key. Returns false if the client has
+/// stored no value, or if the claim has ended.
 ///
-/// For a client of another program, writes the same value again: observers of an election would
-/// report a new one.
+/// A key of another program keeps its value, because observers of an election would take a new
+/// value for a new leader.
 fn ask_to_release(service: &Service, claim: &Claim, breaker: &Identity) -> Result<bool, Failure> {
     let value = match &claim.owner {
         ClaimOwner::Command(holder) => holder.broken_by(breaker).encode(),

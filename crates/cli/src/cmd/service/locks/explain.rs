@@ -8,7 +8,6 @@ use super::queue::{Claim, Lock};
 /// A client that waits for a lock, and the clients that block it. Scripts depend on the JSON keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Wait {
-    /// Short name of the client that waits.
     client: String,
     /// Place of the client in the queue, from 1.
     position: usize,
@@ -18,7 +17,6 @@ pub(super) struct Wait {
     reason: &'static str,
 }
 
-/// Returns the clients that wait for a lock, in the order of its queue.
 pub(super) fn waits(lock: &Lock) -> Vec<Wait> {
     let waiting = lock.queue.iter().enumerate().filter(|(_, claim)| !claim.is_holder);
     waiting.map(|(position, claim)| wait(lock, position, claim)).collect()

@@ -97,7 +97,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 impl LockOptions {
-    /// Connects to the service, and reads the lock.
     fn read(&self) -> Result<(Service, Lock), Failure> {
         let service = self.common.endpoints.service()?;
         let lock = read::lock(&service, self.name.as_bytes())?;

@@ -20,7 +20,6 @@ pub(super) struct Claim {
     /// Kind of access to the lock that the claim has or requests: `exclusive`, `shared` or, for
     /// three permits of a semaphore, `slots-3`.
     pub(super) share: String,
-    /// True if the client of the claim holds the lock, false if it waits.
     #[serde(rename = "inside")]
     pub(super) is_holder: bool,
     /// Remaining time of the lease, in seconds; `None` if the lease has expired or was not read.
@@ -41,7 +40,6 @@ pub(super) struct Claim {
     pub(super) id: u64,
 }
 
-/// A lock with all claims on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Lock {
     pub(super) name: String,
@@ -110,7 +108,6 @@ impl Lock {
         Lock { name: text(name), recipe, queue, nested: 0, example: None }
     }
 
-    /// Returns a warning if the lock has nested locks.
     pub(super) fn note(&self) -> Option<String> {
         let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
         let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
@@ -162,7 +159,6 @@ impl Claim {
         i64::from_ne_bytes(self.id.to_ne_bytes())
     }
 
-    /// Returns a short name of the client that has the claim.
     pub(super) fn label(&self) -> String {
         match &self.owner {
             ClaimOwner::Command(identity) => identity.to_string(),
@@ -171,7 +167,7 @@ impl Claim {
         }
     }
 
-    /// Returns text that names the claim's lease; if it has none, text that names its key.
+    /// Returns text that names the claim's lease, or the claim's key if it has no lease.
     fn lease_label(&self) -> String {
         match &self.lease {
             Some(lease) => format!("lease {lease}"),
@@ -202,7 +198,6 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Returns keys with their creation revisions and leases.
     pub(crate) fn below(keys: &[(&str, u64, u64)]) -> Vec<KeyValue> {
         let key = |(key, create_revision, lease): &(&str, u64, u64)| KeyValue {
             key: Bytes::from(key.as_bytes()),

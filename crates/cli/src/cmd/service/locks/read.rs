@@ -12,14 +12,12 @@ use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::{Service, request_failure};
 use crate::cmd::service::identity::ClaimOwner;
 
-/// Number of keys that one request reads.
 const PAGE_SIZE: i64 = 1000;
 
-/// Upper bound on the number of keys that a command reads.
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the values and leases of all its claims. If the name belongs
-/// to a read/write lock or a semaphore, or to a folder of one, returns that lock.
+/// Reads the lock with this name, with the values and leases of all its claims. For the name of a
+/// read/write lock or a semaphore, or of one of its folders, returns that lock.
 pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
@@ -36,7 +34,6 @@ pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     Ok(lock)
 }
 
-/// Returns the read/write lock or the semaphore with this name, if `all` contains claims on it.
 fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Option<Lock>, Failure> {
     for ((base, recipe), keys) in recipe::groups(all) {
         if base[..] == *name
@@ -48,18 +45,14 @@ fn recipe_lock(service: &Service, name: &[u8], all: &[KeyValue]) -> Result<Optio
     Ok(None)
 }
 
-/// Numbers of locks and claims in the whole service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(in crate::cmd::service) struct LockTotals {
     /// Number of locks and elections that are held or waited for.
     pub(in crate::cmd::service) locks: usize,
-    /// Number of claims that hold a lock.
     pub(in crate::cmd::service) held: usize,
-    /// Number of claims that wait for a lock.
     pub(in crate::cmd::service) waiting: usize,
 }
 
-/// Reads all keys of the service, and counts the locks and the claims on them.
 pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, Failure> {
     let mut totals = LockTotals::default();
     for lock in queues(service, &keys(service, b"")?, b"")? {
@@ -70,8 +63,8 @@ pub(in crate::cmd::service) fn totals(service: &Service) -> Result<LockTotals, F
     Ok(totals)
 }
 
-/// Returns the locks to which these keys belong. The values of the keys and the remaining times of
-/// their leases are left out. All keys begin with `prefix`.
+/// Returns the locks to which these keys belong, without the values of the keys and the remaining
+/// times of their leases. All keys begin with `prefix`.
 fn queues(service: &Service, all: &[KeyValue], prefix: &[u8]) -> Result<Vec<Lock>, Failure> {
     let (mut recipes, mut of_recipes) = (Vec::new(), BTreeSet::new());
     for ((name, recipe), keys) in recipe::groups(all) {

@@ -38,7 +38,6 @@ impl Recipe {
     }
 }
 
-/// Folders that contain the claims, each with the kind of lock that uses it.
 const FOLDERS: [(&[u8], Recipe); 3] = [
     (b"/read", Recipe::ReadWrite),
     (b"/write", Recipe::ReadWrite),
@@ -48,15 +47,14 @@ const FOLDERS: [(&[u8], Recipe); 3] = [
 /// Keys that may be claims, grouped by the name and the kind of their lock.
 pub(super) type Groups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
 
-/// If `name` ends in a folder that contains claims, returns the part before the folder and the kind
-/// of lock that uses the folder. The part is the name of the lock.
+/// Splits `name` at a folder for claims, if it ends in one. Returns the part before the folder,
+/// which is the name of the lock, and the kind of the lock.
 pub(super) fn base_of(name: &[u8]) -> Option<(&[u8], Recipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
     })
 }
 
-/// Groups the keys that may be claims on read/write locks or semaphores.
 pub(super) fn groups(all: &[KeyValue]) -> Groups {
     let mut groups = Groups::new();
     for kv in all.iter().filter(|kv| kv.lease != 0) {
@@ -106,7 +104,6 @@ pub(super) fn lock(
     Ok(Some(Lock::from_claims(name, recipe, claims)))
 }
 
-/// Returns the access that a key of a read/write lock requests.
 fn read_or_write(name: &[u8], key: &[u8]) -> Access {
     if key[name.len()..].starts_with(b"/read/") { Access::Shared } else { Access::Exclusive }
 }

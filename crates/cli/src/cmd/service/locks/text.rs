@@ -4,10 +4,8 @@ use super::queue::{Claim, Lock};
 use crate::cmd::output::format_columns;
 use crate::cmd::service::identity::ClaimOwner;
 
-/// Upper bound on the number of warnings about nested locks.
 const MAX_NOTES: usize = 5;
 
-/// Formats the holders of a lock and the number of waiters as a line.
 pub(super) fn summary(lock: &Lock) -> String {
     let note = lock.note().map_or_else(String::new, |note| note + "\n");
     if lock.queue.is_empty() {
@@ -47,7 +45,6 @@ pub(super) fn list(locks: &[Lock]) -> String {
     text
 }
 
-/// Returns a table of the claims on a lock, in the order of its queue.
 pub(super) fn queue(lock: &Lock) -> String {
     if lock.queue.is_empty() {
         return summary(lock);

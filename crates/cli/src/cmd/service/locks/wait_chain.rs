@@ -14,7 +14,6 @@ use super::read;
 use crate::cmd::failure::Failure;
 use crate::cmd::service::endpoint::Service;
 
-/// Upper bound on the number of locks in a chain.
 const MAX_LOCKS: usize = 32;
 
 /// A client that holds one lock and waits for another. Scripts depend on the JSON keys.
@@ -30,7 +29,6 @@ pub(super) struct ChainStep {
     closes_cycle: bool,
 }
 
-/// The steps of a chain of waits over several locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) steps: Vec<ChainStep>,
@@ -62,7 +60,8 @@ pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failur
                     continue;
                 }
                 let other = read::lock(service, &name)?;
-                // The name of a folder is not that of its lock.
+                // `name` may be a folder for claims, such as `NAME/read`. The lock has the name
+                // `NAME`.
                 let shown = other.name.clone();
                 if shown == lock.name || !other.waiting().any(|claim| claim.id == holder.id) {
                     continue;

@@ -5,7 +5,7 @@ use super::super::figure::Figure;
 use super::super::results::{Cell, Header, Point, Results};
 use crate::cmd::failure::Failure;
 
-/// Figures that have a panel in a plot if they were measured at any point.
+/// Figures that have a panel in a plot, if they were measured.
 const FIGURES: [Figure; 5] = [
     Figure::MessagesPerEntry,
     Figure::MessagesPerElection,
@@ -14,21 +14,16 @@ const FIGURES: [Figure; 5] = [
     Figure::ElectionTime,
 ];
 
-/// Figures that have a panel in a plot if fewer than two of `FIGURES` were measured. This is the
-/// case for agreements.
+/// Figures that have a panel in a plot if fewer than two of [`FIGURES`] were measured, as for
+/// agreements.
 const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
 
-/// Content of a plot, independent of its format.
 pub(super) struct Chart {
     pub(super) title: String,
-    /// Command that the user ran to draw the plot.
     pub(super) command: String,
-    /// Number of runs of each point.
     pub(super) runs: u64,
-    /// Label of the horizontal axis, with the unit.
     pub(super) x_label: String,
     pub(super) x: Horizontal,
-    /// Names of the series that are drawn.
     pub(super) series: Vec<String>,
     /// Names of the series that are not drawn, because they have no figure that a panel shows.
     pub(super) unmeasured: Vec<String>,
@@ -43,11 +38,9 @@ pub(super) enum Horizontal {
     Names(Vec<String>),
 }
 
-/// A panel of a plot, which shows one figure of all series.
 pub(super) struct Panel {
-    /// Name of the figure that the panel shows, with its unit.
     pub(super) label: String,
-    /// For each series, its marks in the order of their positions on the horizontal axis.
+    /// Marks of each series, in the order of their positions on the horizontal axis.
     pub(super) lines: Vec<Vec<Mark>>,
 }
 
@@ -151,8 +144,8 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Returns the name of the series that contains a point. It consists of the algorithm and the
-/// values of all parameters except the first.
+/// Returns the name of a point's series. It consists of the algorithm and the values of all
+/// parameters except the first.
 fn series_of(header: &Header, point: &Point) -> String {
     let others = header.swept.iter().skip(1).filter_map(|name| {
         let value = &point.values[header.parameter_index(name)?];

@@ -15,7 +15,6 @@ mod with_plots {
 
     use crate::cmd::failure::Failure;
 
-    /// Width of a PNG file, in pixels.
     const PNG_WIDTH: f32 = 1280.0;
 
     /// Font families for text, the most preferred one first.
@@ -50,7 +49,6 @@ mod with_plots {
         Tree::from_str(svg, &options).map_err(Failure::environment)
     }
 
-    /// Returns the fonts of this machine.
     fn fonts() -> Result<fontdb::Database, Failure> {
         let mut fonts = fontdb::Database::new();
         fonts.load_system_fonts();

@@ -10,7 +10,6 @@ use super::results::Results;
 use crate::cmd::failure::Failure;
 use chart::Chart;
 
-/// File format of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Svg,
@@ -18,7 +17,6 @@ enum Kind {
     Pdf,
 }
 
-/// Returns the format that corresponds to the extension of a file.
 fn kind(path: &Path) -> Result<Kind, Failure> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {
@@ -44,7 +42,6 @@ pub(crate) fn check_extension(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Draws the results of a sweep, and writes the plot to a file.
 pub(super) fn write(results: &Results, path: &Path) -> Result<(), Failure> {
     let chart = Chart::new(results)?;
     let svg = svg::draw(&chart);

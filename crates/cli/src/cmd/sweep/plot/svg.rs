@@ -52,7 +52,6 @@ const COLOURS: [&str; 8] =
 
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
-/// Draws the plot and returns an SVG document.
 pub(super) fn draw(chart: &Chart) -> String {
     let mut content = String::new();
     let mut y = MARGIN + 8.0;
@@ -114,14 +113,14 @@ fn footer(command: &str) -> Vec<String> {
 }
 
 /// Returns the position of the last comma among the first `position` characters. Returns `None` if
-/// there is none, or if the text is not longer.
+/// there is none, or if the text is not longer than `position` characters.
 fn comma_before(text: &str, position: usize) -> Option<usize> {
     let (end, _) = text.char_indices().nth(position)?;
     text[..end].rfind(',')
 }
 
-/// Draws the legend, which names the series. `top` is the y coordinate of its upper edge. Returns
-/// that of its lower edge, in pixels.
+/// Draws the legend with the names of the series. `top` is the y coordinate of its upper edge, in
+/// pixels. Returns the y coordinate of its lower edge.
 fn legend(content: &mut String, chart: &Chart, top: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top + LINE_HEIGHT);
     for (number, name) in chart.series.iter().enumerate() {
@@ -225,7 +224,6 @@ fn colour(series: usize) -> &'static str {
     COLOURS[series % COLOURS.len()]
 }
 
-/// Returns the SVG attributes of the line of a series: its colour and its dash pattern.
 fn stroke(series: usize) -> String {
     let dash = DASHES[(series / 2) % DASHES.len()];
     let colour = colour(series);
@@ -242,7 +240,6 @@ fn error_bar(series: usize, x: f64, (low, high): (f64, f64), size: f64) -> Strin
     )
 }
 
-/// Returns the SVG of a marker of a series at a position.
 fn marker(series: usize, x: f64, y: f64, size: f64) -> String {
     let shape = marker_path(series);
     let colour = colour(series);
