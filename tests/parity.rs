@@ -17,7 +17,7 @@ use tenure_algorithms::application::{
     PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
     three_phase_commit, two_phase_commit,
 };
-use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::catalogue::{Configured, Member, Parameters};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, EchoElection, FloodingElection, HirschbergSinclair, Invitation, Peterson,
     RestartingChangRoberts, TreeElection, bully, chang_roberts, hirschberg_sinclair, invitation,
@@ -85,7 +85,6 @@ fn events_of(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
     lines
 }
 
-/// A buffer that an engine writes and a test reads.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -100,10 +99,7 @@ impl Write for Shared {
     }
 }
 
-fn simulated<P: Recorded>(
-    schedule: &Schedule,
-    config: &impl Fn(Group) -> P::Config,
-) -> Vec<Record> {
+fn simulated<P: Recorded>(schedule: &Schedule, config: &dyn Fn(Group) -> P::Config) -> Vec<Record> {
     let configs: Vec<P::Config> = groups(schedule.size).map(config).collect();
     let simulation = Simulation::<P>::new(Configs::Each(configs), Settings::new(schedule.size));
     let written = Shared::default();
@@ -113,7 +109,7 @@ fn simulated<P: Recorded>(
     reader.collect::<Result<_, _>>().expect("every line is a record")
 }
 
-fn checked<P>(schedule: &Schedule, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
+fn checked<P>(schedule: &Schedule, config: &dyn Fn(Group) -> P::Config) -> Vec<Record>
 where
     P: Checkable,
 {
@@ -122,7 +118,7 @@ where
     check.follow(schedule).unwrap_or_else(|error| panic!("{error}")).records
 }
 
-fn run_for_real<P>(schedule: &Schedule, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
+fn run_for_real<P>(schedule: &Schedule, config: &dyn Fn(Group) -> P::Config) -> Vec<Record>
 where
     P: Recorded,
 {
@@ -150,14 +146,23 @@ fn golden(folder: &str) -> Vec<PathBuf> {
 
 /// Runs every schedule of a folder in each engine, and asserts that the traces are equal. Returns
 /// the properties that were checked.
-fn assert_equal_runs<P: Checkable>(
+fn assert_equal_runs<P>(folder: &str, config: impl Fn(Group) -> P::Config) -> BTreeSet<Property>
+where
+    P: Member<All: Checkable>,
+{
+    // The engines are compiled once per service instead of once per algorithm.
+    assert_equal_runs_of::<P::All>(folder, &|group| P::config_of_all(config(group)))
+}
+
+/// Like [`assert_equal_runs`], for a protocol without a sum type.
+fn assert_equal_runs_of<P: Checkable>(
     folder: &str,
-    config: impl Fn(Group) -> P::Config,
+    config: &dyn Fn(Group) -> P::Config,
 ) -> BTreeSet<Property> {
     let (mut steps, mut judged) = (0, BTreeSet::new());
     for path in golden(folder) {
         let text = std::fs::read_to_string(&path).expect("a script");
-        steps += assert_equal_run::<P>(&path.display().to_string(), &text, &config, &mut judged);
+        steps += assert_equal_run::<P>(&path.display().to_string(), &text, config, &mut judged);
     }
     assert!(steps > 5, "{folder} has a story");
     judged
@@ -168,7 +173,7 @@ fn assert_equal_runs<P: Checkable>(
 fn assert_equal_run<P: Checkable>(
     story: &str,
     text: &str,
-    config: &impl Fn(Group) -> P::Config,
+    config: &dyn Fn(Group) -> P::Config,
     judged: &mut BTreeSet<Property>,
 ) -> usize {
     let mut steps = 0;
@@ -268,17 +273,20 @@ fn schedules_beyond_real_connections_match_in_every_engine() {
                  split p1 | p2 p3\nhear p1→p2\nheal\nduplicate p1→p3\n\
                  deliver p1→p3; deliver p1→p3\n\
                  crash p2; recover p2; stabilize timers 9\n";
-    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
-    assert!(assert_equal_run::<Bully>("a story", story, &config, &mut BTreeSet::new()) > 12);
+    let config =
+        |group: Group| Bully::config_of_all(bully::Config::plain(group.size(), TICKS_PER_UNIT));
+    let steps =
+        assert_equal_run::<<Bully as Member>::All>("a story", story, &config, &mut BTreeSet::new());
+    assert!(steps > 12);
 }
 
 #[test]
 fn schedules_of_agreements_match_in_every_engine() {
-    let judged = assert_equal_runs::<Paxos>("paxos", |_| Variants::none());
+    let judged = assert_equal_runs_of::<Paxos>("paxos", &|_| Variants::none());
     assert!(judged.contains(&Property::Agreement));
-    assert_equal_runs::<ChandraToueg>("chandra_toueg", |_| Variants::none());
-    assert_equal_runs::<ReliableBroadcast>("reliable_broadcast", |_| Variants::none());
-    let judged = assert_equal_runs::<AtomicBroadcast>("atomic_broadcast", |_| Variants::none());
+    assert_equal_runs_of::<ChandraToueg>("chandra_toueg", &|_| Variants::none());
+    assert_equal_runs_of::<ReliableBroadcast>("reliable_broadcast", &|_| Variants::none());
+    let judged = assert_equal_runs_of::<AtomicBroadcast>("atomic_broadcast", &|_| Variants::none());
     assert!(judged.contains(&Property::TotalOrder));
 }
 
@@ -289,25 +297,25 @@ fn plain<C: Configured>(group: Group) -> C {
 
 #[test]
 fn schedules_of_related_services_match_in_every_engine() {
-    assert_equal_runs::<ChandyLamport>("chandy_lamport", plain);
-    assert_equal_runs::<DijkstraScholten>("dijkstra_scholten", plain);
-    assert_equal_runs::<Echo>("echo", plain);
-    let judged = assert_equal_runs::<CentralDetection>("central_detection", plain);
+    assert_equal_runs_of::<ChandyLamport>("chandy_lamport", &plain);
+    assert_equal_runs_of::<DijkstraScholten>("dijkstra_scholten", &plain);
+    assert_equal_runs_of::<Echo>("echo", &plain);
+    let judged = assert_equal_runs_of::<CentralDetection>("central_detection", &plain);
     assert!(judged.contains(&Property::NoPhantom));
-    let judged = assert_equal_runs::<CausalBroadcast>("causal_broadcast", plain);
+    let judged = assert_equal_runs_of::<CausalBroadcast>("causal_broadcast", &plain);
     assert!(judged.contains(&Property::CausalOrder));
-    assert_equal_runs::<DisseminationBarrier>("dissemination_barrier", plain);
-    assert_equal_runs::<RicciardiBirman>("ricciardi_birman", plain);
-    assert_equal_runs::<StableVectors>("stable_vectors", plain);
+    assert_equal_runs_of::<DisseminationBarrier>("dissemination_barrier", &plain);
+    assert_equal_runs_of::<RicciardiBirman>("ricciardi_birman", &plain);
+    assert_equal_runs_of::<StableVectors>("stable_vectors", &plain);
 }
 
 #[test]
 fn schedules_of_philosophers_match_in_every_engine() {
     let judged = assert_equal_runs::<DiningPhilosophers>("dining_philosophers", plain);
     assert!(judged.contains(&Property::MutualExclusion));
-    let judged = assert_equal_runs::<DrinkingPhilosophers>("drinking_philosophers", plain);
+    let judged = assert_equal_runs_of::<DrinkingPhilosophers>("drinking_philosophers", &plain);
     assert!(judged.contains(&Property::SessionExclusion));
-    let judged = assert_equal_runs::<CongenialPhilosophers>("congenial_philosophers", plain);
+    let judged = assert_equal_runs_of::<CongenialPhilosophers>("congenial_philosophers", &plain);
     assert!(judged.contains(&Property::SessionExclusion));
 }
 
@@ -317,8 +325,8 @@ fn schedules_of_leases_match_in_every_engine() {
     assert_equal_runs::<RestartingChangRoberts>("restarting_chang_roberts", plain);
 }
 
-/// The schedules of a replicated log match in every engine. There is a schedule for every rule in
-/// the paper's sections on elections, replication and safety.
+/// Runs the schedules of a replicated log in every engine. They cover each rule in the sections on
+/// elections, replication and safety of the Raft paper.
 #[test]
 fn schedules_of_a_log_match_in_every_engine() {
     let with = |variants: &'static [&'static str]| {
@@ -328,17 +336,17 @@ fn schedules_of_a_log_match_in_every_engine() {
             raft_log::Config::configured(&parameters).expect("these are its variants")
         }
     };
-    let judged = assert_equal_runs::<RaftLog>("raft_log", with(&[]));
+    let judged = assert_equal_runs_of::<RaftLog>("raft_log", &with(&[]));
     assert!(judged.contains(&Property::LogMatching));
-    assert_equal_runs::<RaftLog>("raft_log_no_pre_vote", with(&["no-pre-vote"]));
-    assert_equal_runs::<RaftLog>("raft_log_one_entry", with(&["no-pre-vote", "one-entry"]));
-    assert_equal_runs::<RaftLog>("raft_log_compacting", with(&["compacting"]));
+    assert_equal_runs_of::<RaftLog>("raft_log_no_pre_vote", &with(&["no-pre-vote"]));
+    assert_equal_runs_of::<RaftLog>("raft_log_one_entry", &with(&["no-pre-vote", "one-entry"]));
+    assert_equal_runs_of::<RaftLog>("raft_log_compacting", &with(&["compacting"]));
     let mistaken = with(&["no-pre-vote", "one-entry", "old-term-commit"]);
-    assert_equal_runs::<RaftLog>("raft_log_old_term_commit", mistaken);
+    assert_equal_runs_of::<RaftLog>("raft_log_old_term_commit", &mistaken);
 }
 
-/// The schedules of applications with a leader match in every engine. The application of clocks is
-/// left out, because clocks differ between engines.
+/// Runs the schedules of applications that a leader coordinates. The application `berkeley`, which
+/// synchronizes clocks, is left out, because clocks differ between engines.
 #[test]
 fn schedules_of_leader_applications_match_in_every_engine() {
     fn under<A>(group: Group, application: A) -> led::Config<A, bully::Config> {
@@ -347,44 +355,44 @@ fn schedules_of_leader_applications_match_in_every_engine() {
         led::Config { application, election: bully::Config { ranks, ..election } }
     }
     let primary = |group: Group| under(group, primary_backup::Config::default());
-    let judged = assert_equal_runs::<Led<PrimaryBackup, Bully>>("led_primary_backup", primary);
+    let judged = assert_equal_runs_of::<Led<PrimaryBackup, Bully>>("led_primary_backup", &primary);
     assert!(judged.contains(&Property::Durability));
     let commit = |group: Group| under(group, two_phase_commit::Config::default());
-    let judged = assert_equal_runs::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit);
+    let judged =
+        assert_equal_runs_of::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", &commit);
     assert!(judged.contains(&Property::Atomicity));
     let commit = |group: Group| under(group, three_phase_commit::Config::default());
     let judged =
-        assert_equal_runs::<Led<ThreePhaseCommit, Bully>>("led_three_phase_commit", commit);
+        assert_equal_runs_of::<Led<ThreePhaseCommit, Bully>>("led_three_phase_commit", &commit);
     assert!(judged.contains(&Property::Atomicity));
     let tree = |group: Group| {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
         let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
         under(group, spanning_tree::Config::of(4, edges))
     };
-    let judged = assert_equal_runs::<Led<SpanningTree, Bully>>("led_spanning_tree", tree);
+    let judged = assert_equal_runs_of::<Led<SpanningTree, Bully>>("led_spanning_tree", &tree);
     assert!(judged.contains(&Property::OneTree));
 }
 
 /// Control experiment: the comparison detects that different schedules have different traces.
 #[test]
 fn different_schedules_are_detected() {
-    let config = |_: Group| ricart_agrawala::Config::default();
+    type Lock = <RicartAgrawala as Member>::All;
+    let config = |_: Group| RicartAgrawala::config_of_all(ricart_agrawala::Config::default());
     let schedule = |text: &str| {
         let script: Script = text.parse().expect("a script");
-        Schedule::from_script::<RicartAgrawala>(&script, config)
-            .expect("it can be performed")
-            .remove(0)
+        Schedule::from_script::<Lock>(&script, config).expect("it can be performed").remove(0)
     };
     let one = schedule("group 2\nenter p1; stabilize\n");
     let other = schedule("group 2\nenter p2; stabilize\n");
     let seen_in = |schedule: &Schedule| {
-        let records = simulated::<RicartAgrawala>(schedule, &config);
+        let records = simulated::<Lock>(schedule, &config);
         events_of(&records, ProcessId(0), Detail::WhatNodesWrite)
     };
     assert_ne!(seen_in(&one), seen_in(&other));
     let trace = Trace {
         header: Header::new("x", tenure_trace::Service::Mutex, 2, Source::Checker),
-        records: checked::<RicartAgrawala>(&one, &config),
+        records: checked::<Lock>(&one, &config),
         torn: None,
     };
     assert_eq!(Schedule::from_trace(&trace), Ok(one), "a trace knows the schedule that made it");

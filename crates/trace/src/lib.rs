@@ -41,9 +41,9 @@ pub use merge::{
 pub use plain::{plain, plain_json};
 pub use scripts::{
     Action, ActionError, Block, ClusterEvent, FollowError, Line, Link, MessageSelector, MuteState,
-    ParseError, PerformError, Recorded, SaveFault, Schedule, ScheduleError, Script, ScriptCommand,
-    ScriptRunner, ServiceCommand, ServiceEvent, SplitMix64, TestCluster, find_timer, golden,
-    perform,
+    ParseError, PerformError, Recorded, SaveFault, SaveFaults, Schedule, ScheduleError, Script,
+    ScriptCommand, ScriptRunner, ServiceCommand, ServiceEvent, SplitMix64, TestCluster, find_timer,
+    golden, perform,
 };
 pub use show::RecordFormatter;
 pub use tenure_core::Service;

@@ -24,7 +24,7 @@ where
     /// Ends the save fault of a process that is about to crash. If the process had stopped saving,
     /// its steps since then are undone.
     pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
-        if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(&at) {
+        if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
             self.core.trace_event(at, Kind::Unsaved);
             self.processes[at.index()] = before;
         }
@@ -78,7 +78,7 @@ where
     /// false.
     #[cold]
     pub(crate) fn handle_if_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
-        let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else { return false };
+        let Some(since) = self.save_faults.mute_state_mut(at) else { return false };
         let mut after = self.processes[at.index()].clone();
         after.step(input.clone(), &mut self.batch.effects());
         *since = since.after_input(after.stable() != self.processes[at.index()].stable());

@@ -1,12 +1,12 @@
 //! State of a run that depends on the protocol: processes, their messages and their timers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Batch, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
 };
-use tenure_trace::{Kind, Recorded, SaveFault, ServiceCommand, ServiceEvent};
+use tenure_trace::{Kind, Recorded, SaveFaults, ServiceCommand, ServiceEvent};
 
 use crate::engine::controls::{Controls, Progress};
 use crate::engine::core::Core;
@@ -24,7 +24,7 @@ use crate::results::report::EndReason;
 use crate::settings::configs::Configs;
 use crate::settings::workload::Initiators;
 
-/// Number of events after which a run checks its limits and its stop flag again.
+/// Number of events between two checks of the limits and of the stop flag.
 const CHECK_INTERVAL: u64 = 4096;
 
 /// The complete state of a simulation run.
@@ -38,8 +38,7 @@ pub(crate) struct World<'a, P: Protocol> {
     script: &'a [(u64, ProcessId, P::Command)],
     monitors: Vec<CustomMonitor<P>>,
     clock_hooks: Option<ClockHooks<P>>,
-    /// Injected save faults, by process.
-    pub(crate) save_faults: BTreeMap<ProcessId, SaveFault<P>>,
+    pub(crate) save_faults: SaveFaults<P>,
 }
 
 impl<'a, P: Protocol> World<'a, P>
@@ -57,7 +56,7 @@ where
         let batch = Batch::new(RunEnvironment::new(choices, core.clocks));
         let (in_flight, timers) = (Queue::new(), Timers::new());
         let processes = Vec::with_capacity(core.settings.size as usize);
-        let save_faults = BTreeMap::new();
+        let save_faults = SaveFaults::default();
         World {
             core,
             processes,
@@ -72,7 +71,6 @@ where
         }
     }
 
-    /// Runs the simulation until it ends, and returns the reason for the end.
     pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> EndReason {
         self.boot();
         self.begin(controls);
@@ -94,8 +92,8 @@ where
         CHECK_INTERVAL.min(budget - self.core.metrics.events)
     }
 
-    /// Completes the measurements at the end of a run: counts the messages that are still in
-    /// flight, and extends averages over time up to the present.
+    /// Completes the measurements at the end of a run. Counts the messages in flight, and extends
+    /// time averages to the present.
     pub(crate) fn settle(&mut self) {
         for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
             self.core.in_flight += 1;
@@ -110,7 +108,6 @@ where
         }
     }
 
-    /// Splits the state after the run into its core, the processes and the custom monitors.
     pub(crate) fn into_parts(self) -> (Core, Vec<P>, Vec<CustomMonitor<P>>) {
         (self.core, self.processes, self.monitors)
     }
@@ -139,7 +136,7 @@ where
 
     /// Starts the workload: issues all requests that are due at time 0, before any message is
     /// delivered. These requests may send a message for each pair of processes, so the stop flag is
-    /// checked between them.
+    /// checked between the requests.
     pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
         self.core.schedule_initial_reports();
         self.core.script_left = self.script.len();
@@ -173,7 +170,7 @@ where
         }
     }
 
-    /// Handles one event. Returns the reason for the end if the run ends instead.
+    /// Handles one event, or returns the reason for the end if the run ends instead.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<EndReason> {
         if self.in_flight.is_empty()
@@ -221,7 +218,6 @@ where
         self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
-    /// Returns true if a user must be drawn before the next event, to issue a sequential request.
     pub(crate) fn will_draw_user(&self) -> bool {
         let users = self.core.lock_users.as_ref();
         self.in_flight.is_empty()
@@ -229,8 +225,8 @@ where
             && users.is_some_and(Users::can_draw)
     }
 
-    /// In a sequential pattern, draws a user and issues its request. Returns false if no user was
-    /// drawn.
+    /// In a sequential workload, selects a user at random and issues its request. Returns false if
+    /// no request is due.
     pub(crate) fn draw_user(&mut self) -> bool {
         let Some(process) = self.core.lock_users.as_mut().and_then(Users::draw) else {
             return false;
@@ -239,7 +235,6 @@ where
         true
     }
 
-    /// Returns true if no event can occur any more.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.core.fault_queue.is_empty()
             && self.timers.armed() == 0
@@ -283,7 +278,6 @@ where
         self.deliver(envelope);
     }
 
-    /// Delivers a message at the current time.
     #[inline]
     pub(crate) fn deliver(&mut self, envelope: Envelope<P::Message>) {
         let core = &mut self.core;
@@ -311,9 +305,8 @@ where
         }
     }
 
-    /// Lets a process handle an input and applies the effects. Before the process handles the
-    /// input, `note` records it. If the process crashes without handling the input, returns the
-    /// input.
+    /// Lets a process handle an input and applies the effects. `note` records the input before the
+    /// process handles it. Returns the input if the process crashes without handling it.
     #[inline]
     fn step(
         &mut self,
@@ -339,7 +332,7 @@ where
         None
     }
 
-    /// Returns true if a message reaches its receiver, which is up and not partitioned from the
+    /// Returns true if the receiver of a message is up and no partition separates it from the
     /// sender. Otherwise, records the loss. Called only if the settings contain faults.
     #[cold]
     fn can_deliver(&mut self, envelope: &Envelope<P::Message>) -> bool {
@@ -364,7 +357,6 @@ where
         admitted
     }
 
-    /// Records that a message was lost on arrival, because its receiver could not get it.
     #[cold]
     fn lose(&mut self, envelope: &Envelope<P::Message>) {
         let core = &mut self.core;
@@ -466,7 +458,6 @@ where
         }
     }
 
-    /// Issues the next command of the user of `process` to its agreement service, if there is one.
     fn issue_agreement_command(&mut self, process: ProcessId) {
         let users = self.core.agreement_users.as_ref();
         let next = users.and_then(|users| users.next_command(process));
@@ -518,7 +509,6 @@ where
         }
     }
 
-    /// Applies the effects of a step of `at`.
     fn apply_effects(&mut self, at: ProcessId) {
         if !self.batch.environment.drawn.is_empty() {
             self.trace_choices(at);
@@ -542,7 +532,6 @@ where
         }
     }
 
-    /// Records the random choices that process `at` drew in this step, if the run is recorded.
     #[cold]
     pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
@@ -558,7 +547,6 @@ where
         self.batch.environment.scripted = scripted;
     }
 
-    /// Records the state of a process, if states are recorded and it changed.
     #[cold]
     fn trace_state(&mut self, at: ProcessId) {
         let recorder = self.core.tracer.recorder.as_mut();

@@ -8,8 +8,9 @@ use tenure_core::{
     Protocol, TimerChange, Verdict,
 };
 
+use crate::scripts::armed_timers::{ArmedTimers, Due};
 use crate::scripts::random::SplitMix64;
-use crate::scripts::save_fault::{MuteState, SaveFault};
+use crate::scripts::save_fault::{MuteState, SaveFault, SaveFaults};
 use crate::scripts::script::{Action, MessageSelector};
 
 /// Number of steps after which a cluster is considered to run forever.
@@ -32,7 +33,7 @@ pub struct TestCluster<P: Protocol> {
     pub(crate) sides: Vec<Vec<ProcessId>>,
     /// For each link with messages in flight, the number of these messages.
     busy: BTreeMap<Link, usize>,
-    /// Links of the messages in flight between applications, from the oldest to the newest message.
+    /// One link for each message in flight between applications, the oldest message first.
     pub(crate) application_messages: Vec<Link>,
     armed: u64,
     pub(crate) batch: Batch<P, RandomSource>,
@@ -41,13 +42,13 @@ pub struct TestCluster<P: Protocol> {
     sent: BTreeMap<(Layer, &'static str), u64>,
     /// Lines of the transcript. `None` unless the test has requested a transcript.
     lines: Option<Vec<String>>,
-    /// Actions performed so far. An action `stabilize` is replaced by the steps that it took.
+    /// Actions performed so far. `stabilize` is recorded as the steps that it took.
     pub(crate) done: Vec<Action>,
     /// Faults of saves, by process. A fault lasts until the next crash of its process.
-    save_faults: BTreeMap<ProcessId, SaveFault<P>>,
+    save_faults: SaveFaults<P>,
 }
 
-/// Link from one process to another.
+/// Directed link: the sending and the receiving process.
 pub type Link = (ProcessId, ProcessId);
 
 /// Event at a process: a command of its user, an event for its user, a crash or a recovery.
@@ -77,16 +78,8 @@ impl<P: Protocol> ClusterEvent<P> {
 
 #[derive(Debug)]
 enum Place<P: Protocol> {
-    Up { process: P, timers: BTreeMap<P::Timer, Due> },
+    Up { process: P, timers: ArmedTimers<P::Timer> },
     Down { stable: P::Stable },
-}
-
-/// Time at which a timer is due. If several timers are due at the same time, they fire in the order
-/// in which they were armed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    at: u64,
-    armed: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -95,9 +88,8 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Environment of all processes: a source of random numbers, and a clock. A random number comes
-/// from the action `choose` for the step, or else from a list, or else from a generator with a
-/// seed. Without these it is 0.
+/// Random numbers and the local clock of all processes. A number comes from the action `choose` for
+/// the step, otherwise from a list, otherwise from a seeded generator. Without these it is 0.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
@@ -144,7 +136,6 @@ impl<P: Protocol> TestCluster<P> {
         TestCluster::booted(size, &[], order, config, true)
     }
 
-    /// Creates a cluster in which the processes in `down` are down until they recover.
     pub(crate) fn booted(
         size: u32,
         down: &[ProcessId],
@@ -167,7 +158,7 @@ impl<P: Protocol> TestCluster<P> {
             sent: BTreeMap::new(),
             lines: records_transcript.then(Vec::new),
             done: Vec::new(),
-            save_faults: BTreeMap::new(),
+            save_faults: SaveFaults::default(),
         };
         for me in (0..size).map(ProcessId) {
             let up = cluster.boot(me, None);
@@ -250,7 +241,6 @@ impl<P: Protocol> TestCluster<P> {
         next.map(|(at, timer, _)| (at, timer.clone()))
     }
 
-    /// Returns the armed timers of one process.
     pub(crate) fn timers_of(&self, at: ProcessId) -> Vec<&P::Timer> {
         self.timers().filter(|(whose, ..)| *whose == at).map(|(_, timer, _)| timer).collect()
     }
@@ -260,7 +250,7 @@ impl<P: Protocol> TestCluster<P> {
             Place::Up { timers, .. } => Some((ProcessId::at(index), timers)),
             Place::Down { .. } => None,
         });
-        up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, *due)))
+        up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, due)))
     }
 
     /// Returns the numbers of messages sent so far, by layer and kind.
@@ -297,7 +287,6 @@ impl<P: Protocol> TestCluster<P> {
     }
 }
 
-/// Steps that a test requests one by one.
 impl<P: Protocol> TestCluster<P> {
     /// Lets the user of a process issue a command.
     #[track_caller]
@@ -325,7 +314,7 @@ impl<P: Protocol> TestCluster<P> {
 
     #[track_caller]
     fn shut(&mut self, at: ProcessId) {
-        let save_fault = self.save_faults.remove(&at);
+        let save_fault = self.save_faults.remove(at);
         let place = &mut self.places[at.index()];
         let Place::Up { process, .. } = place else { panic!("{at} is up") };
         let stable = match save_fault {
@@ -466,7 +455,7 @@ impl<P: Protocol> TestCluster<P> {
         self.done.push(action);
     }
 
-    /// Returns the index of the oldest message that no partition blocks.
+    /// Returns the index in `under_way` of the oldest message that no partition blocks.
     pub(crate) fn next_deliverable(&self) -> Option<usize> {
         self.under_way.iter().position(|sent| !self.is_cut(sent.link))
     }
@@ -524,7 +513,10 @@ impl<P: Protocol> TestCluster<P> {
         let line = match &self.places[at.index()] {
             Place::Up { process, timers } if timers.is_empty() => format!("{process:?}"),
             Place::Up { process, timers } => {
-                format!("{process:?}, armed {:?}", timers.keys().collect::<Vec<_>>())
+                format!(
+                    "{process:?}, armed {:?}",
+                    timers.iter().map(|(timer, _)| timer).collect::<Vec<_>>()
+                )
             }
             Place::Down { stable } => format!("down, saved {stable:?}"),
         };
@@ -535,7 +527,7 @@ impl<P: Protocol> TestCluster<P> {
         let size = ProcessId::at(self.configs.len()).0;
         let config = &self.configs[me.index()];
         let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
-        Place::Up { process, timers: BTreeMap::new() }
+        Place::Up { process, timers: ArmedTimers::default() }
     }
 
     #[track_caller]
@@ -543,7 +535,7 @@ impl<P: Protocol> TestCluster<P> {
         let Place::Up { process, timers } = &mut self.places[at.index()] else {
             panic!("{at} is up")
         };
-        let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else {
+        let Some(since) = self.save_faults.mute_state_mut(at) else {
             process.step(input, &mut self.batch.effects());
             return self.release(at);
         };

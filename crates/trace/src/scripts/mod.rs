@@ -1,6 +1,7 @@
 //! Scripted runs: scripts, their parser, and the test cluster that performs them.
 
 mod agreements;
+mod armed_timers;
 mod cluster;
 mod diff;
 mod golden;
@@ -20,7 +21,7 @@ pub use parse::ParseError;
 pub use perform::{PerformError, perform};
 pub use random::SplitMix64;
 pub use runner::{ActionError, FollowError, ScriptRunner, find_timer};
-pub use save_fault::{MuteState, SaveFault};
+pub use save_fault::{MuteState, SaveFault, SaveFaults};
 pub use schedule::{Schedule, ScheduleError};
 pub use script::{Action, Block, Line, MessageSelector, Script, ScriptCommand};
 pub use service_command::{Recorded, ServiceCommand, ServiceEvent};

@@ -1,6 +1,8 @@
 //! Faults with which a process fails to save its state. A fault lasts until the next crash of the
 //! process.
 
+use tenure_core::ProcessId;
+
 /// Fault with which a process fails to save its state. The fault lasts until the next crash of the
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,5 +38,47 @@ impl MuteState {
             MuteState::Nothing => MuteState::Saved,
             since => since,
         }
+    }
+}
+
+/// Save faults of all processes, at most one for each.
+///
+/// A list is enough, because faults are few. A map would be compiled anew for each protocol, which
+/// takes much longer.
+#[derive(Clone, Debug)]
+pub struct SaveFaults<P> {
+    faults: Vec<(ProcessId, SaveFault<P>)>,
+}
+
+impl<P> Default for SaveFaults<P> {
+    fn default() -> Self {
+        SaveFaults { faults: Vec::new() }
+    }
+}
+
+impl<P> SaveFaults<P> {
+    /// Returns true if no process has a save fault.
+    pub fn is_empty(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Sets the save fault of a process. Replaces an earlier fault of the process.
+    pub fn insert(&mut self, at: ProcessId, fault: SaveFault<P>) {
+        self.remove(at);
+        self.faults.push((at, fault));
+    }
+
+    /// Removes the save fault of a process and returns it. Returns `None` if there is none.
+    pub fn remove(&mut self, at: ProcessId) -> Option<SaveFault<P>> {
+        let index = self.faults.iter().position(|(process, _)| *process == at)?;
+        Some(self.faults.swap_remove(index).1)
+    }
+
+    /// Returns the progress of a mute process. Returns `None` if the process is not mute.
+    pub fn mute_state_mut(&mut self, at: ProcessId) -> Option<&mut MuteState> {
+        self.faults.iter_mut().find_map(|(process, fault)| match fault {
+            SaveFault::Mute(since) if *process == at => Some(since),
+            _ => None,
+        })
     }
 }

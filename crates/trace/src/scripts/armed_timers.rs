@@ -1,0 +1,56 @@
+//! Armed timers of a process in a test cluster.
+
+/// Time at which a timer is due. If several timers are due at the same time, they fire in the order
+/// in which they were armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Due {
+    pub(crate) at: u64,
+    pub(crate) armed: u64,
+}
+
+/// Armed timers of a process, in the order of the timers.
+///
+/// A sorted list is enough, because a process arms few timers. A map would be compiled anew for
+/// each protocol, which takes much longer.
+#[derive(Debug)]
+pub(crate) struct ArmedTimers<T> {
+    timers: Vec<(T, Due)>,
+}
+
+impl<T> Default for ArmedTimers<T> {
+    fn default() -> Self {
+        ArmedTimers { timers: Vec::new() }
+    }
+}
+
+impl<T: Ord> ArmedTimers<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.timers.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, Due)> {
+        self.timers.iter().map(|(timer, due)| (timer, *due))
+    }
+
+    /// Arms a timer. If it is armed, changes the time at which it is due.
+    pub(crate) fn insert(&mut self, timer: T, due: Due) {
+        match self.position(&timer) {
+            Ok(index) => self.timers[index].1 = due,
+            Err(index) => self.timers.insert(index, (timer, due)),
+        }
+    }
+
+    /// Disarms a timer. Returns `None` if it is not armed.
+    pub(crate) fn remove(&mut self, timer: &T) -> Option<Due> {
+        let index = self.position(timer).ok()?;
+        Some(self.timers.remove(index).1)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.timers.clear();
+    }
+
+    fn position(&self, timer: &T) -> Result<usize, usize> {
+        self.timers.binary_search_by(|(armed, _)| armed.cmp(timer))
+    }
+}
