@@ -1,8 +1,8 @@
-//! Speed and memory of the checker: `cargo bench -p tenure-check`. An argument after `--` selects
-//! the lines that contain it.
+//! Speed and memory of the checker: `cargo bench -p tenure-check`. With an argument after `--`, the
+//! benchmark runs and prints only the lines whose names contain the argument.
 //!
-//! The model is Ricart–Agrawala as in the textbook, so that the figures compare with those of other
-//! tools. `benches/peers/check` runs one of them on the same model.
+//! The model is Ricart–Agrawala as in textbooks, so that the figures can be compared with those of
+//! other model checkers. `benches/peers/check` runs other model checkers on the same model.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../crates/check/tests/check/textbook.rs"]

@@ -1,10 +1,10 @@
-//! Speed and allocations of a single step of Ricart–Agrawala and of Raft with its log. In steady
-//! state only the entries in messages and logs allocate.
+//! Speed and memory allocations of a single step of Ricart–Agrawala and of Raft with its log. After
+//! the start, only entries in messages and logs need memory allocations.
 //!
-//! `cargo bench --bench step` prints both. Processes enter in turn, or the leader appends; messages
-//! are delivered through one reused batch. The last rows are steps of a Paxos node that saves after
-//! each step, without a disk. The node takes part in one agreement, or in a hundred agreements with
-//! names.
+//! `cargo bench --bench step` prints both figures. In Ricart–Agrawala, the processes enter in turn.
+//! In Raft, the leader appends entries or sends heartbeats. Messages are delivered through one
+//! reused batch. The last rows are steps of a Paxos node that saves after each step, without a
+//! disk. The node takes part in one agreement, or in a hundred agreements with names.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::VecDeque;
@@ -81,7 +81,8 @@ impl Processes {
         steps
     }
 
-    /// Performs one step, and the exit after an entry.
+    /// Performs one step of a process. If the process enters in this step, also performs its exit.
+    /// Returns the number of steps.
     fn step(&mut self, at: ProcessId, input: Input<RicartAgrawala>) -> u64 {
         self.processes[at.index()].step(input, &mut self.batch);
         let entered = self.batch.events.iter().any(|event| matches!(event, Event::Entered { .. }));

@@ -2,7 +2,7 @@
 //! async runtime.
 //!
 //! UDP may lose, repeat and reorder datagrams, so the algorithm runs over the reliable-channel
-//! adapter. This loop is all that is needed to run any protocol.
+//! adapter. To run any other protocol, you need no more than the loop in this file.
 //!
 //! `cargo run -p tenure --example 04_bring_your_own_io`
 #![allow(clippy::print_stdout, reason = "an example prints its results")]

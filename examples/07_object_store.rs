@@ -1,8 +1,9 @@
 //! A small object store with the conditional requests of S3, as a resource for
 //! `examples/guards/object.sh`.
 //!
-//! GET returns an object with its `ETag`. PUT with `If-Match` replaces the object only if it has
-//! this tag, and PUT with `If-None-Match: *` only creates it. Otherwise the status is 412.
+//! GET returns an object with its `ETag`. PUT with `If-Match` replaces the object if the object has
+//! this tag. PUT with `If-None-Match: *` creates the object if it does not exist yet. If the
+//! condition of a PUT is not met, the status is 412.
 //!
 //! `cargo run -p tenure --example 07_object_store -- 127.0.0.1:8080`
 #![allow(clippy::print_stdout, reason = "an example prints its address")]

@@ -19,7 +19,8 @@ use tokio::net::TcpListener;
 
 type Documents = Arc<Mutex<HashMap<String, String>>>;
 
-/// Returns a service for documents, which has none at the start. It accepts every write.
+/// Returns a service that stores documents. It has no documents at the start, and accepts every
+/// write.
 pub(crate) fn documents() -> Router {
     Router::new().route("/documents/{name}", get(read).put(write)).with_state(Documents::default())
 }

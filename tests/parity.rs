@@ -38,8 +38,8 @@ use tenure_trace::{
     Trace, TraceVerifier, merge_files,
 };
 
-/// The part of a record that is compared. Real nodes do not record the contents of messages, nor
-/// timers without effect.
+/// Amount of detail in which two traces are compared. A trace of real nodes has less detail: it
+/// contains neither the contents of messages, nor timers that fire without an effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Everything,
@@ -154,7 +154,8 @@ where
     assert_equal_runs_of::<P::All>(folder, &|group| P::config_of_all(config(group)))
 }
 
-/// Like [`assert_equal_runs`], for a protocol without a sum type.
+/// Like [`assert_equal_runs`], for a protocol `P` that the engines run directly.
+/// [`assert_equal_runs`] wraps the protocol in a type that covers all protocols of a service.
 fn assert_equal_runs_of<P: Checkable>(
     folder: &str,
     config: &dyn Fn(Group) -> P::Config,

@@ -116,7 +116,8 @@ fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Fields of a trace's header, each with a value that no undamaged trace has.
+/// Fields of a trace's header, each with a value that would damage the trace. The undamaged traces
+/// of the test contain none of these values.
 const CHANGED_FIELDS: [(&str, &str); 8] = [
     ("ranks", "[{\"weight\":1,\"id\":1}]"),
     ("ranks", "[]"),

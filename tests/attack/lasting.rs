@@ -13,8 +13,9 @@ use crate::{attack, seeds};
 
 const NODES: usize = 5;
 
-/// Upper bound on the growth of a process's memory in the second half of a run, in MiB. In a short
-/// run, the history of the verifier still grows in the second half.
+/// Upper bound on the growth of a process's memory from the first half of a run to the second half,
+/// in MiB. The bound allows some growth, because the verifier stores a history that still grows in
+/// a short run.
 const MAX_GROWTH_MIB: u64 = 64;
 
 /// Returns the length of a run in seconds. It is the value of `cargo xtask attack lasting

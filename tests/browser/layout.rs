@@ -26,8 +26,8 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-/// Expression that resolves at the end of the frame in which the picture was redrawn for a new
-/// width.
+/// Expression that resolves after the page has redrawn the picture for a new width of the window.
+/// For this, it waits for two frames.
 const DRAWN: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
@@ -77,8 +77,8 @@ fn large_group_picture_fits_at_any_width() {
     assert_pictures_fit(&[("lamport -n 30", 40)]);
 }
 
-/// The diagram shows the names of the processes beside their lines, even in a narrow window, in
-/// which the command above the diagram is wider than the diagram.
+/// The diagram shows the name of each process to the left of the line of the process. This holds
+/// even in a narrow window, where the command above the diagram is wider than the diagram.
 #[test]
 fn diagram_names_stand_beside_their_lines() {
     let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };

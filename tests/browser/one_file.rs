@@ -65,7 +65,8 @@ fn open_at(place: &str, ready: &str) -> Option<Tab> {
     Some(tab)
 }
 
-/// Loads the page again at the fragment `place`. A change of the fragment alone would not load it.
+/// Loads the page again with the fragment `place` in its URL. The tab visits an empty page first,
+/// because a browser does not load a page again if only the fragment of its URL changes.
 fn show(tab: &mut Tab, file: &Path, place: &str, ready: &str) {
     tab.visit("about:blank", "true");
     tab.visit(&format!("file://{}#{place}", file.display()), ready);

@@ -26,8 +26,9 @@ const ENTRY_LEASE: Duration = Duration::from_millis(360);
 /// Default time to live of the lease of a leader.
 const LEADER_LEASE: Duration = Duration::from_millis(320);
 
-/// Tolerance of measured times. The processes that partition the network and those that observe the
-/// effects share two processor cores.
+/// Tolerance of measured times. It is needed because the machine of the tests may have only two
+/// processor cores. The processes that partition the network share them with the processes that
+/// observe the effects.
 const TOLERANCE: Duration = Duration::from_millis(60);
 
 /// Starts a counter at a host, and returns its process and its address. The counter writes the
@@ -69,8 +70,8 @@ const USERS: u32 = 2;
 /// A cluster in which processes wait for a lock whose holder never exits by itself.
 struct Queue {
     cluster: Cluster,
-    /// Counters, one at each host whose node enters. Each node has its own, because a partitioned
-    /// node reaches no other host.
+    /// Counters, one at the host of each node that enters. Each of these nodes needs a counter on
+    /// its own host, because a partitioned node reaches no other host.
     _counters: Vec<Killed>,
     _places: TempDir,
 }
@@ -153,9 +154,9 @@ fn isolated_holder_releases_and_another_enters() {
     }
 }
 
-/// Isolates twenty holders. Each leaves the critical section when the lease of its entry ends. A
-/// holder that is also the leader renews this lease by itself until its lease as the leader
-/// expires. It may therefore stay inside for the duration of both leases.
+/// Isolates twenty holders, one after the other. Each must leave the critical section when the
+/// lease of its entry expires. A holder that is also the leader can renew this lease until its
+/// lease as leader expires. It may therefore stay inside for the duration of both leases.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_holders_release_within_their_lease() {

@@ -73,8 +73,8 @@ impl Node {
         eventually(key, || self.reported(key).pop());
     }
 
-    /// Sends SIGHUP to the node, and waits until it has read its keys `times` times since its
-    /// start.
+    /// Sends SIGHUP to the node, and waits until the node has read its keys again. `times` is the
+    /// expected number of such reads since the start of the node, including this one.
     #[track_caller]
     fn reload_keys(&self, times: usize) {
         self.signal(Signal::HUP);
@@ -179,7 +179,8 @@ fn node_requires_its_own_state_and_a_private_key() {
     files.start("p2", &mistaken).assert_ends(2, "not listed for P2");
 }
 
-/// Creates a second set of keys in the folder `newer`. Returns the line of P3's public keys in it.
+/// Creates a second set of keys for the same processes in the folder `newer`. Returns the line with
+/// the public key of process P3 from this set.
 fn another_key_of_p3(files: &ClusterFiles) -> String {
     create_keys(3, &files.path("newer"));
     let keys = read(&files.path("newer/public.keys"));

@@ -163,8 +163,9 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
 /// the next segment of the log, its existing segments, and the folder.
 const PARTS: [&str; 5] = ["state", "state.next", "log.next", "log-", ""];
 
-/// Returns the start of a command line that records the system calls on the files of `part`. If
-/// `fault` is not empty, it is injected into these calls.
+/// Returns the start of a command line that runs a member under `strace`. `part` is one of
+/// [`PARTS`]: the system calls on its files are recorded in the file `calls`. If `fault` is not
+/// empty, `strace` injects this fault into these calls.
 fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -222,8 +223,9 @@ impl FaultRun {
         times
     }
 
-    /// Puts numbers while the member responds, at most as many as two snapshots need. Returns true
-    /// if the member survives. Otherwise asserts that its log states the reason.
+    /// Starts the member, and puts one number after the other until the member ends, but at most
+    /// eight numbers. Eight puts are enough for two snapshots. Returns true if the member survives.
+    /// Otherwise asserts that its log states the reason.
     fn count(&mut self, within: &[String]) -> bool {
         let mut node = self.member.start(within);
         for _ in 0..8 {
@@ -239,8 +241,9 @@ impl FaultRun {
         true
     }
 
-    /// Restarts the member without faults. Asserts that it has the last acknowledged number, or the
-    /// one after it, whose put was not acknowledged.
+    /// Restarts the member without faults, and reads its number. Asserts that this is the last
+    /// acknowledged number, or the next one. The put of the next number was not acknowledged, but
+    /// the member may have saved it.
     fn assert_found(&mut self, case: &str) {
         let mut node = self.member.start(&[]);
         let found = self.member.last(&mut node);

@@ -1,4 +1,5 @@
-//! Waits of tests for real processes.
+//! Functions with which tests wait for processes: for a condition, and for one of the slots that
+//! limit the number of clusters at the same time.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;

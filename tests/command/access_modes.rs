@@ -215,8 +215,8 @@ fn invalid_combinations_of_modes_are_rejected() {
     }
 }
 
-/// Control experiment for the attempts in the other tests: an attempt succeeds if no holder
-/// excludes it.
+/// Control experiment for the other tests, in which an attempt to acquire a lock without waiting
+/// fails. The attempt succeeds if the lock has another name, or if the holder shares the lock.
 #[test]
 fn holders_with_other_names_do_not_exclude_each_other() {
     let service = Service::start();

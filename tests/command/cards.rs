@@ -1,4 +1,5 @@
-//! Tests of the commands on cards: users can copy them, and they show the claims of the card.
+//! Tests of the commands that the cards of algorithms contain. A user can copy each command, and
+//! its run shows the violation that the card claims.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// An ordinary run of the tests tries one in `SHARE` commands.
+/// Every `SHARE`-th command of the cards is tested in an ordinary run of the tests.
 const SHARE: usize = 16;
 
 /// Returns the commands that cards contain, each with the name of one card that contains it.

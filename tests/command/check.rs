@@ -1,5 +1,5 @@
-//! Tests of `tenure check`: warnings, limits, interrupts and rejected options. They also test other
-//! commands where these behave in the same way.
+//! Tests of `tenure check`: warnings, limits, interrupts and rejected options. Some tests also run
+//! other commands that must behave in the same way.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -242,8 +242,9 @@ fn kill(child: &Child, signal: Signal) {
     kill_process(pid, signal).expect("it still runs");
 }
 
-/// An interrupt between the checks of several questions is no violation. The command prints the
-/// completed checks, and names the last one.
+/// Interrupts `tenure question --all` while it runs the checks of one question after the other. The
+/// command prints the completed questions, reports no violation, and names the last completed
+/// question.
 #[test]
 fn interrupted_matrix_names_the_checks_done() {
     for signal in [Signal::INT, Signal::TERM] {

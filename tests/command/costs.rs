@@ -57,8 +57,8 @@ fn each_election_is_checked_against_the_cost_of_the_card() {
     assert!(shown.contains("outside in elections with a crash or recovery"), "{shown}");
 }
 
-/// A check verifies the cost over every schedule. If each entry has the same cost, this adds no
-/// states.
+/// A check verifies the bound on messages per entry in every schedule. If all entries cost the same
+/// number of messages, the search has as many states as without this property.
 #[test]
 fn check_bounds_the_cost_over_every_schedule() {
     let states = |line: &str| data(line, 0)["states"].as_u64();
@@ -109,9 +109,10 @@ fn without_pre_votes_a_rejoining_process_deposes_the_leader() {
     assert_eq!(data(&with, 0)["violations"], Value::Null);
 }
 
-/// Runs these comparisons of faults. Asserts that no fault which a card tolerates causes a
-/// violation. The lack of a majority in a group of two and a permanent partition do not count,
-/// because no card tolerates them.
+/// Runs `tenure compare` for these tables of faults, and asserts that each command succeeds. A
+/// command fails if a fault that the card of an algorithm tolerates causes a violation. Two faults
+/// do not count, because no card tolerates them: the lack of a majority in a group of two, and a
+/// permanent partition.
 fn assert_matrices_agree_with_cards(tables: &[&str]) {
     for of in tables {
         let line = format!("compare {of}");

@@ -1,4 +1,5 @@
-//! Tests that a command prints the same texts inside another program as in a process `tenure`.
+//! Tests of commands that run inside another program. Each command must print the same text as in a
+//! separate process `tenure`.
 
 use tenure::embedded::{PerformedCommand, perform};
 

@@ -183,9 +183,9 @@ fn own_tree_and_own_quorums_change_the_cost() {
     assert_eq!(checked["properties"]["mutual-exclusion"], "holds");
 }
 
-/// After a crash, the majority algorithm uses a listed quorum without the crashed process. The
-/// quorums {1,2}, {2,3} and {1,3} contain one for every crash. The quorums {1,2} and {2,3} contain
-/// none if process 2 crashes.
+/// After a crash, the majority algorithm uses a listed quorum without the crashed process. With the
+/// quorums {1,2}, {2,3} and {1,3}, such a quorum exists whichever process crashes. With the quorums
+/// {1,2} and {2,3}, none exists if process 2 crashes.
 #[test]
 fn majority_takes_another_listed_quorum_after_a_crash() {
     let holds = data("check majority --quorums 1,2/2,3/1,3 --crash 1", 0);
@@ -207,8 +207,9 @@ fn options_without_effect_are_reported() {
     assert!(!warned("simulate maekawa --quorums 1,2/2,3/1,3").contains("--quorums"), "maekawa");
 }
 
-/// The monitor for spanning trees knows the graph in the checker, in the simulator and in a trace.
-/// Control experiment: if the trace's header has other weights, the recorded tree is a violation.
+/// The monitor for spanning trees compares the tree with the weights of the graph. The weights come
+/// from the options in the checker and the simulator, and from the header of a trace. Control
+/// experiment: if the header has other weights, the recorded tree is a violation.
 #[test]
 fn minimum_spanning_tree_is_judged_by_the_graph() {
     let line = "minimum-spanning-tree --topology 1-2:1,2-3:2,3-1:3";

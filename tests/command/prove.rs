@@ -103,8 +103,9 @@ fn redundant_conjuncts_are_proved_to_be_redundant() {
     }
 }
 
-/// Creates random mutants of the models. The invariant or the code must refuse at least nine of
-/// ten. A mutant does not count if the solver proves that it is safe.
+/// Makes random mutants of the models. At least nine of ten must be refused, because the proof of
+/// the invariant fails or because the code behaves differently. A mutant does not count if the
+/// solver proves that it is safe.
 #[test]
 #[ignore = "minutes; `just long` runs it"]
 fn nine_of_ten_safety_mutants_are_refused() {
@@ -147,8 +148,9 @@ fn equal_seeds_judge_equal_mutants() {
     assert_ne!(changes(3), changes(4));
 }
 
-/// `tenure prove` refuses each variant by that part of the proof which the card of the algorithm
-/// names.
+/// For each faulty variant, the card of the algorithm names the part of the proof that detects the
+/// mistake. If the card names the comparison with the code, `tenure prove` must prove the model and
+/// find that the code differs from it.
 #[test]
 fn mistakes_on_cards_are_refused_by_the_named_part() {
     if !has_solver() {

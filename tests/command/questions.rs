@@ -107,7 +107,8 @@ fn single_question_equals_its_entry_among_all() {
     }
 }
 
-/// A command in the answer to a question can be copied, and reproduces the observed value.
+/// The answer to a question contains the command of each experiment. A user can copy this command,
+/// and its run gives the value that the answer states.
 #[test]
 fn command_of_a_question_can_be_copied() {
     let report = data("question Q-16", 0);

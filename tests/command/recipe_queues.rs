@@ -86,8 +86,8 @@ fn claims_on_a_semaphore_have_their_weights() {
     });
 }
 
-/// Control experiment: an ordinary lock whose name ends like a folder of a read/write lock or a
-/// semaphore is listed as an ordinary lock.
+/// Control experiment: ordinary locks named `a/read` and `s/permits` are listed as ordinary locks.
+/// The keys of read/write locks and semaphores have names with the same endings.
 #[test]
 fn locks_with_names_of_folders_stay_locks() {
     with_sessions(async |member, [one, ..], at| {

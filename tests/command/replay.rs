@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, assert_refused, data, tenure};
 
-/// An ordinary run of the tests replays one in `SHARE` counterexamples of the cards. The ignored
-/// tests replay all.
+/// Every `SHARE`-th counterexample of the cards is replayed in an ordinary run of the tests. The
+/// ignored tests replay all.
 const SHARE: usize = 4;
 
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
@@ -36,7 +36,8 @@ fn replay_report(file: &Path, over: &str, more: &str) -> Value {
 }
 
 /// Runs a check, saves the counterexample to `file`, and replays it in the engines `over`. Returns
-/// the violated property, and true if real nodes had to be forced to take a step.
+/// the violated property. Also returns true if real nodes reproduced a step only because the test
+/// forced it: TCP would not have delivered the message.
 fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let checked = data(&format!("check {check} --trace {}", file.display()), 1);
     let shortest = &checked["counterexample"];
@@ -60,9 +61,10 @@ fn check_and_replay(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     (property.to_owned(), is_forced)
 }
 
-/// Returns the commands on cards that demonstrate faulty variants, each with the service of its
-/// algorithm. `verb` is `check` or `simulate`, and selects these commands. The variants of the
-/// components of a composition are left out.
+/// Returns the commands that the cards of algorithms contain to demonstrate faulty variants. Each
+/// comes with the service of its algorithm, such as a lock or an election. `verb` selects the
+/// commands of `tenure check` or of `tenure simulate`. An algorithm that is composed of others does
+/// not repeat the variants of its components.
 fn commands_of_mistakes(verb: &str) -> Vec<(Value, String)> {
     let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards").clone();
@@ -117,8 +119,9 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Asserts that every engine reproduces one in `share` counterexamples of faulty variants of the
-/// kind `of`. Returns those for which real nodes had to be forced.
+/// Replays counterexamples of faulty variants of the kind `of`: one in `share` of all. Asserts that
+/// every engine reproduces the violation. Returns the checks in whose counterexamples the test had
+/// to force real nodes to handle a message, as described at [`KINDS`].
 fn counterexamples_are_reproduced(of: &str, share: usize) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
@@ -277,8 +280,9 @@ fn every_checked_property_has_a_violation_to_reproduce() {
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{help}");
 }
 
-/// The simulator and the checker reproduce violations that occur because messages are sent before
-/// the state is saved. Real nodes reject such a run, because they never send before they save.
+/// Some violations occur only because a process sends messages before it has saved its state. The
+/// simulator and the checker reproduce them. Real nodes reject such a run, because they always save
+/// before they send.
 #[test]
 fn unsaved_state_is_lost_in_the_replay() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -7,10 +7,10 @@ use crate::hold::signal;
 use crate::member::Member;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Number of silent endpoints that a command tries before that of a member.
+/// Number of silent endpoints that precede the endpoint of a member in the list of a command.
 ///
-/// A call must not wait for each of them until it counts as unresponsive, which takes 2 s. It would
-/// then exceed its time limit of 15 s and fail.
+/// An endpoint counts as unresponsive after 2 s. If a call waited so long for each silent endpoint,
+/// the call would exceed its time limit of 15 s and fail.
 const SILENT_ENDPOINTS: usize = 10;
 
 /// Starts a server that accepts connections and never responds, as the kernel does for a stopped

@@ -413,8 +413,9 @@ fn tables_fit_a_hundred_columns_and_show_the_theory() {
     assert!(report.contains("expected: exactly 8"), "{report}");
 }
 
-/// A lock with a leader requires reliable channels, although its election tolerates losses. After a
-/// lost message the election restarts, but the lock does not.
+/// A lock whose grants come from an elected leader requires reliable channels, even if the election
+/// tolerates lost messages. After a loss, the election starts again, but the lock does not repeat
+/// its messages.
 #[test]
 fn lock_at_a_leader_requires_reliable_channels() {
     let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// An ordinary run of the tests tries one in `SHARE` algorithms. The ignored tests try all.
+/// Every `SHARE`-th algorithm is tested in an ordinary run of the tests. The ignored tests test
+/// all.
 const SHARE: usize = 4;
 
 /// Options of the tested runs of elections.

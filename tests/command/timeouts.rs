@@ -9,8 +9,10 @@ fn most_messages(line: &str) -> f64 {
     data(line, 0)["summary"]["messages"]["total"]["max"].as_f64().expect("a figure")
 }
 
-/// With drifting clocks, the bully algorithm sends no more messages than without drift. The timeout
-/// T1 is longer on the fastest clock than T on the slowest, so no process starts a second election.
+/// With drifting clocks, the bully algorithm sends no more messages than without drift. T is the
+/// timeout for an answer, and T1 is the timeout for the announcement that follows. Even on the
+/// fastest clock, T1 takes longer than T takes on the slowest clock. Therefore no process starts a
+/// second election.
 #[test]
 fn bully_sends_no_more_messages_where_clocks_drift() {
     let line = "simulate bully -n 5 --down 5 --initiators 1 --drift 0.9 --latency 1..4 --runs 2000";

@@ -26,8 +26,9 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
     }
 }
 
-/// Of two leases that are granted at the same time, the one of 4 s ends before the one of 14 s. In
-/// the complaint, the server kept the short lease several times as long as it should.
+/// Two leases are granted at the same time, one of 4 s and one of 14 s. The short lease must end
+/// before the long one. In the complaint, the server kept the short lease several times as long as
+/// it should.
 #[test]
 fn complaint_10_lease_ends_before_another_of_thrice_its_length() {
     at_each_server(|server| {

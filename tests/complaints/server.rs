@@ -183,8 +183,8 @@ impl Server {
         self.client().await.session(ttl).await.expect("a session")
     }
 
-    /// Returns a command that runs `tenure` with the subcommand and options in `line`, and below it
-    /// a shell script.
+    /// Returns a command that runs `tenure` with the subcommand and options in `line`. `tenure`
+    /// runs the shell script `script` while it holds the lock or leads.
     pub(crate) fn wrapper(&self, line: &str, script: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command
@@ -197,13 +197,14 @@ impl Server {
         command
     }
 
-    /// Runs `tenure` with a shell script below it, until both have ended. Returns the exit status.
+    /// Runs `tenure` with a shell script as its command, and waits until both have ended. Returns
+    /// the exit status of `tenure`.
     pub(crate) fn run(&self, line: &str, script: &str) -> Option<i32> {
         self.wrapper(line, script).output().expect("the command starts").status.code()
     }
 
-    /// Starts `tenure` with a shell script below it, and waits until the script has printed a line.
-    /// Returns the process and the line.
+    /// Starts `tenure` with a shell script as its command, and waits until the script has printed a
+    /// line. Returns the process of `tenure` and the line.
     pub(crate) fn running(&self, line: &str, script: &str) -> (Wrapper, String) {
         let mut child = self.wrapper(line, script).spawn().expect("the command starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();

@@ -19,8 +19,9 @@ fn complaint_11_term_reaches_the_command() {
     }
 }
 
-/// If the service is silent, `tenure lock` ends its command without a response. The service cannot
-/// have granted the lock to another client in the meantime.
+/// If the service does not respond any more, `tenure lock` ends its command before the lease can
+/// expire. The service therefore cannot have granted the lock to another client while the command
+/// still runs.
 #[test]
 fn complaint_12_command_ends_while_the_service_is_silent() {
     at_each_server(|server| {
@@ -72,8 +73,8 @@ fn complaint_13_command_runs_when_a_leadership_is_lost() {
     }
 }
 
-/// Upper bound on most pauses between two holders, in milliseconds. In the complaint, each pause
-/// takes 5 s.
+/// Upper bound on the pause between two holders, in milliseconds. Most of the measured pauses must
+/// be shorter. In the complaint, each pause takes 5 s.
 const MAX_PAUSE_MS: u64 = 2_000;
 
 /// If eight commands wait for a lock, the next one starts soon after each release. A busy machine

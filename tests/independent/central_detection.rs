@@ -24,7 +24,9 @@ pub(crate) struct Site {
     /// Resource status table. For each resource, it has the request that is granted, followed by
     /// the requests that wait.
     queues: BTreeMap<usize, Vec<Claim>>,
-    /// For each process, the number of its last request that has arrived or ended at this manager.
+    /// For each process, the highest number of a request that this manager has seen, either in the
+    /// request itself or in its release. If a release arrives before its request, the request is
+    /// ignored.
     last: BTreeMap<usize, u64>,
     coordinator: Coordinator,
 }

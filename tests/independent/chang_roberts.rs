@@ -1,9 +1,10 @@
 //! The election of E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding
 //! in circular configurations of processes*, CACM 22(5), 1979.
 //!
-//! The announcement is that of textbooks. Processes that take part are marked, and a process
-//! distinguishes received ranks that are lower than, higher than and equal to its own. A last
-//! message around the ring announces the leader.
+//! Textbooks add an announcement to the algorithm of the paper, and this version contains it: after
+//! the election, a message around the ring names the leader. A process is a participant once it has
+//! sent or forwarded a rank. When it receives a rank, it distinguishes three cases: the rank is
+//! lower than its own, higher, or equal.
 
 use super::search::{Outbox, Process, Step};
 use super::user::Reported;

@@ -11,15 +11,16 @@ use super::user::User;
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// Forums that the user has yet to request. The next one is last.
+    /// Forums that the user has yet to request, in reverse order: the last element is requested
+    /// next.
     forums: Vec<u64>,
     clock: u64,
     user: User,
     /// Number and forum of the present request of this process; (0, 0) if it has none.
     request: (u64, u64),
     lacking: Vec<bool>,
-    /// For each process, the number of its request that this process has deferred; 0 if there is
-    /// none.
+    /// For each process, the number of a request from that process whose reply this process has
+    /// deferred; 0 if there is none.
     deferred: Vec<u64>,
 }
 

@@ -1,7 +1,9 @@
-//! E. Chang, *Echo algorithms: depth parallel operations on general graphs*, IEEE TSE SE-8(4),
-//! 1982: a process counts the messages that it receives. The sender of the first one becomes its
-//! father, and the process passes the message on to all other neighbours. After the last one, the
-//! process answers its father.
+//! The echo algorithm of E. Chang, *Echo algorithms: depth parallel operations on general graphs*,
+//! IEEE TSE SE-8(4), 1982.
+//!
+//! A process counts the messages that it receives. The sender of the first message becomes the
+//! father of the process, which passes the message on to all other neighbours. When the process has
+//! a message from every neighbour, it answers its father.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};
@@ -12,7 +14,7 @@ pub(crate) struct Site {
     me: usize,
     /// True while the user has yet to start a wave.
     asks: bool,
-    /// True if the user waits for the return of its wave.
+    /// True from the start of the user's wave until the answers of all neighbours have arrived.
     waits: bool,
     /// State of the wave that each process has initiated, by index. `None` before the first message
     /// of the wave and after its last one.

@@ -1,8 +1,9 @@
 //! FloodSet in synchronous rounds, as in N. A. Lynch, *Distributed Algorithms*, 1996, section
 //! 6.2.1.
 //!
-//! The search covers all patterns of crashes, and has no messages in transit. A set of values is
-//! represented by bits: one for each process that proposed a value.
+//! The search covers all patterns of crashes. Each message arrives in the round in which it is
+//! sent, or is lost, so a state contains no messages in transit. A set of values is represented by
+//! bits: one for each process that proposed a value.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +70,8 @@ fn run(seen: Vec<Option<u32>>, rounds: usize, crashes: usize, messages: u64, fou
     }
 }
 
-/// Returns every list of `times` sets of receivers. A set is represented by the bits of a number.
+/// Returns all lists of length `times` whose elements are sets of receivers. A set is represented
+/// by the bits of a number.
 fn receivers(size: usize, times: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new()];
     for _ in 0..times {

@@ -115,9 +115,10 @@ pub(crate) fn tree(sites: &[Site]) -> Vec<(usize, usize)> {
     pairs.filter(|(one, other)| has(*one, *other) && has(*other, *one)).collect()
 }
 
-/// Runs the algorithm from a state in which all users request an election. `pick` chooses the link
-/// that delivers its next message, among the links with messages in ascending order. Returns the
-/// final processes and the number of messages.
+/// Runs the algorithm to its end, after all users have requested an election. In each step, one
+/// link delivers its next message. `pick` chooses this link: it receives the number of links with
+/// messages, and returns an index into them in ascending order. Returns the final processes and the
+/// number of messages.
 pub(crate) fn run(
     mut sites: Vec<Site>,
     mut pick: impl FnMut(usize) -> usize,

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-/// Values on which the generals act, by index: true is *attack*. Liars and the commander have
-/// `None`.
+/// Values on which the generals act: `true` is *attack*. The index is the number of the general.
+/// The value is `None` for the commander and for liars, which do not count.
 type Outcome = Vec<Option<bool>>;
 
 /// Rule by which a lieutenant decides in the last step of OM(m). All except the first are mistakes.

@@ -34,7 +34,8 @@ enum State {
     /// State Normal of a coordinator. `up` is the set of members of its group, and `others` is the
     /// set of coordinators to invite.
     Coordinator { up: BTreeSet<usize>, others: BTreeSet<usize>, waits: bool },
-    /// State Normal of a process in the group of another process.
+    /// State Normal, for a process that is not a coordinator: the process is in the group of
+    /// another one.
     Member,
     /// State Election: the process has sent invitations, and waits for acceptances.
     Election { up: BTreeSet<usize> },
@@ -180,8 +181,8 @@ impl Site {
         (0..self.size).filter(|it| *it != self.me && !up.contains(it)).collect()
     }
 
-    /// Returns true if this coordinator checks for other coordinators, because its group is not
-    /// complete.
+    /// Returns true if this coordinator must look for other coordinators, because some process is
+    /// not in its group.
     fn checks(&self) -> bool {
         !self.outside().is_empty()
     }

@@ -1,11 +1,12 @@
 //! The lock of M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS
 //! 3(2), 1985, with the correction of B. A. Sanders, ACM TOCS 5(3), 1987. Each process has one
-//! vote. A process enters with the votes of its quorum. A voter asks its vote back if a smaller
-//! request arrives.
+//! vote. A process enters when it has the votes of all members of its quorum. If a request arrives
+//! that is smaller than the request with the vote, the voter asks for its vote back.
 //!
-//! Details that the papers leave open follow Tenure. A process in its own quorum votes for itself
-//! immediately, without a message. The votes of one process for one request are numbered. Votes and
-//! releases carry the highest known number of entries.
+//! Details that the papers leave open follow Tenure. If a process is in its own quorum, it votes
+//! for itself immediately, without a message. A voter numbers the votes that it gives to the same
+//! request. Votes and releases contain the number of entries into the critical section that their
+//! sender knows of.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,8 @@ pub(crate) struct Site {
     waiting: BTreeSet<Vote>,
 }
 
-/// Present request of this process, and its state at each member of the quorum.
+/// Present request of this process. `at` contains the state of the request at each voter, in the
+/// order of the quorum.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Claim {
     request: Request,

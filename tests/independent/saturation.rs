@@ -1,6 +1,6 @@
-//! Full saturation, as in N. Santoro, *Design and Analysis of Distributed Algorithms*, 2007. The
-//! phases are the wake-up, the saturation, and the announcement of the largest rank by both
-//! saturated processes.
+//! Election on a tree by full saturation, as in N. Santoro, *Design and Analysis of Distributed
+//! Algorithms*, 2007. The algorithm has three phases: the wake-up, the saturation, and the
+//! announcement of the largest rank. Both saturated processes send the announcement.
 
 use super::graphs::Graph;
 use super::search::{Outbox, Process, Step};

@@ -27,8 +27,8 @@ pub(crate) trait Process: Clone + Eq + Hash {
         None
     }
 
-    /// Returns true if the search excludes states that contain this process. Steps to such states
-    /// are still counted.
+    /// Returns true if this process exceeds a bound of the search. The search then excludes the
+    /// state that contains the process, but still counts the step to this state.
     fn exceeds_bound(&self) -> bool {
         false
     }
@@ -62,8 +62,8 @@ struct State<P, M> {
     links: Vec<Vec<M>>,
 }
 
-/// Returns the number of reachable states, and the number of steps that lead to them. The start
-/// counts as a step to the initial state.
+/// Returns the number of reachable states, and the number of steps that lead to them. The start of
+/// the processes counts as one step, which leads to the initial state.
 pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     count_with_ends(processes, order, |_| ())
 }

@@ -1,20 +1,23 @@
 //! Locks in shared memory, and a search of their states. The lines of the programs in the papers
-//! are numbered. The state of a process contains the line that it executes next.
+//! are numbered. The state of a process contains the line that it executes next. A step is a
+//! request, an access to one register, or an exit.
 //!
-//! G. L. Peterson, *Myths about the mutual exclusion problem*, IPL 12(3), 1981; L. Lamport, *A new
-//! solution of Dijkstra's concurrent programming problem*, CACM 17(8), 1974; the spinlock of
-//! textbooks. A step is a request, an access to one register, or an exit.
+//! The locks are those of G. L. Peterson, *Myths about the mutual exclusion problem*, IPL 12(3),
+//! 1981, and of L. Lamport, *A new solution of Dijkstra's concurrent programming problem*, CACM
+//! 17(8), 1974. The third one is the spinlock of textbooks.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A lock. Its fields select mistakes, because the comparison covers faulty variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// Peterson's lock. If `turn_first` is true, the two writes are swapped. The condition for
-    /// waiting compares the turn if `turn` is true, and the flags if `flag` is true.
+    /// Peterson's lock. The three fields are true or false to select mistakes. If `turn_first` is
+    /// true, a process writes the turn before its flag. If `turn` is false, a process waits without
+    /// comparing the turn. If `flag` is false, it waits without comparing the flags.
     Peterson { turn_first: bool, turn: bool, flag: bool },
-    /// Lamport's bakery. If `choosing` is false, no process waits for another that is choosing.
-    /// `ties` is the order of equal tickets, and `tickets` is the upper bound on tickets.
+    /// Lamport's bakery. If `choosing` is false, a process does not wait while another process
+    /// chooses its ticket. `ties` decides between equal tickets. `tickets` is the upper bound on
+    /// tickets, and the search excludes states with a higher ticket.
     Bakery { choosing: bool, ties: Ties, tickets: u8 },
     /// The spinlock. If `atomic` is false, the test and the set are two instructions.
     Spinlock { atomic: bool },
@@ -293,10 +296,12 @@ impl Graph {
         self.program.place(self.states[at].locals[process])
     }
 
-    /// Returns true if a fair run can stay for ever within the set of states for which `belongs` is
-    /// true. The function computes the greatest subset in which this is possible. From each state
-    /// of the subset, and for each process, the run can reach a step of the process or a state in
-    /// which the process is at rest. The run does not leave the subset.
+    /// Returns true if a fair run can stay for ever in the set of states for which `belongs` is
+    /// true.
+    ///
+    /// The function computes the greatest subset of this set in which a fair run can stay. Each
+    /// state of the subset satisfies a condition for each process. Without leaving the subset, the
+    /// run can reach a step of that process, or a state in which that process is at rest.
     fn is_endless(&self, n: usize, belongs: impl Fn(usize) -> bool) -> bool {
         let mut kept: HashSet<usize> = (0..self.states.len()).filter(|at| belongs(*at)).collect();
         loop {

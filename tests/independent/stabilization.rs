@@ -1,8 +1,9 @@
 //! Dijkstra's three self-stabilizing systems of 1974, started in every state.
 //!
-//! The search settles the legitimate states first. It then settles each state whose successors have
-//! all settled: such a state needs one move more than its slowest successor. A state that never
-//! settles lies on a cycle, leads to one, or has no successor.
+//! The search computes for each state the greatest number of moves to a legitimate state. A state
+//! is settled when this number is known. Legitimate states are settled first, with 0 moves. Then
+//! each state whose successors are all settled is settled: it needs one move more than its slowest
+//! successor. A state that is never settled lies on a cycle, leads to one, or has no successor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,8 +109,8 @@ pub(crate) fn k_state(machines: usize, modulus: u8) -> System {
     System { values: vec![plain(modulus); machines], moves, modulus }
 }
 
-/// Returns the second solution: a line of machines, each with the variables x and up. The first
-/// machine is the bottom.
+/// Returns the system of Dijkstra's second solution: a line of machines, each with the variables x
+/// and up. The first machine is the one that Dijkstra calls the bottom machine.
 pub(crate) fn four_state(machines: usize) -> System {
     let both = |up: &[bool]| {
         let values = [0, 1].into_iter();

@@ -1,5 +1,6 @@
-//! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985: requests
-//! go to all processes, and the token records the served ones.
+//! The lock of I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4),
+//! 1985. A process sends its request to all other processes. The token records for each process the
+//! last request that was served.
 //!
 //! The first process has the token. At its exit, a process finds the waiting processes in ring
 //! order, from the next process on.

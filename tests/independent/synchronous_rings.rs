@@ -39,7 +39,8 @@ pub(crate) fn time_slice(ids: &[u64]) -> Elected {
 }
 
 /// Performs an election by the algorithm with variable speeds. `ids` are the identifiers in ring
-/// order. The token of identifier *v* arrives at its *h*-th process at the end of round h·2^v.
+/// order. The token with the identifier *v* needs 2^v rounds for each hop, so it completes its
+/// *h*-th hop at the end of round h·2^v.
 pub(crate) fn variable_speeds(ids: &[u64]) -> Elected {
     let size = ids.len();
     let mut smallest = ids.to_vec();

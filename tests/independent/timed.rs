@@ -1,9 +1,12 @@
 //! Breadth-first search over all schedules of a synchronous system, in whole units of time.
 //!
-//! Messages, steps and timers have an age. A message arrives, a step ends and a timer fires only at
-//! an age within its bounds. Time does not pass while a message, a step or a timer has reached the
-//! upper bound of its age. A process handles an input at once, but its messages leave and its
-//! timers start at the end of the step. The steps of a process follow one another.
+//! Each message in flight, each step in progress and each running timer has an age. A message
+//! arrives, a step ends and a timer fires only at an age within given bounds. When an age has
+//! reached its upper bound, the message must arrive, the step must end or the timer must fire
+//! before more time passes.
+//!
+//! A process changes its state as soon as it handles an input. The messages of the step leave, and
+//! its timers start, at the end of the step. The steps of a process take place one after another.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
@@ -26,8 +29,8 @@ impl Bounds {
         age * (100 + self.drift) >= duration * 100
     }
 
-    /// Returns true if a timer of `duration` units must fire at this age: one unit of time later,
-    /// every clock within the bounds would have measured more than the duration.
+    /// Returns true if a timer of `duration` units must fire at this age. At the next unit of time,
+    /// even the slowest clock within the bounds would have measured more than the duration.
     fn must_fire(self, duration: u32, age: u32) -> bool {
         (age + 1) * (100 - self.drift) > duration * 100
     }
@@ -38,7 +41,8 @@ impl Bounds {
 pub(crate) struct Effects<M> {
     /// Messages that are sent, each with the index of its receiver.
     pub(crate) sent: Vec<(usize, M)>,
-    /// Timers that are started or restarted: the number and the duration of each, in units of time.
+    /// Timers that the step starts or restarts. For each timer: its number, and its duration in
+    /// units of time.
     pub(crate) started: Vec<(usize, u32)>,
     pub(crate) cancelled: Vec<usize>,
 }
@@ -57,7 +61,8 @@ pub(crate) trait TimedProcess: Clone + Eq + Hash {
 
     fn expire(&mut self, timer: usize) -> Effects<Self::Message>;
 
-    /// Returns true if the search excludes states that contain this process.
+    /// Returns true if this process exceeds a bound of the search. The search then excludes the
+    /// state that contains the process.
     fn exceeds_bound(&self) -> bool {
         false
     }
@@ -66,8 +71,8 @@ pub(crate) trait TimedProcess: Clone + Eq + Hash {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Site<P: TimedProcess> {
     process: P,
-    /// Effects of the process's unfinished steps, each with its age. Only the first step grows
-    /// older.
+    /// Effects of the process's unfinished steps, each with its age. The steps follow one another,
+    /// so only the age of the first one grows.
     steps: Vec<(u32, Effects<P::Message>)>,
     /// Running timers of the process, in ascending order: number, duration and age of each.
     timers: Vec<(usize, u32, u32)>,

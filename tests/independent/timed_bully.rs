@@ -4,8 +4,8 @@ use super::bully::{Message, Site, sites};
 use super::search::{Outbox, Process, Step};
 use super::timed::{Bounds, Effects, TimedProcess, shortest};
 
-/// Numbers of the two timers: that for an answer (T), and that for an announcement after an answer
-/// (T1).
+/// Numbers of the two timers. Timer 0 limits the wait for an answer, by the timeout T. Timer 1
+/// limits the wait for the announcement that follows an answer, by the timeout T1.
 const TIMERS: [usize; 2] = [0, 1];
 
 #[derive(Clone, PartialEq, Eq, Hash)]

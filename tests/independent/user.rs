@@ -22,7 +22,7 @@ impl User {
     }
 }
 
-/// Last report to the user of an election since the user's request.
+/// Last event at the user of an election: none, its own request, or the report of a leader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Reported {
     Nothing,

@@ -92,7 +92,8 @@ impl MariaDb {
     }
 }
 
-/// Returns the folder that contains a program: one in the search path, or one below `folder`.
+/// Returns the first folder that contains the program `program`. Searches the folders of the
+/// variable `PATH`, then `folder`, and then the folders `bin` two levels below `folder`.
 fn folder_of(program: &str, folder: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let versions = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -132,7 +133,8 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns true if the database of a client's command line accepts a statement.
+/// Runs a statement with `client`, the command line of a database client. Returns true if the
+/// database accepts the statement.
 fn responds(client: &str) -> bool {
     let shell = format!("echo 'SELECT 1;' | {client}");
     let output = Command::new("sh").args(["-c", &shell]).output().expect("a shell");

@@ -72,7 +72,8 @@ impl Language<'_> {
         Running::start(command)
     }
 
-    /// Runs a command of Tenure that holds a place in the same queue, until its standard input is
+    /// Runs `tenure lock` or `tenure elect` in the queue that the programs of this language use.
+    /// The command waits for the lock or the leadership, and keeps it until its standard input is
     /// closed.
     fn tenure(&self, service: &Service, command: &str) -> Running {
         let mut tenure = service.command("tenure");
@@ -81,8 +82,9 @@ impl Language<'_> {
         Running::start(tenure)
     }
 
-    /// Asserts that a program waits for a holder of Tenure, and then acquires the lock with a
-    /// higher token. Asserts that a holder of Tenure waits for the program in turn.
+    /// Asserts that a program waits while a command of Tenure holds the lock, and then acquires the
+    /// lock with a higher token. Asserts that a command of Tenure waits in the same way while the
+    /// program holds the lock.
     #[track_caller]
     fn assert_passed_on(&self, service: &Service, holder: &str, program: &str, more: &[&str]) {
         let mut first = self.tenure(service, holder);

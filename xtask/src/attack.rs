@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use crate::program::cargo;
 
-/// Tests that attack Tenure in one way: their package, their test program, the filter that selects
-/// them, and the number of seeds of a long run.
+/// Tests that attack Tenure in one way. The fields are the name of the kind, the package and the
+/// test program of the tests, the filter that selects the tests, and the number of seeds of a long
+/// run.
 struct Kind {
     name: &'static str,
     package: &'static str,

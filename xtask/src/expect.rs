@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// Prints each expectation that the report does not meet. Exits with status 1 if there is one, and
-/// with status 2 if the report cannot be read.
+/// Prints each expectation that the report does not meet. Exits with status 1 if the report does
+/// not meet all expectations, and with status 2 if the report cannot be read.
 pub(crate) fn main(file: &Path, expectations: &[&str]) -> ExitCode {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,

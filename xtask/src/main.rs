@@ -71,11 +71,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the root of the repository, the parent of this crate.
+/// Returns the root of the repository, the parent of the directory of this crate.
 ///
-/// Cargo sets the directory of this crate at run time. The directory at build time is only the
-/// fallback. It may belong to another clone, because clones with one target directory share the
-/// program.
+/// At run time, Cargo sets the directory of this crate in an environment variable. If the variable
+/// is missing, the directory at build time is used. That directory may belong to another clone,
+/// because clones with one target directory share the program.
 fn root() -> PathBuf {
     let built_in = env!("CARGO_MANIFEST_DIR");
     let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| built_in.into());

@@ -81,7 +81,7 @@ pub(crate) struct SelectedProperty {
 pub(crate) enum CheckKind {
     /// The monitor at this index checks every state.
     Always(usize),
-    /// The monitor at this index checks every state and the end of every run.
+    /// The monitor at this index checks every state. It also decides in which states a run may end.
     AlwaysAndAtEnd(usize),
     /// Checks that every waiting process is eventually served or informed.
     Progress,
@@ -96,8 +96,8 @@ pub(crate) enum CheckKind {
 }
 
 impl CheckKind {
-    /// Returns the bits by which a step reports a violation of the property. Returns 0 if the
-    /// property is judged only after the search.
+    /// Returns the bit that stands for the property among the violated properties of a step.
+    /// Returns 0 if no step can violate the property, because it is judged only after the search.
     pub(crate) fn step_bits(self, layout: Layout) -> u32 {
         match self {
             CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
@@ -208,8 +208,9 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.faults.false_suspicions = max)
     }
 
-    /// Allows the applications of all processes together to send up to `max` messages. Each message
-    /// adds the causal past of its sender to that of its receiver.
+    /// Allows the applications of all processes together to send up to `max` messages. When a
+    /// process receives such a message, its causal past is extended by the causal past of the
+    /// sender.
     pub fn application_messages(self, max: u32) -> Self {
         self.configure(|config| config.model.application_messages = max)
     }
@@ -246,8 +247,8 @@ impl<P: Checkable> Check<P> {
         self.configure(|config| config.model.step = step)
     }
 
-    /// Bounds the drift of clocks in synchronous time, in parts per million below one million: see
-    /// [`ModelConfig::drift_ppm`](crate::ModelConfig::drift_ppm).
+    /// Sets the greatest drift of a clock in synchronous time, in parts per million. It must be
+    /// below one million: see [`ModelConfig::drift_ppm`](crate::ModelConfig::drift_ppm).
     pub fn drifting(self, drift_ppm: u32) -> Self {
         self.configure(|config| config.model.drift_ppm = drift_ppm)
     }
@@ -366,26 +367,29 @@ impl<P: Checkable> Check<P> {
 
     /// Enables partial-order reduction by ample sets.
     ///
-    /// The search explores only one delivery in states in which this delivery commutes with every
-    /// other step. The reduction applies only if every process sends to its successor alone, links
-    /// are FIFO, no faults are allowed, and time is asynchronous. Otherwise it has no effect.
+    /// The search takes only one delivery in a state if this delivery commutes with every other
+    /// step. The reduction applies only if every process sends messages to its successor alone,
+    /// links are FIFO, no faults are allowed, and time is asynchronous. Otherwise it has no effect.
     ///
-    /// Neither judgements nor counterexamples depend on the reduction, because after a violation
-    /// the search is repeated without the reduction.
+    /// The judgements and counterexamples are the same with and without the reduction, because
+    /// after a violation the search is repeated without it.
     pub fn ample(self) -> Self {
         self.configure(|config| config.search.uses_ample_sets = true)
     }
 
     /// Enables partial-order reduction by commuting deliveries.
     ///
-    /// The search explores only one delivery in states in which this delivery commutes with every
-    /// later step of its receiver. During and after the search, it examines whether this is true of
-    /// every delivery that it chose. If not, it gives up the reduction. The reduction applies only
-    /// if requests are bounded, no faults are allowed, time is asynchronous, and no property
-    /// depends on the order of messages. Otherwise it has no effect.
+    /// The search takes only one delivery in a state if this delivery commutes with every later
+    /// step of its receiver. When the search chooses a delivery, it knows only the steps that the
+    /// receiver can take at once. So the later steps are examined after the search. If a chosen
+    /// delivery does not commute with them, the search is repeated without this choice. If
+    /// repetition does not help, the check runs without the reduction.
     ///
-    /// Neither judgements nor counterexamples depend on the reduction, because after a violation
-    /// the search is repeated without the reduction.
+    /// The reduction applies only if requests are bounded, no faults are allowed, time is
+    /// asynchronous, and no property depends on the order of messages. Otherwise it has no effect.
+    ///
+    /// The judgements and counterexamples are the same with and without the reduction, because
+    /// after a violation the search is repeated without it.
     pub fn commuting(self) -> Self {
         self.configure(|config| config.search.uses_commuting_deliveries = true)
     }
@@ -412,12 +416,11 @@ impl<P: Algorithm + Checkable> Check<P> {
         Check { config, hooks, ..check }
     }
 
-    /// Merges states that differ only by a shift of all timestamps, if the protocol defines such
-    /// shifts.
+    /// Merges states that differ only by a shift of all timestamps. A search with an unbounded
+    /// number of requests needs this option. The judgements are the same with and without it.
     ///
-    /// A search with an unbounded number of requests needs this option. Judgements do not depend on
-    /// this option. It has no effect if processes may recover, because their clocks may restart at
-    /// zero.
+    /// The option has no effect if the protocol defines no such shifts, or if processes may
+    /// recover: the clock of a recovered process may restart at zero.
     pub fn rebasing(mut self) -> Self {
         self.hooks.shifts = P::can_shift_timestamps(&self.protocol).then(Shifts::new);
         self.configure(|config| config.search.shifts_timestamps = true)
@@ -443,9 +446,9 @@ impl<P: Timestamped + Checkable> Check<P> {
 }
 
 impl<P: Symmetric + Checkable> Check<P> {
-    /// Merges states that differ only by a permutation of the names of these processes. The check
-    /// must then select no property but mutual exclusion; otherwise [`Check::try_run`] returns an
-    /// error.
+    /// Merges states that differ only by a permutation of the names of these processes. Mutual
+    /// exclusion must be the only property of the check. If the check selects another one,
+    /// [`Check::try_run`] returns an error.
     pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
         self.hooks.symmetry = Some(Symmetry::new(self.config.size, &exchanged));

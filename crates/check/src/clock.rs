@@ -9,7 +9,8 @@ pub use std::time::Instant;
 #[cfg(target_family = "wasm")]
 pub use HostInstant as Instant;
 
-/// Function that returns the time since a fixed moment. Any moment will do.
+/// Function that returns the time since some fixed moment, which the host may choose. All calls
+/// must use the same moment.
 pub type HostClock = fn() -> Duration;
 
 static HOST_CLOCK: OnceLock<HostClock> = OnceLock::new();

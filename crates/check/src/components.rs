@@ -23,13 +23,13 @@ pub(crate) trait StepGraph {
     }
 }
 
-/// Tarjan's algorithm, without recursion. It finds a component after all components that are
-/// reachable from it.
+/// Tarjan's algorithm for strongly connected components, without recursion. If one component can be
+/// reached from another one, the algorithm finds the reachable component first.
 pub(crate) struct Components<'g, G: StepGraph, B, S> {
     graph: &'g G,
     belongs: B,
-    /// Predicate that accepts the steps that the analysis follows. It is called only for steps to
-    /// states of the subgraph.
+    /// Predicate over steps: the analysis follows only the steps that the predicate accepts. Steps
+    /// that leave the subgraph are never passed to the predicate.
     stays: S,
     /// Sequence number of the first visit of each state, from 1; [`UNVISITED`] before that.
     visited_at: Vec<u32>,
@@ -43,7 +43,8 @@ pub(crate) struct Components<'g, G: StepGraph, B, S> {
     clock: u32,
 }
 
-/// One component, with the component numbers of all states that the analysis has visited so far.
+/// One component. The value also gives access to the component numbers of all states that the
+/// analysis has visited so far.
 pub(crate) struct Component<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],

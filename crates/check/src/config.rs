@@ -61,22 +61,25 @@ pub struct ModelConfig {
     /// Minimum and maximum latency of a message in synchronous time, in units. `None` means that
     /// time is asynchronous.
     pub latency: Option<RangeInclusive<u32>>,
-    /// True if all processes step together in rounds of one unit of time. The unit is also the
-    /// latency of each message.
+    /// True if all processes step together in rounds of one unit of time. The latency of each
+    /// message is then one unit, too.
     ///
     /// Users issue their commands as soon as they can, so all start in the same round. A process
-    /// crashes only after it has begun to send the messages of its round; any of these messages may
+    /// crashes only after it has begun to send the messages of its round. Any of these messages may
     /// then be lost, and such a loss does not count towards [`FaultConfig::losses`]. At the end of
-    /// a round, all messages that were sent in it arrive before any timer of their receiver fires.
+    /// a round, a process first receives all messages that were sent to it in the round, and then
+    /// its timers fire.
     pub has_rounds: bool,
-    /// Minimum and maximum duration of a step in synchronous time, in units. In asynchronous time
-    /// it has no effect.
+    /// Minimum and maximum duration of a step in synchronous time, in units. It has no effect in
+    /// asynchronous time.
     ///
-    /// A process handles an input when the input arrives. At the end of the step, its messages
-    /// leave and its timers start. The steps of a process follow one another: a step begins when
-    /// the previous step has ended. A crash discards the effects of steps that have not ended.
+    /// A process handles an input at the moment at which the input arrives. The messages of this
+    /// step leave, and its timers start, at the end of the step. If another step is in progress
+    /// when the input arrives, the time of the new step begins when that step has ended. A crash
+    /// discards the effects of steps that have not ended.
     pub step: RangeInclusive<u32>,
-    /// Bound on the drift of clocks in synchronous time, in parts per million below one million.
+    /// Greatest drift of a clock in synchronous time, in parts per million. It must be below one
+    /// million.
     ///
     /// A timer of *t* units fires at each whole unit from *t* / (1 + drift) to *t* / (1 − drift).
     /// In asynchronous time a timer fires at any moment, which includes any drift.
@@ -95,8 +98,8 @@ pub struct ModelConfig {
     /// True if a message between applications extends the causal past of its receiver. False if
     /// only the messages of the protocol do.
     pub application_causality: bool,
-    /// Number of values that a local clock can show. A reading is from 0 to this number minus 1, in
-    /// units.
+    /// Number of different times that a local clock can show. The clock shows whole units of time,
+    /// from 0 to this number minus 1.
     pub clock_readings: u32,
     /// Steps that the check takes before the search begins. Their faults and commands count towards
     /// the limits of this configuration.
@@ -136,8 +139,9 @@ pub struct BoundConfig {
     /// link drops further messages. Otherwise the search prunes the state, and the report lists the
     /// bound.
     pub in_flight: usize,
-    /// True if the search prunes states with a full link even if messages may be lost. Full links
-    /// then drop no messages, and the search explores fewer states.
+    /// True if the search prunes every state with a full link, even if messages may be lost. This
+    /// leaves fewer states to explore. If false, and if messages may be lost, a full link drops
+    /// further messages.
     pub prunes_full_links: bool,
     /// Highest term of a process, for protocols with terms. The search prunes states with higher
     /// terms, and the report lists the bound. `None` means no bound.
@@ -155,8 +159,8 @@ pub struct SearchConfig {
     pub shifts_timestamps: bool,
     /// True if the search uses partial-order reduction by ample sets.
     pub uses_ample_sets: bool,
-    /// True if the search uses partial-order reduction by commuting deliveries: it explores a
-    /// delivery alone if that delivery commutes with all later steps.
+    /// True if the search uses partial-order reduction by commuting deliveries. In a state in which
+    /// one delivery commutes with all later steps, the search then takes only this delivery.
     pub uses_commuting_deliveries: bool,
     /// True if the search stores whole states. Otherwise it stores fingerprints of 64 bits.
     pub stores_whole_states: bool,
@@ -216,8 +220,9 @@ impl CheckConfig {
         })
     }
 
-    /// Panics if the configuration is inconsistent: a link holds no message, a range is empty, a
-    /// clock may stand still, or the timing does not fit rounds.
+    /// Panics if the configuration is inconsistent. This is so if a link can hold no message, if a
+    /// range is empty, or if the drift would stop a clock. It is also so if processes step in
+    /// rounds, unless each message takes exactly one unit and steps take no time.
     pub(crate) fn assert_consistent(&self) {
         let CheckConfig { model, bounds, .. } = self;
         assert!(bounds.in_flight > 0, "a link holds at least one message");

@@ -33,7 +33,8 @@ pub enum CheckError {
         property: String,
         /// Number of combinations of values of the free variables.
         bindings: usize,
-        /// Maximum number of combinations, for this number of processes and monitors.
+        /// Maximum number of combinations. The maximum depends on the numbers of processes and
+        /// monitors.
         max: usize,
     },
     /// A named process does not exist.
@@ -52,7 +53,7 @@ pub enum CheckError {
         /// Greatest number that the checker supports.
         max: u32,
     },
-    /// The check cannot take a step that the configuration prescribes before the search.
+    /// One of the steps that the configuration prescribes before the search is not possible.
     #[error("invalid steps before the search: {reason}")]
     InvalidPrefix {
         /// The impossible step, and the reason why it is impossible.
@@ -88,7 +89,7 @@ pub enum CheckError {
     /// differ in these names.
     #[error("invalid property for symmetric processes: expected mutual exclusion only")]
     AsymmetricProperty,
-    /// A handler panicked. A protocol must never do that.
+    /// A handler of the protocol panicked, which is an error of the protocol.
     #[error("a handler panicked: {message}\n{run}")]
     Panicked {
         /// Message of the panic.
@@ -104,8 +105,8 @@ pub enum CheckError {
         /// The assumption of the algorithm, and the option by which the check exceeds it.
         weakness: UnmetAssumption,
     },
-    /// A property about the order of requests needs bounded requests, because the checker counts
-    /// them to track causality.
+    /// The check judges a property about the order of requests, but the number of requests is
+    /// unbounded. The checker counts requests to track causality, so their number must be bounded.
     #[error("the order of requests needs a number of entries: unbounded entries are not supported")]
     UnboundedOrder,
 }

@@ -18,26 +18,26 @@ const MAX_STATES: u64 = 7 << 29;
 /// unknown.
 pub type MemoryReader = fn() -> Option<u64>;
 
-/// Signal that stops the threads of a check: either the search alone, or the search and the
-/// analysis of liveness. The caller raises it by a flag. The [`Watchdog`] raises it when a limit is
-/// reached.
+/// Signal that stops the threads of a check: either only the search, or the search and the analysis
+/// of liveness. The caller of the check raises the signal by setting a flag. The [`Watchdog`]
+/// raises the signal when a limit is reached.
 ///
-/// The threads read the signal for each global state, and for each step of the analysis. A reading
-/// costs one memory access.
+/// The threads read the signal for each global state of the search, and for each step of the
+/// analysis. A reading costs one memory access.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopSignal {
     flag: Option<Arc<AtomicBool>>,
-    /// Highest [`StopStage`] reached; 0 for none.
+    /// Highest [`StopStage`] that was reached, as a number; 0 if none was reached.
     stage: Arc<AtomicU8>,
-    /// On targets without threads, the limits that the readers of the signal check. They replace a
-    /// [`Watchdog`].
+    /// Limits of the check on a target without threads. On such a target there is no [`Watchdog`],
+    /// and the code that reads the signal compares the limits.
     polled: Arc<OnceLock<PolledLimits>>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::ScriptedClock>>,
 }
 
-/// Stage of a stop: which parts of a check must stop, and because of which limit. Later stages have
-/// greater numbers.
+/// Limit that was reached, and thus the parts of a check that must stop. A stage with a greater
+/// number also stops everything that the stages with smaller numbers stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum StopStage {
@@ -52,8 +52,8 @@ impl StopSignal {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
-    /// Returns a copy of this signal in its initial state: no limit has been reached. The caller
-    /// raises the copy by `flag`.
+    /// Returns a copy of this signal for a new search. In the copy, no limit has been reached yet.
+    /// The caller of the check raises the copy by setting `flag`.
     pub(crate) fn reset(&self, flag: Option<Arc<AtomicBool>>) -> Self {
         let mut signal = self.clone();
         (signal.flag, signal.stage) = (flag, Arc::default());
@@ -135,7 +135,7 @@ impl WatchedLimits {
     }
 }
 
-/// Limits that the readers of a signal check, at every [`POLL_READINGS`]th reading.
+/// Limits that the code that reads a signal compares itself, once in [`POLL_READINGS`] readings.
 #[derive(Debug)]
 struct PolledLimits {
     limits: WatchedLimits,
@@ -153,9 +153,9 @@ impl PolledLimits {
     }
 }
 
-/// A thread that watches the time and the memory of a check and raises its [`StopSignal`]. Dropping
-/// the watchdog ends the thread. On targets without threads there is none: the readers of the
-/// signal compare the limits.
+/// Thread that watches the time and the memory of a check, and raises the [`StopSignal`] of the
+/// check. The thread ends when this value is dropped. A target without threads has no watchdog: the
+/// code that reads the signal compares the limits.
 pub(crate) struct Watchdog {
     ended: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -164,7 +164,8 @@ pub(crate) struct Watchdog {
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
-    /// Returns `None` if there are no limits.
+    /// Starts a watchdog of the search and the analysis. Returns `None` if there are no limits to
+    /// watch. On a target without threads, stores the limits in the signal and returns `None`.
     pub(crate) fn start(
         limits: Limits,
         stop: &StopSignal,
@@ -215,9 +216,10 @@ pub struct Limits {
     pub bytes: Option<u64>,
     /// Time that the search and the analysis of liveness may take together.
     pub time: Option<Duration>,
-    /// Function that returns the memory of the operating-system process. The larger of this number
-    /// and the search's estimate of its own memory is compared with `bytes`. The estimate lacks the
-    /// allocator's overhead. Use `None` if other parts of the process allocate memory.
+    /// Function that returns the memory that the operating-system process uses. The check also
+    /// estimates its own memory, without the overhead of the allocator. It compares the limit
+    /// `bytes` with the larger of the two numbers. Use `None` if other parts of the process
+    /// allocate memory: then only the estimate counts.
     pub memory_reader: Option<MemoryReader>,
 }
 
@@ -258,8 +260,9 @@ impl Limits {
         self.time.map(|time| time * share / 100)
     }
 
-    /// Returns the limit that a search with `states` states has reached, or would reach if it
-    /// allocated `more` bytes in addition to `bytes`. `None` if it may continue.
+    /// Returns the limit that a search has reached with `states` states and `bytes` bytes of
+    /// memory, or would reach if it allocated `more` bytes. Returns `None` if the search may
+    /// continue.
     pub(crate) fn reached(self, states: u64, bytes: usize, more: usize) -> Option<Limit> {
         let held = self.memory_reader.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
         let held = held + more as u64;
@@ -272,8 +275,9 @@ impl Limits {
         }
     }
 
-    /// Returns the limit that a search on one thread has reached, if any. [`Limit::Stopped`] if the
-    /// caller has set `stop_flag`.
+    /// Returns the limit that a search on one thread has reached since `started`, or
+    /// [`Limit::Stopped`] if the caller has set `stop_flag`. Returns `None` if the search may
+    /// continue.
     pub(crate) fn reached_since(
         self,
         started: Instant,
@@ -372,9 +376,9 @@ mod tests {
         }
     }
 
-    /// If a time limit stops the search early, the check never reports a violation of a property
-    /// that holds. The analysis uses the states found so far, and concludes nothing from unexplored
-    /// states.
+    /// A time limit may stop the search early. The analysis of liveness then uses the states found
+    /// so far, and concludes nothing from states that were not explored. So the check never reports
+    /// a violation of a property that holds.
     #[test]
     fn early_stop_never_reports_a_violation() {
         let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);

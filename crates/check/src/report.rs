@@ -32,8 +32,9 @@ pub struct Report {
     /// True if a reduction was in effect, so that the search explored fewer states. A reduction
     /// merges states by shifts of timestamps or by symmetry, or omits orders of steps.
     pub reduced: bool,
-    /// True if the search took some deliveries without their alternatives, because they commute
-    /// with all later steps: see [`Check::commuting`](crate::Check::commuting).
+    /// True if the reduction by commuting deliveries was in effect. In some states, the search then
+    /// took one delivery alone, because this delivery commutes with all later steps: see
+    /// [`Check::commuting`](crate::Check::commuting).
     pub is_commuting: bool,
     /// Duration of the check, in seconds.
     pub seconds: f64,
@@ -125,7 +126,8 @@ pub enum ViolationKind {
     /// The last steps of the run can repeat forever: processes then wait and none enters, although
     /// other steps would let one enter.
     Livelock,
-    /// The run may end, or stay forever, in its last state, although the property excludes this.
+    /// The run may end in its last state, or stay there forever, but the property does not permit
+    /// this.
     End,
 }
 
@@ -210,9 +212,9 @@ impl Report {
         }
     }
 
-    /// Combines this report with the report of another check of the same group. Adds the numbers of
-    /// states and transitions and the durations. The properties of `other` follow those of this
-    /// report.
+    /// Combines this report with the report of another check of the same group. The numbers of
+    /// states and transitions and the durations are added up. The properties of `other` come after
+    /// the properties of this report.
     #[must_use]
     pub fn and(mut self, other: Report) -> Self {
         self.properties.extend(other.properties);

@@ -95,9 +95,9 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Runs the check with the ample-set reduction. Returns `None` if the reduction does not apply,
-    /// or after an error or a violation. The caller must then run the check without it, because
-    /// there may be a shorter counterexample.
+    /// Runs the check with the reduction by ample sets. Returns `None` if the reduction does not
+    /// apply, if the search fails, or if it finds a violation. The caller must then run the check
+    /// without the reduction, because there may be a shorter counterexample.
     fn run_with_ample_sets(
         &mut self,
         processes: &Processes<P>,
@@ -116,8 +116,8 @@ impl<P: Checkable> Check<P> {
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
     }
 
-    /// Returns the initial global states with their fingerprints, and `rules` extended by the steps
-    /// that the configuration prescribes before the search.
+    /// Returns two results: the initial global states, each with its fingerprint, and a copy of
+    /// `rules` that also contains the steps that the configuration prescribes before the search.
     pub(crate) fn initial_worlds_and_rules(
         &self,
         processes: &Processes<P>,
@@ -143,9 +143,9 @@ impl<P: Checkable> Check<P> {
         Ok(self.report(&mut finished))
     }
 
-    /// Performs the search of a check that began at `started`. If `keeps_edges`, the search stores
-    /// its steps for an analysis of the graph. Also returns the watchdog of the search and the
-    /// analysis.
+    /// Performs the search of a check. `started` is the moment at which the check began. If
+    /// `keeps_edges`, the search stores its steps, so that the graph can be analysed afterwards.
+    /// Also returns the watchdog, which limits the search and the analysis.
     pub(crate) fn run_search<'p>(
         &mut self,
         processes: &'p Processes<P>,
@@ -162,8 +162,8 @@ impl<P: Checkable> Check<P> {
         Ok((FinishedSearch { processes, rules, explored }, watchdog))
     }
 
-    /// Returns `rules` extended by the steps to take before the search. The first of them is taken
-    /// in the first initial global state.
+    /// Returns a copy of `rules` that also contains the steps that the configuration prescribes
+    /// before the search. The first of these steps starts in the first initial global state.
     fn forced_steps(
         &self,
         processes: &Processes<P>,
@@ -265,8 +265,8 @@ impl<P: Checkable> Check<P> {
         Ok(layout)
     }
 
-    /// Returns true if the check may merge states that differ by a shift of timestamps, provided
-    /// that the protocol defines shifts.
+    /// Returns true if the options of the check permit the search to merge states that differ by a
+    /// shift of timestamps. The search then does so if the protocol defines shifts.
     fn shifts_timestamps(&self) -> bool {
         let CheckConfig { faults, search, .. } = &self.config;
         search.shifts_timestamps

@@ -8,8 +8,9 @@ use crate::model::fingerprint::BuildFoldHasher;
 /// Returns the steps of a shortest walk from `first` whose last step satisfies `is_goal`. `None` if
 /// there is no such walk.
 ///
-/// `steps` returns the steps from a node, each with the node to which it leads. A step without such
-/// a node can only be the last one. If `steps` returns `None`, so does this function.
+/// `steps` returns the steps from a node, each with the node to which the step leads. A step that
+/// has `None` instead of a node can only be the last step of a walk. If `steps` itself returns
+/// `None`, the search is given up, and this function returns `None`.
 pub(crate) fn shortest_walk<N, S, I>(
     first: N,
     mut steps: impl FnMut(N) -> Option<I>,

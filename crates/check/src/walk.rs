@@ -46,7 +46,8 @@ pub struct WalkedStep<'a> {
     pub before: usize,
     /// Number of the state after the step.
     pub after: usize,
-    /// State after the step, if no earlier step reached it. Its number is then the next one.
+    /// State after the step, if the walk reaches this state for the first time. The state then gets
+    /// the next free number, which is also in `after`.
     pub new: Option<&'a GlobalState>,
     /// Index of the process that takes the step. `None` for a fault of the network.
     pub process: Option<u32>,
@@ -107,8 +108,8 @@ struct Walk {
     visited: HashMap<Vec<u32>, usize>,
     report: WalkReport,
     max_states: u64,
-    /// For each local state, by id: its tree once it is computed. The inner `None` is the tree of a
-    /// process that is down.
+    /// For each local state, by id: the state of the process as a tree of values. `None` until the
+    /// tree is computed, and `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
     /// For each message, by id: its tree once it is computed.
     messages: Vec<Option<Arc<Value>>>,

@@ -72,9 +72,9 @@ fn since_boot() -> Duration {
     boot_time()
 }
 
-/// On systems other than Linux, returns the time since the first call instead of the time since the
-/// boot. Some of these systems count suspensions in it and others do not, so suspensions are not
-/// detected there.
+/// Returns the time since the first call of this function, on systems other than Linux. Some of
+/// these systems count the time of a suspension and others do not. So suspensions are not detected
+/// on these systems.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();

@@ -73,7 +73,7 @@ pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
     txn
 }
 
-/// Returns a request that makes a change, if the key was created in the revision `fence`.
+/// Returns a request that executes `change` if the key was created in the revision `fence`.
 pub(crate) fn if_created(key: &[u8], fence: u64, change: Request) -> rpc::TxnRequest {
     rpc::TxnRequest {
         compare: vec![created(key, Vec::new(), fence)],
@@ -152,8 +152,8 @@ pub(crate) fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &K
 /// # Errors
 ///
 /// If the response contains `limit` keys besides the caller's, and all of them belong to other
-/// locks. The error is the oldest revision in which one of them was created. The caller must read
-/// older keys then.
+/// locks, the caller must read older keys. The error is the creation revision of the oldest of
+/// these keys.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],
@@ -198,8 +198,8 @@ pub(crate) fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Com
     rpc::Compare { range_end, ..equal(key, CompareTarget::Create, value) }
 }
 
-/// Returns the condition that the field `target` of a key has this value. The revisions of a
-/// missing key are 0.
+/// Returns the condition that the field `target` of a key has this value. A field is, for instance,
+/// the version or the creation revision. The revisions of a key that does not exist count as 0.
 pub(crate) fn equal(key: &[u8], target: CompareTarget, value: TargetUnion) -> rpc::Compare {
     rpc::Compare {
         result: CompareResult::Equal.into(),

@@ -62,8 +62,8 @@ pub trait Algorithm: Protocol {
     }
 
     /// Sets the logical clock to a fixed value. A checker calls this method when this process will
-    /// make no further request, so that states that differ only in this clock become equal. The
-    /// checker does not call it if users may make several requests.
+    /// make no further request. States that differ only in this clock then become equal. The
+    /// checker does not call the method if users may make several requests.
     ///
     /// An algorithm may override this method only if the clock affects nothing but the timestamps
     /// of later requests of this process. Messages to processes that have already requested may

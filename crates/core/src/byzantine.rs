@@ -94,8 +94,8 @@ pub struct GeneralsCard {
     pub paper: &'static str,
     /// Assumptions of the algorithm, in words.
     pub assumes: &'static str,
-    /// Smallest size of a group in which the algorithm tolerates the liars. The card is made for a
-    /// given number of liars.
+    /// Smallest number of generals with which the algorithm tolerates the liars. The number of
+    /// liars is given when the card is made.
     pub least_generals: u32,
     /// Total number of messages, as a formula in the number *n* of generals and the number *m* of
     /// liars.

@@ -101,9 +101,10 @@ impl Card {
         }
     }
 
-    /// Creates the card of an election with the defaults that most elections share. The card
-    /// differs from [`Card::mutex`] in its strategy, the comparison of ranks. The card promises
-    /// that eventually all processes agree on the process with the largest rank.
+    /// Creates the card of an election with the defaults that most elections share. They equal
+    /// those of [`Card::mutex`], except for the service, the unit of the cost, the strategy and the
+    /// promises. The strategy is the comparison of ranks. The card promises that eventually all
+    /// processes agree on the process with the largest rank.
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
@@ -114,8 +115,9 @@ impl Card {
         }
     }
 
-    /// Creates the card of an agreement algorithm with common defaults. The card differs from
-    /// [`Card::mutex`] in its strategy, which is a quorum. The card promises only progress.
+    /// Creates the card of an agreement algorithm with the defaults that most of these algorithms
+    /// share. They equal those of [`Card::mutex`], except for the service, the unit of the cost,
+    /// the strategy and the promises. The strategy is a quorum, and the only promise is progress.
     pub fn agreement(
         service: Service,
         name: &str,
@@ -137,11 +139,12 @@ impl Card {
         self
     }
 
-    /// Returns all promises that hold at this drift of clock rates. They include the cost if a run
-    /// can be checked against it, and the topology if it is a ring or a configured graph.
+    /// Returns all promises that hold at this drift of clock rates. `drift_ppm` is in parts per
+    /// million. `None` means that timers may fire at any time. The timed promises are included only
+    /// if `drift_ppm` is at most [`Card::drift_ppm`].
     ///
-    /// `drift_ppm` is in parts per million. `None` means that timers may fire at any time. The
-    /// timed promises are included only if `drift_ppm` is at most [`Card::drift_ppm`].
+    /// The promise to keep the cost is included if a run can be checked against the cost. The
+    /// promise to keep the topology is included if the topology is a ring or a configured graph.
     pub fn all_promises(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.timed_promises.iter().filter(move |_| keep_time);
@@ -364,7 +367,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Returns a tolerance of no faults; `description` states this in one sentence.
+    /// Returns the tolerance of an algorithm that tolerates no faults. `description` states this in
+    /// one sentence.
     pub const fn none(description: &'static str) -> Self {
         Faults {
             loss: false,

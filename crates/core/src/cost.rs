@@ -57,8 +57,8 @@ pub struct Cost {
     pub least: u64,
     /// Upper bound on messages per unit; `None` if there is no bound.
     pub most: Option<u64>,
-    /// True if the bounds cover all messages. If false, the formula names further messages after a
-    /// comma, and the bounds exclude them.
+    /// True if the bounds cover all messages. If false, the algorithm sends further messages that
+    /// the bounds exclude. The formula names these messages after a comma.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub is_complete: bool,
 }
@@ -113,10 +113,10 @@ pub struct CostBound {
 }
 
 impl CostBound {
-    /// Compares the number of messages of a run with the limits. Returns an error message if `sent`
-    /// messages contradict them, or `None` if they do not. `times` is the number of entries or
-    /// elections that are complete. `started` is the number of entries or elections that have
-    /// begun, whether complete or not.
+    /// Compares the number of messages of a run with the limits. `sent` is the number of messages.
+    /// `started` is the number of entries or elections that have begun, and `times` is the number
+    /// of those that are complete. If `sent` contradicts the cost on the card or the prediction of
+    /// theory, returns a description of the contradiction. Otherwise, returns `None`.
     pub fn objection(&self, sent: u64, times: u64, started: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {
@@ -146,8 +146,9 @@ impl CostBound {
 }
 
 impl Prediction {
-    /// Returns true if `sent` messages for `times` entries or elections contradict the prediction.
-    /// Returns false if the prediction is a mean, because a single run may differ from the mean.
+    /// Returns true if the prediction is wrong for a run with `sent` messages and `times` entries
+    /// or elections. Returns false if the prediction is a mean, because a single run may differ
+    /// from the mean.
     pub fn excludes(&self, sent: u64, times: u64) -> bool {
         let Quantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);

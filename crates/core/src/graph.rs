@@ -265,7 +265,8 @@ impl Graph {
     }
 
     /// Returns a path with the smallest total weight, both ends included, or `None` if no path
-    /// joins the vertices. Ties are broken by the number of edges, then as in [`Graph::path`].
+    /// joins the vertices. Among several such paths, only those with the fewest edges are
+    /// considered. Among these, each step goes to the smallest possible neighbour.
     ///
     /// # Panics
     ///
@@ -307,8 +308,8 @@ impl From<&Tree> for Graph {
     }
 }
 
-/// Hashes only the numbers of vertices and edges, to save time. Configurations contain graphs, and
-/// almost all hashed configurations are equal.
+/// Hashes only the numbers of vertices and edges, to save time. Graphs are hashed as parts of
+/// configurations, and almost all of these configurations are equal.
 impl Hash for Graph {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.vertices(), self.edge_count()).hash(state);

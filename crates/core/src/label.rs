@@ -20,7 +20,7 @@ pub enum Layer {
     Application,
 }
 
-/// Layer and name of a message. Engines count and draw messages by them.
+/// Layer and name of a message. Reports count messages by label, and pictures show the label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
     /// Layer of the message.

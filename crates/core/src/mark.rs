@@ -1,19 +1,19 @@
-//! Marks that state constraints on the fields of messages, for code that inspects values of any
-//! type.
+//! Marks of message fields. A mark is a name that states which values a field may have.
 //!
 //! A runner that receives messages does not know their types, and yet must not trust every value.
 //! For example, the number of a term must fit a fence, and a list that is indexed by process must
-//! have one element for each process. A field declares such a constraint by a mark, with
-//! `#[serde(serialize_with = …)]`. A mark is the name of a serialized newtype. Data formats do not
-//! write this name, because they write a newtype as its content. Only a [`serde::Serializer`] that
-//! reads the name of a newtype sees the mark.
+//! have one element for each process. A field with such a constraint has the attribute
+//! `#[serde(serialize_with = …)]`. This attribute serializes the field as a newtype whose name is
+//! the mark. Data formats write only the content of a newtype, so a mark does not change the
+//! encoded message. A [`serde::Serializer`] that reads the names of newtypes finds the marks and
+//! can check the values.
 //!
 //! Numbers without a mark are counters, such as clocks and the numbers of requests and entries.
 
 use serde::{Serialize, Serializer};
 
-/// Mark of a term number, which is packed into fences and is below
-/// [`Term::NUMBER_LIMIT`](crate::Term::NUMBER_LIMIT).
+/// Mark of a field with the number of a term. The number must be below
+/// [`Term::NUMBER_LIMIT`](crate::Term::NUMBER_LIMIT), because terms are packed into fences.
 pub const TERM_NUMBER: &str = "TermNumber";
 
 /// Mark of a term that is packed into one number, as by [`Term::packed`](crate::Term::packed).

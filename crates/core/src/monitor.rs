@@ -26,8 +26,9 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// violates the property. After an error the state of the monitor is unspecified.
     fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> MonitorResult;
 
-    /// Returns an error if the final state of a run violates the property. Returns `Ok` if only a
-    /// single observation can violate the property, as with most properties.
+    /// Returns an error if the final state of a run violates the property. Most properties can only
+    /// be violated by a single observation, which [`Monitor::observe`] reports. For these
+    /// properties, this method returns `Ok`.
     fn at_end(&self) -> MonitorResult {
         Ok(())
     }
@@ -38,8 +39,8 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
         0
     }
 
-    /// Returns the smallest timestamp that the monitor remembers: the first half of a
-    /// [`Fence`](crate::Fence).
+    /// Returns the smallest timestamp that the monitor remembers, or `None` if it remembers none.
+    /// The timestamp of a [`Fence`](crate::Fence) is the first half of the fence.
     fn smallest_timestamp(&self) -> Option<u64> {
         None
     }

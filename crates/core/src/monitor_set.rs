@@ -97,7 +97,7 @@ pub struct MonitorRun<M> {
 }
 
 impl<M> MonitorRun<M> {
-    /// Creates the run of `monitor`, which has seen no observation yet.
+    /// Creates the run of a monitor. `monitor` has not processed any observation yet.
     pub const fn new(monitor: M) -> Self {
         MonitorRun { monitor, violation: None, ending: None }
     }
@@ -141,8 +141,9 @@ impl<M> MonitorRun<M> {
         });
     }
 
-    /// Returns the finding so far. Before the end of the run, a property without a violation counts
-    /// as [`Judgement::Incomplete`] if only the end decides it, or else as [`Judgement::Holds`].
+    /// Returns the finding so far. Before the end of the run, a property without a violation is
+    /// judged as follows. If only the end of a run decides the property, its judgement is
+    /// [`Judgement::Incomplete`]. Otherwise, its judgement is [`Judgement::Holds`].
     pub fn finding<C, E>(&self) -> Finding
     where
         M: Monitor<C, E>,
@@ -165,8 +166,9 @@ pub struct MonitorConfig {
     pub size: u32,
     /// Number of processes that may be inside the critical section at the same time.
     pub most_inside: u32,
-    /// Graph whose neighbours must not be inside the critical section at the same time. `None` for
-    /// a lock that excludes all pairs of processes, or all groups of more than *k*.
+    /// Graph of conflicts: neighbours must not be inside the critical section at the same time.
+    /// `None` if the lock has no such graph. Then any processes may be inside together, up to
+    /// [`MonitorConfig::most_inside`].
     pub conflicts: Option<Arc<Graph>>,
     /// True if entries carry fences.
     pub fenced: bool,
@@ -183,8 +185,8 @@ pub struct MonitorConfig {
     pub ranks: Option<Arc<[Rank]>>,
     /// True if the process with the smallest rank must lead, and not the one with the largest rank.
     pub smallest_leads: bool,
-    /// True if groups with different leaders may exist side by side. Each group is then judged
-    /// alone.
+    /// True if processes may follow different leaders at the same time, as in a partition. The
+    /// processes that follow one leader form a group, and each group is then judged alone.
     pub groups: bool,
     /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
@@ -199,10 +201,12 @@ pub struct MutexMonitorSet {
     /// inside, and exists if the lock admits more than one. The third is strict, and exists if
     /// [`MonitorConfig::strict`] is true.
     exclusion: Vec<MonitorRun<MutualExclusion>>,
-    /// `None` unless the lock excludes only neighbours in a graph.
+    /// Monitor of the conflict graph: no two neighbours in this graph are inside the critical
+    /// section at the same time. `None` if the lock has no conflict graph.
     local: Option<MonitorRun<LocalMutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,
-    /// Monitors of the order of entries, one for each of the two vector clocks of a request. Empty
+    /// Two monitors of the order of entries. The first uses vector clocks that count only the
+    /// messages of the protocol, and the second uses vector clocks that count all messages. Empty
     /// if requests carry no clocks.
     order: Vec<MonitorRun<Order>>,
     bypass: BypassMeter,
@@ -266,7 +270,7 @@ impl MutexMonitorSet {
         self.observe_all(time, at, Observation::Recovered);
     }
 
-    /// Returns the meter that counts how often other processes enter while one waits.
+    /// Returns the meter that counts how often other processes enter while a process waits.
     pub const fn bypass(&self) -> &BypassMeter {
         &self.bypass
     }

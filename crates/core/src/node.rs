@@ -74,10 +74,11 @@ use crate::protocol::{Input, Protocol};
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// Stable state after all saves that have begun. `None` before the first save.
+    /// Stable state with all changes whose save has begun, whether or not the save is complete.
+    /// `None` before the first save.
     written: Option<P::Stable>,
-    /// Complete state that a runner is rewriting, with all changes since the rewrite began. `None`
-    /// if no rewrite is in progress.
+    /// Complete state that a runner is writing in a rewrite, with all changes since the rewrite
+    /// began. `None` if no rewrite is in progress.
     rewriting: Option<P::Stable>,
     /// Change that must be saved before the effects of the last step may be released.
     unsaved: Option<P::Stable>,
@@ -187,8 +188,9 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     }
 
     /// Returns a state that may replace everything saved so far. Returns `None` before the first
-    /// save, and from [`Node::begin_rewrite`] to [`Node::finish_rewrite`]. During this time a saved
-    /// change may omit parts that only the rewritten state contains.
+    /// save. Also returns `None` during a rewrite, from [`Node::begin_rewrite`] to
+    /// [`Node::finish_rewrite`]. The changes that are saved in this time may omit parts that only
+    /// the rewritten state contains.
     pub fn replacement(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }

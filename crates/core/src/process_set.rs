@@ -44,8 +44,9 @@ impl ProcessSet {
         set
     }
 
-    /// Creates an empty set with memory for `size` processes. The last word of this memory is zero,
-    /// so the set becomes canonical only when a process is added whose bit is in this word.
+    /// Creates an empty set with memory for `size` processes. In the canonical form of a set, the
+    /// last word of memory is not zero. The caller must therefore add a process whose bit is in the
+    /// last word.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {

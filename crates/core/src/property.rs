@@ -72,14 +72,14 @@ properties! {
     MutualExclusionStrict [Mutex Office] "mutual-exclusion-strict":
         "At most one inside, though a crash ends no entry";
     /// While processes wait for the critical section, some process enters again and again. A single
-    /// process may wait for ever. Schedules are weakly fair, and every process leaves the critical
-    /// section.
+    /// process may wait for ever. The property assumes that schedules are weakly fair, and that
+    /// every process leaves the critical section.
     DeadlockFreedom [Mutex Office] "deadlock-freedom":
         "While processes wait, some process enters (weak fairness)";
     /// Every process that waits for the critical section enters eventually; also called lockout
-    /// freedom. Schedules are weakly fair, and every process leaves the critical section. This
-    /// property implies [`Property::DeadlockFreedom`]. No bound on bypass implies this property,
-    /// because under a deadlock no process enters twice.
+    /// freedom. The property assumes that schedules are weakly fair, and that every process leaves
+    /// the critical section. This property implies [`Property::DeadlockFreedom`]. No bound on
+    /// bypass implies this property: in a deadlock no process enters, so no process is bypassed.
     StarvationFreedom [Mutex Office] "starvation-freedom":
         "Every process that waits enters: lockout freedom (weak fairness)";
     /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
@@ -97,13 +97,14 @@ properties! {
     Order [Mutex Office] "order":
         "First come, first served (FIFO): no request is served before one that happened before \
          it; the doorway is the step that issues the request, not its arrival";
-    /// Like [`Property::Order`], but *before* includes the application's messages.
+    /// Like [`Property::Order`], except that messages of the application also determine which
+    /// request happened before another.
     OrderWithMessages [Mutex Office] "order-with-messages":
         "Like order, counting the application's messages too";
     /// Bounded bypass: while a process waits, each other process enters at most the given number of
-    /// times. With `None` the bypass is only measured, and the property is never violated. Waiting
-    /// begins with the request, and in shared memory with the end of the doorway. This is not a
-    /// liveness property.
+    /// times. If the number is `None`, the bypass is only measured, and the property is never
+    /// violated. The wait of a process begins with its request, or in shared memory with the end of
+    /// the doorway. This is not a liveness property.
     Bypass(Option<u32> = None) [Mutex Office] "bounded-bypass":
         "Measure how often one process enters while another waits; bounded-bypass=2: judge that \
          it is no more than twice";
@@ -144,7 +145,7 @@ properties! {
     NoCreation [Broadcast Log] "no-creation": "Every delivered item was broadcast";
     /// Any two processes deliver their common items in the same order.
     TotalOrder [Broadcast] "total-order": "All deliver in one order";
-    /// No process delivers an item before one that happened before it.
+    /// If one item happened before another, a process delivers the earlier item first.
     CausalOrder [Broadcast] "causal-order":
         "An item is delivered after all that happened before it";
     /// If a process becomes leader again, its term number is higher than in all its earlier terms.
@@ -203,7 +204,7 @@ properties! {
     /// A read observes everything that any process had observed before the read was issued.
     LinearizableReads [Log] "linearizable-reads":
         "A read sees everything known before it was issued";
-    /// An appended entry is committed at most once, and a declined one never.
+    /// An appended entry is committed at most once. A declined entry is never committed.
     AtMostOnce [Log] "at-most-once": "An entry is committed at most once, a declined one never";
     /// The protected resource accepts no fence that is lower than one it has seen.
     FencedAccess [Other] "fenced-access":
@@ -247,7 +248,8 @@ pub enum ReportCondition {
     /// The property is reported in every run, whether violated or not.
     Always,
     /// The property is reported in every run, and every run is expected to have it. A violation is
-    /// a failure. If the run lists properties whose violations count, only these are failures.
+    /// a failure. The only exception is a run with its own list of failure properties: only
+    /// violations of listed properties are failures.
     Expected,
 }
 

@@ -14,8 +14,8 @@ use crate::wrap::Wrap;
 
 /// Types that can be sent in a frame or written to disk.
 ///
-/// With the feature `serde` the trait requires serialization, otherwise nothing. Every type that
-/// meets the requirement implements the trait.
+/// With the feature `serde`, every type that can be serialized and deserialized implements this
+/// trait. Without this feature, every type implements it.
 #[cfg(feature = "serde")]
 pub trait Wire: serde::Serialize + serde::de::DeserializeOwned {}
 #[cfg(feature = "serde")]
@@ -23,8 +23,8 @@ impl<T: serde::Serialize + serde::de::DeserializeOwned> Wire for T {}
 
 /// Types that can be sent in a frame or written to disk.
 ///
-/// With the feature `serde` the trait requires serialization, otherwise nothing. Every type that
-/// meets the requirement implements the trait.
+/// With the feature `serde`, every type that can be serialized and deserialized implements this
+/// trait. Without this feature, every type implements it.
 #[cfg(not(feature = "serde"))]
 pub trait Wire {}
 #[cfg(not(feature = "serde"))]
@@ -90,13 +90,13 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     }
 
     /// Returns the part of [`Protocol::unsaved`] that must be durable before the effects of a step
-    /// leave. This part is itself a valid change.
+    /// leave. This part is itself a valid change. The default is the complete change.
     ///
-    /// By default this is the complete change. A log that replaced saved entries by a snapshot need
-    /// not wait until the snapshot is durable: after a crash the saved entries yield the same
-    /// state. A runner writes deferred changes in the background. Later changes must apply to the
-    /// saved state both with and without the deferred changes. A runner calls this method only if
-    /// the algorithm [defers saves](Protocol::DEFERS_SAVES).
+    /// A runner saves the rest of the change later, in the background. For example, a log replaces
+    /// saved entries by a snapshot. The effects need not wait until the snapshot is durable,
+    /// because after a crash the saved entries yield the same state. Later changes must apply to
+    /// the saved state both with and without the deferred changes. A runner calls this method only
+    /// if the algorithm [defers saves](Protocol::DEFERS_SAVES).
     fn urgent_change(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
@@ -131,9 +131,10 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         TimerRole::Plain
     }
 
-    /// Returns true if a message depends on saved state or on messages sent before it. Any other
-    /// message (a question, or a report that stays true whatever is lost) may leave before pending
-    /// saves.
+    /// Returns true if a message must wait for pending saves. A message must wait if it depends on
+    /// saved state or on messages sent before it. A message need not wait if it is a question, or a
+    /// report that stays true even if the process crashes and loses unsaved state. The default is
+    /// true.
     fn requires_save(message: &Self::Message) -> bool {
         let _ = message;
         true
@@ -163,20 +164,21 @@ pub enum TimerRole {
     /// Before the timer fires, the runner delivers the messages that have arrived.
     #[default]
     Plain,
-    /// The timer ends a claim of this process, such as a lease. If the timer is due, it fires
-    /// before the runner delivers any message. Such a message may have arrived after the claim
-    /// ended.
+    /// The timer ends a claim of this process, such as a lease. If the timer is due, the runner
+    /// fires it before it delivers any message, because the message may have arrived after the
+    /// claim ended.
     EndsClaim,
     /// The timer fires if no message of a peer arrives in time. If the process was not scheduled
-    /// when the timer was due, the runner first delivers the messages that have arrived. It then
-    /// delays the timer by as long as it was late, at most by half of the timer's length.
+    /// when the timer was due, the runner first delivers the messages that have arrived. The runner
+    /// then delays the timer by the time for which it was overdue, but at most by half of the
+    /// timer's length.
     MeasuresSilence,
     /// The timer paces messages that tell peers that this process is alive. It is armed at the end
     /// of the step that sets it, even if the other effects of that step wait for the disk.
     PacesHeartbeats,
 }
 
-/// One input of a process: the unit of atomicity everywhere in Tenure.
+/// One input of a process. A process handles each input in one atomic step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input<P: Protocol> {
     /// A command of the local user.
@@ -240,8 +242,9 @@ pub trait Effects<P: Protocol> {
     }
 
     /// Runs the handler `run` of a child protocol `Q` inside this protocol. `message` and `timer`
-    /// wrap the child's messages and timers, which become effects of this protocol. Returns the
-    /// result of `run` and the child's events.
+    /// convert the child's messages and timers to those of this protocol. The converted messages
+    /// and timers become effects of this protocol. Returns the result of `run` and the child's
+    /// events.
     fn lift<Q: Protocol, R, M, T>(
         &mut self,
         message: M,
@@ -258,10 +261,11 @@ pub trait Effects<P: Protocol> {
         (result, child.into_events())
     }
 
-    /// Returns an effects sink for a child protocol `Q` that runs inside this protocol. It suits a
-    /// child whose events this protocol only translates. `message` and `timer` wrap the child's
-    /// messages and timers. `event` maps each event of the child to an event of this protocol, or
-    /// to `None`.
+    /// Returns an effects sink for a child protocol `Q` that runs inside this protocol. The sink
+    /// converts each effect of the child to an effect of this protocol. `message` converts
+    /// messages, `timer` converts timers, and `event` converts events. If `event` returns `None`,
+    /// the event is dropped. If this protocol must handle the events itself, [`Effects::lift`] is
+    /// suitable instead.
     fn wrap<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

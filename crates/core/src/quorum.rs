@@ -55,8 +55,9 @@ impl Quorums {
     ///
     /// # Errors
     ///
-    /// [`QuorumError`] for an empty group, or if `kind` has no quorum system of this size. Pairs
-    /// need three processes. A plane needs K(K−1)+1 processes, where K−1 is a prime, or K is 2.
+    /// [`QuorumError`] for an empty group, or if `kind` has no quorum system of this size.
+    /// `Kind::Pairs` needs three processes. `Kind::Plane` needs K(K−1)+1 processes, where K−1 is a
+    /// prime, or K is 2.
     pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
         if size == 0 {
             return Err(QuorumError("a group of no processes has no quorums".into()));
@@ -157,8 +158,8 @@ impl Quorums {
     }
 }
 
-/// Returns true if some set meets every quorum, and consists of `chosen` and at most `most` other
-/// processes. Changes `chosen` during the search, and restores it.
+/// Returns true if at most `most` processes can be added to `chosen` so that it intersects every
+/// quorum. Changes `chosen` during the search, and restores it.
 fn blocks(quorums: &[ProcessSet], most: u32, chosen: &mut ProcessSet) -> bool {
     let Some(left) = quorums.iter().find(|quorum| !quorum.intersects(chosen)) else { return true };
     most > 0
@@ -201,8 +202,8 @@ impl Kind {
     /// A majority consists of the first processes on the ring, from `process` on, that are not
     /// avoided. In a tree, the paths below *all* children replace an avoided node (Agrawal and El
     /// Abbadi, ACM TOCS 9(1), 1991). Otherwise the path in the tree goes through `process` as far
-    /// as possible. The other kinds have fixed quorums, of which the quorum of `process` is
-    /// preferred.
+    /// as possible. In the other kinds, each process has a fixed quorum. The method tries the
+    /// quorum of `process` first, and then those of the processes after it on the ring.
     pub fn quorum(self, size: u32, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         let after = |step| ProcessId((process.0 + step) % size);
         match self {
@@ -223,8 +224,8 @@ impl Kind {
 }
 
 /// Returns a quorum of the subtree below `node`, in the binary heap of `size` processes. The quorum
-/// avoids the members of `avoided`. Its path goes through `wanted` if possible. Returns `None` if
-/// there is no such quorum.
+/// has no member in `avoided`, and contains `wanted` if possible. Returns `None` if there is no
+/// such quorum.
 fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
     let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
     let mut children: Vec<u32> = children.collect();
@@ -354,8 +355,8 @@ fn majority(size: u32) -> Vec<ProcessSet> {
     (0..size).map(|i| set((0..=size / 2).map(|step| (i + step) % size))).collect()
 }
 
-/// Returns the quorum of each process in the binary heap of the ids: the path from the process up
-/// to the root, and the path of first children down to a leaf.
+/// Returns the quorum of each process in the binary heap of the ids. The quorum is the path from
+/// the root down to the process, continued through first children down to a leaf.
 fn tree(size: u32) -> Vec<ProcessSet> {
     (0..size)
         .map(|process| {
@@ -453,8 +454,8 @@ mod tests {
         }
     }
 
-    /// The sizes in this test fill their shape, such as a complete tree. At other sizes, quorums
-    /// may not be minimal.
+    /// Each size in this test fills the shape of its kind, such as a complete tree. At other sizes,
+    /// quorums may not be minimal.
     #[test]
     fn produced_quorums_form_coterie() {
         let mut shapes = vec![(Kind::Pairs, 3), (Kind::Plane, 7), (Kind::Grid, 4), (Kind::Grid, 9)];

@@ -1,8 +1,8 @@
 //! Contract of locks in shared memory, whose processes communicate by registers and not by
 //! messages.
 //!
-//! A lock is a pure state machine, as a [`Protocol`](crate::Protocol) is. Its value is the local
-//! state of one process: the program counter and the local variables. One call of
+//! A lock is a pure state machine, as a [`Protocol`](crate::Protocol) is. A value of the lock's
+//! type is the local state of one process: the program counter and the local variables. One call of
 //! [`SharedMemoryLock::step`] executes one instruction with one access to a register. Accesses are
 //! atomic, and accesses of different processes interleave in any order.
 
@@ -66,9 +66,9 @@ pub trait SharedMemory {
 pub enum Section {
     /// The process has no request.
     Remainder,
-    /// The process has a request and executes the doorway: instructions that take a bounded number
-    /// of steps. If the lock is first come, first served, processes are served in the order in
-    /// which they leave the doorway.
+    /// The process has a request and executes the doorway, which is the first part of the lock's
+    /// code and takes a bounded number of steps. If the lock is first come, first served, processes
+    /// are served in the order in which they leave the doorway.
     Doorway,
     /// The process has left the doorway and waits for the critical section.
     Waiting,

@@ -59,7 +59,8 @@ pub struct SystemStep {
     pub machine: ProcessId,
     /// Index of the rule in [`StabilizingSystem::rules`].
     pub rule: usize,
-    /// True if the step is a move, which uses a privilege. False if it sends or receives a message.
+    /// True if the step is a move: the machine uses its privilege. False if the step only sends or
+    /// receives a message.
     pub is_move: bool,
 }
 

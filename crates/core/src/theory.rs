@@ -21,8 +21,8 @@ pub struct Theory {
 }
 
 impl Theory {
-    /// Creates the theory of a lock from its entry delay, bypass and order, each in words, and its
-    /// synchronisation delay.
+    /// Creates the theory of a lock. The first argument contains the entry delay, the bypass and
+    /// the service order of the lock, each in words.
     pub const fn lock(
         [entry_delay, bypass, order]: [&'static str; 3],
         synchronisation_delay: Hops,
@@ -36,9 +36,9 @@ impl Theory {
         Theory::agreement("", hops)
     }
 
-    /// Creates the theory of an agreement in which all processes start at the same time. After
-    /// `hops` messages in sequence, all of them know the result. `formula` is the formula of
-    /// `hops`, for display.
+    /// Creates the theory of an agreement in which all processes start at the same time. All
+    /// processes know the result after `hops` messages, sent one after the other. `formula` states
+    /// this number as a formula, for display.
     pub const fn agreement(formula: &'static str, hops: u32) -> Self {
         let synchronisation_delay =
             Hops { formula, least: hops, most: hops, is_unconditional: true };
@@ -138,9 +138,9 @@ pub struct Quantity {
     pub numerator: u64,
     /// Denominator of the fraction.
     pub denominator: u64,
-    /// Factor of the harmonic number.
+    /// Factor by which the harmonic number H(`harmonic_index`) is multiplied.
     pub harmonic_factor: u64,
-    /// Index of the harmonic number.
+    /// Index *n* of the harmonic number H(*n*) = 1 + 1/2 + … + 1/*n*.
     pub harmonic_index: u32,
 }
 

@@ -182,11 +182,11 @@ impl Node {
         (!self.has_names).then(|| self.lock.clone())
     }
 
-    /// Stops the node after it has sent its queued messages. Handles may still exist: waiting
-    /// callers receive an error, and guards are lost.
+    /// Stops the node after it has sent its queued messages. If a caller still waits for a lock,
+    /// the caller receives an error. Guards that still exist lose their locks.
     ///
-    /// Drop all guards before. If a node stops while it holds a lock, its peers see a crash in the
-    /// critical section.
+    /// Drop all guards before you call this method. If a node stops while it holds a lock, its
+    /// peers see a crash in the critical section.
     ///
     /// # Errors
     ///

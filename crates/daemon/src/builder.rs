@@ -60,8 +60,9 @@ impl Builder {
         self
     }
 
-    /// Sets the address at which this node listens, as `host:port`. It is needed if the node's own
-    /// entry in the addresses cannot be used, as in a container or behind a router.
+    /// Sets the address at which this node listens, as `host:port`. By default the node listens at
+    /// its own entry in the list of addresses. In a container or behind a router, this entry may
+    /// not be an address of the machine, so the node needs a different one.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.cluster.listen = Some(address.into());
         self

@@ -18,7 +18,8 @@ use crate::workload::{WorkError, WorkStats};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Reporter of changes at a node, with the sources from which it learns of them.
+/// Task that reports the changes at a node. Each field except `has_work` is a source from which the
+/// task learns of changes.
 pub(crate) struct ProgressReporter {
     pub(crate) leadership: Leadership,
     pub(crate) live_peers: Receiver<LivePeers>,

@@ -133,8 +133,8 @@ pub(crate) fn builtin(
     catalogue::visit(name, parameters, InstanceVisitor { simulate_alone: alone })
 }
 
-/// Function that simulates a built-in algorithm as its own type, whose states are small. The type
-/// `P` of `Instance` represents several algorithms, so its states are larger.
+/// Function that simulates a built-in algorithm with the algorithm's own Rust type. The type `P` of
+/// `Instance` represents several algorithms, so its states are larger.
 pub(crate) type SimulateFn =
     Box<dyn Fn(RunParameters<'_>) -> Result<Report, RunError> + Send + Sync>;
 

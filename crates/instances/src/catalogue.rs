@@ -207,8 +207,8 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError>
     }
 }
 
-/// Returns the number of messages that theory predicts for an algorithm with a workload of the kind
-/// `scene`. Returns `None` if there is no formula.
+/// Returns the number of messages that an algorithm sends in theory, for workloads of the kind
+/// `scene`. Returns `None` if there is no formula for this number.
 ///
 /// # Errors
 ///
@@ -241,7 +241,8 @@ pub fn algorithm(
     }
 }
 
-/// Returns the combined lock and election that a node runs for these names.
+/// Returns the protocol that a node runs: a combination of the lock and the election that `service`
+/// names.
 ///
 /// # Errors
 ///

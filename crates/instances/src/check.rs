@@ -108,8 +108,8 @@ pub(crate) fn measure_lock<P: Mutex + Algorithm>(
     check.measure(measure.clone())
 }
 
-/// Measures the costs of an algorithm of any service over all possible schedules. The bypass is 0,
-/// because only locks have one.
+/// Measures the costs of an algorithm of any service over all possible schedules. If `measure`
+/// selects the bypass, the result is 0, because only locks have a bypass.
 pub(crate) fn measure_any<P: Algorithm + Checkable>(
     config: &CheckConfig,
     measure: &MeasureConfig,

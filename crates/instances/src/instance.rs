@@ -25,8 +25,8 @@ use crate::run::{RunParameters, TraceHeader, simulation, with_header};
 /// A protocol of type `P`, with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     config: P::Config,
-    /// Function that simulates the protocol as a type whose state is smaller than that of `P`. If
-    /// it is `None`, simulations use the type `P`.
+    /// Function that simulates the protocol as a type whose states are smaller than those of `P`.
+    /// If `None`, simulations use the type `P`.
     simulate_alone: Option<SimulateFn>,
     check: CheckFn<P::Config>,
     measure: MeasureFn<P::Config>,

@@ -1,10 +1,11 @@
 //! Maps the name of an algorithm to its type.
 //!
-//! Engines are generic over the protocol, but a command line, a page or a file has only a name.
-//! [`algorithm`] returns an [`AnyAlgorithm`] for a name. The caller can simulate, check, step and
-//! replay it, with plain data. This crate compiles the engines once per algorithm type. Callers
-//! need no generics and compile no engine. Dynamic dispatch happens once per run, and not once per
-//! step.
+//! The engines (simulator, checker, runtime) are generic over the protocol, but a command line, a
+//! page or a file has only a name. [`algorithm`] returns an [`AnyAlgorithm`] for a name. With plain
+//! data, the caller can then simulate, check, step and replay the algorithm.
+//!
+//! This crate compiles the engines once per algorithm type, so callers need no generics and compile
+//! no engine. Dynamic dispatch happens once per run, and not once per step.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -183,8 +183,8 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
     }
 }
 
-/// Converts an observation of a combined service to one of a single service. Returns `None` if it
-/// belongs to another service.
+/// Converts an observation of a combined service to an observation of one of its parts. Returns
+/// `None` if the observation belongs to another part.
 fn project<'a, C, E, D, F>(
     seen: Observation<'a, C, E>,
     command: Option<&'a D>,

@@ -20,7 +20,8 @@ pub(crate) enum Arrangement {
     Star(ProcessId),
     /// Each vertex below its parent.
     Tree,
-    /// Each vertex at its position in this list.
+    /// Each vertex at a position of its own. The list has the positions in the order of the
+    /// vertices.
     Placed(Vec<Point>),
 }
 
@@ -112,8 +113,9 @@ fn by_distance(graph: &Graph) -> Vec<Point> {
     fit(points)
 }
 
-/// Returns the position of vertex `at` that fits its `distances` to the other vertices best, if
-/// these stay at their positions in `points`.
+/// Returns the best position of vertex `at` if all other vertices stay at their positions in
+/// `points`. At the best position, the distances to the other vertices are as close as possible to
+/// `distances`.
 fn best_position(at: usize, points: &[Point], distances: &[Option<u32>]) -> Point {
     let (mut sum, mut total) = ([0.0, 0.0], 0.0);
     for (other, distance) in distances.iter().enumerate() {

@@ -96,8 +96,8 @@ impl Lab {
         Ok(number)
     }
 
-    /// Handles a request. `path` is relative to the interface, such as `sessions/1/step`; `body` is
-    /// `null` if the request has none.
+    /// Handles a request. `path` is the path of the request without the prefix of the interface,
+    /// such as `sessions/1/step`. `body` is `null` if the request has none.
     ///
     /// # Errors
     ///

@@ -59,8 +59,8 @@ impl NodeLayout {
 
     /// Returns the layout for an algorithm. If the [`Card`] names a ring, a star or a tree as the
     /// topology, the layout has this shape: `centre` is the centre of the star, and `tree` is the
-    /// tree. Otherwise, the layout shows `quorums`. Without quorums, it is that of
-    /// [`NodeLayout::circle`].
+    /// tree. Otherwise, the layout shows `quorums`. If there are no quorums, all processes are in a
+    /// circle, as in [`NodeLayout::circle`].
     pub fn of(
         card: &Card,
         size: u32,

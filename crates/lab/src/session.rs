@@ -124,7 +124,7 @@ impl LabSession {
 
     /// Takes steps of the simulator from the current moment, or performs an action there. Adds each
     /// moment that the run reaches to the session, and makes the last one current. If a handler
-    /// panics, the last moment is that of the panic.
+    /// panics, also adds a moment for the panic, which becomes current.
     pub(crate) fn take(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
@@ -166,8 +166,9 @@ impl LabSession {
         Ok(())
     }
 
-    /// Adds a moment to the tree, unless the tree has it already, and returns its index. The
-    /// transition `moment.cause` leads to it from the current moment.
+    /// Adds a moment to the tree as a child of the current moment, and returns the index of the new
+    /// moment. If the current moment has a child with the same transition already, adds nothing and
+    /// returns the index of that child.
     fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
         let here = Some(self.at);
         let mut later = self.moments.iter().skip(self.at + 1);
@@ -247,8 +248,8 @@ impl LabSession {
         }
     }
 
-    /// Returns the first moment, on the path to the current one, at which this violation has
-    /// occurred.
+    /// Returns the first moment at which `violation` had occurred, among the moments from the
+    /// beginning of the run to the current moment.
     pub(crate) fn moment_of(&self, violation: &FirstViolation) -> Option<usize> {
         let line = self.moments_to(self.at);
         let matches = |record: &&Record| {
@@ -277,8 +278,9 @@ impl ReplayError {
     }
 }
 
-/// Repeats the run along `path` and continues as `advance` says. A panic of the algorithm is
-/// returned as an error; `reached` then contains the moments before it.
+/// Repeats the run along the transitions in `path`, and then continues as `advance` requests.
+/// Appends the new moments to `reached`. If the algorithm panics, returns an error; `reached` then
+/// contains the moments before the panic.
 fn replay_path(
     run: &LabRun,
     path: &[Cause],

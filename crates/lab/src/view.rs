@@ -215,8 +215,8 @@ fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
     Some(users)
 }
 
-/// Returns the next command of the user of process `at`, in the syntax of scripts. `None` if the
-/// user may issue none.
+/// Returns the next command of the user of process `at`, in the syntax of scripts. Returns `None`
+/// if the user may not issue a command now.
 fn next_agreement_command(users: &Users, at: ProcessId) -> Option<String> {
     let ScriptCommand { verb, words, .. } = users.next_command(at)?.to_script(at);
     Some([vec![verb], words].concat().join(" "))

@@ -1,5 +1,6 @@
-//! The margins of leases. The solver proves the models with the durations of the code. It refutes
-//! them if a client's duration is one unit longer.
+//! Tests of the margins of leases. A margin is an inequality between two durations on drifting
+//! clocks. The proof of a lease depends on it. The solver proves the models with the durations of
+//! the code. It refutes the models if a client's duration is one unit longer.
 
 mod support;
 
@@ -50,8 +51,8 @@ fn one_nanosecond_more_than_validity_is_refuted() {
     assert_decided(&one_more(times).model(), false);
 }
 
-/// Checks that the validity of a session is the longest whole duration that satisfies the
-/// inequality of the proof.
+/// Checks that the validity of a session is as long as possible: it satisfies the inequality of the
+/// proof, but one nanosecond more does not.
 #[test]
 fn validity_is_the_derived_margin() {
     for (ttl, drift_ppm) in sessions() {
@@ -87,8 +88,9 @@ struct Run {
 }
 
 impl Run {
-    /// Runs the model until the grantor's clock, which is fast, reaches the expiry of the first
-    /// process's lease. The clocks of both processes are slow. Then the second process enters.
+    /// Creates a run in which the first process enters, and its lease then expires at the grantor.
+    /// After that, the second process enters. The clock of the grantor is fast, and the clocks of
+    /// both processes are slow.
     fn of(times: LeaseParameters) -> Self {
         let mut run = Run::initial(times);
         let (first, second) = (Value::process(0), Value::process(1));

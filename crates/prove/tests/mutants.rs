@@ -1,4 +1,5 @@
-//! The invariant refuses changed rules, or the solver proves them to be harmless.
+//! Tests of mutants, which are models with one changed rule. For each mutant, a proof obligation
+//! fails, or the solver proves that the change is harmless.
 
 mod support;
 
@@ -7,8 +8,8 @@ use tenure_prove::{
     sample_mutants,
 };
 
-/// Number of mutants of each model that this test examines. `tests/command/prove.rs` examines more.
-/// It also compares the code with the mutants that the invariant accepts.
+/// Number of mutants of each model that this test examines. `tests/command/prove.rs` examines more
+/// mutants. It also compares the code with those mutants for which no proof obligation fails.
 const SAMPLE_SIZE: usize = 1;
 
 const SEED: u64 = 1;
@@ -53,8 +54,9 @@ fn entry_without_replies_of_all_is_refused() {
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
-/// Leaves out the guard that requires a process to wait when it receives a reply. The invariant
-/// implies this guard: no reply is in flight to a process inside the critical section.
+/// Removes a guard from the action that receives a reply: the receiver must be waiting. The change
+/// has no effect, because the invariant implies this guard: no reply is in flight to a process
+/// inside the critical section.
 #[test]
 fn implied_guard_is_equivalent() {
     let Some(solver) = support::z3() else { return };

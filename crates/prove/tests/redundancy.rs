@@ -53,8 +53,8 @@ fn redundant(model: &Model, solver: &Solver) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Number of conjuncts up to which every test run examines a model. Only some runs examine larger
-/// models.
+/// Maximum number of conjuncts of a small model. Every test run examines the small models. Only
+/// long test runs examine the larger models.
 const FEW_CONJUNCTS: usize = 9;
 
 #[test]

@@ -210,21 +210,22 @@ fn write(mut file: &File) {
     file.sync_data().expect("a disk");
 }
 
-/// Returns the records per second if each is written to a plain file and flushed on its own.
+/// Writes records to a plain file and flushes each of them separately. Returns the number of
+/// records per second.
 fn bare(path: &Path, is_filled: bool) -> f64 {
     let file = file(path, is_filled);
     rate(|| write(&file))
 }
 
-/// Returns the records per second if each is written to one file and then to another. A leader
-/// that saves before it sends to a follower has this rate.
+/// Writes each record to one file and then to another. Returns the number of records per second. A
+/// leader that saves an entry before it sends the entry to a follower has this rate.
 fn sequential_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| files.iter().for_each(write))
 }
 
-/// Returns the records per second if each is written to two files at the same time. A leader that
-/// sends to a follower before it saves has this rate.
+/// Writes each record to two files at the same time. Returns the number of records per second. A
+/// leader that sends an entry to a follower before it saves the entry has this rate.
 fn concurrent_files_rate(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| {

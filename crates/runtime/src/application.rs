@@ -25,8 +25,9 @@ pub trait Application<P: Protocol>: Send + 'static {
     /// Handles events before the step that emitted them is saved. After the save, the driver
     /// passes the same events to [`on_event`](Application::on_event).
     ///
-    /// If an event takes a right away, the application should give up the right here, because a
-    /// lease expires even if the disk is slow.
+    /// If an event ends a right of this process, such as a lease, the application should give up
+    /// the right here. It must not wait for the save, because a lease expires even if the disk is
+    /// slow.
     fn on_event_early(&mut self, events: &[P::Event]) {
         let _ = events;
     }
@@ -59,8 +60,9 @@ pub trait Application<P: Protocol>: Send + 'static {
         None
     }
 
-    /// Returns true if the process still leads after [`on_shutdown`](Application::on_shutdown)
-    /// until another process takes over. Returns false if it gives up leadership immediately.
+    /// Returns true if a leader that hands over leadership, as
+    /// [`on_shutdown`](Application::on_shutdown) requests, continues to lead until another process
+    /// takes over. Returns false if it gives up leadership immediately.
     fn is_leading_until_replaced(&self) -> bool {
         false
     }

@@ -49,8 +49,9 @@ impl Disk {
         self.is_rewrite_due
     }
 
-    /// Starts an operation. Of each kind, at most one may be in progress: before the next one,
-    /// [`Disk::next_completion`] must have returned the result.
+    /// Starts a disk operation. At most one operation of each kind may be in progress. So before a
+    /// caller starts an operation, it must receive the completion of the last operation of this
+    /// kind.
     pub(crate) fn submit(&mut self, job: Job) {
         let location = self.location.take().expect("the store has a location");
         let location = match location {
@@ -76,7 +77,8 @@ impl Disk {
         }
     }
 
-    /// Returns `None` if no operation has finished.
+    /// Returns the next finished operation without waiting. Returns `None` if no operation has
+    /// finished.
     pub(crate) fn try_next_completion(&mut self) -> Option<Completion> {
         let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
         match done.try_recv() {

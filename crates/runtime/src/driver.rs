@@ -35,8 +35,9 @@ use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView};
 use crate::validator::{ValidationError, Validator};
 use crate::wake_timer::WakeTimer;
 
-/// Maximum number of pending messages that the loop handles before it fires late timers. The same
-/// limit applies to pending requests.
+/// When timers are due, the loop first handles pending messages and requests, and only then fires
+/// the timers that measure the silence of a peer. This is the maximum number of messages that it
+/// handles before these timers, and also the maximum number of requests.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
 /// Maximum number of unsaved steps. At this number the loop starts a save even if more inputs are
@@ -220,13 +221,14 @@ where
         self.flush_saves().await
     }
 
-    /// Hands over leadership before a shutdown, and stays until another process leads. Meanwhile
+    /// Hands over leadership before a shutdown, and waits until another process leads. Meanwhile
     /// this node answers its successor, so no process has to wait for a timeout. Does nothing if
     /// the protocol has no handover.
     ///
-    /// The wait ends when the last live peer has said goodbye. A peer that crashes during the wait
-    /// only loses its connection, and might reconnect. The wait then lasts for four round trips,
-    /// but at most [`HANDOVER_TIMEOUT`].
+    /// The wait ends when all live peers have said goodbye. A peer that crashes says no goodbye:
+    /// its connection is lost, but the peer might reconnect. So the wait also ends four round trips
+    /// after the handover message was sent, and at the latest after [`HANDOVER_TIMEOUT`]. Once this
+    /// process knows its successor, it waits for one more round trip only.
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,

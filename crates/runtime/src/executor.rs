@@ -310,8 +310,9 @@ where
         Ok(())
     }
 
-    /// Delivers events to the application, after the trace has recorded and flushed them. All
-    /// events share one flush, because a recovering process emits its whole log in one step.
+    /// Records events in the trace, flushes the trace, and then delivers the events to the
+    /// application. There is one flush for all events, because a recovering process may emit a
+    /// whole log in one step.
     fn deliver_events(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), Failure> {
         if events.as_slice().is_empty() {
             return Ok(());

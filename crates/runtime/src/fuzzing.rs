@@ -22,7 +22,8 @@ const MAX_STEPS: usize = 4096;
 pub enum ValidationMode {
     /// Enabled, as in a node: invalid messages are dropped, and an invalid state stops the process.
     On,
-    /// Disabled. A control experiment uses this mode to show that validation prevents panics.
+    /// Validation is disabled. A control experiment uses this mode to show that validation prevents
+    /// panics.
     Off,
 }
 
@@ -106,13 +107,14 @@ pub fn process<P: Protocol>(
     }
 }
 
-/// Function that [`process`] receives as `command`.
+/// Function that returns the next command of the user. It is called with `None` after each boot,
+/// and with each event that the process emits.
 type Commands<'a, P> =
     dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
 
 struct Runner<'a, P: Protocol> {
     group: Group,
-    /// `None` accepts everything.
+    /// Validator of messages and states; `None` if everything is accepted.
     validator: Option<Validator>,
     bytes: ByteSource<'a>,
     armed: BTreeSet<P::Timer>,
@@ -122,8 +124,8 @@ struct Runner<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Runner<'_, P> {
-    /// Runs a process until it crashes. Returns `None` if the bytes or the steps are used up, or if
-    /// a real node would stop.
+    /// Runs a process until it crashes. Returns `None` if no further boot should follow: the bytes
+    /// or the steps are used up, or a real node would stop here.
     fn run(&mut self, mut node: Node<P, ConstantEnvironment>) -> Option<()> {
         self.release(node.pending())?;
         for _ in 0..MAX_STEPS {

@@ -13,7 +13,8 @@ use crate::transport::Evicted;
 const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// A lock that many tasks of this process share. At most one task in the whole group holds it.
-/// [`Guard::fence`] describes the exception.
+/// There is one exception: a process that was paused for longer than its lease may still believe
+/// that it holds the lock. [`Guard::fence`] describes the remedy.
 ///
 /// Cheap to clone. Waiters of this node are served in the order of their requests. The algorithm
 /// determines the order between nodes.

@@ -148,7 +148,8 @@ impl WaitQueue {
         }
     }
 
-    /// Tells the guard that the lock is lost, unless its user has requested the exit.
+    /// Notifies the guard that its lock is lost. Does nothing if the release of the lock was
+    /// already requested.
     fn notify_lost(&mut self, leader: Option<Term>) {
         if let Phase::Held { granted_under, loss, is_releasing: false } = &self.phase {
             let reason = if *granted_under == leader { Lost::LeaseExpired } else { Lost::Deposed };
@@ -289,7 +290,8 @@ impl LockCommand for office::Command {
     }
 }
 
-/// Commands of many named locks that a leader coordinates.
+/// Commands of a protocol with an election and many named locks. The elected leader coordinates the
+/// locks.
 impl LockCommand for led::Command<Tagged<LockName, mutex::Command>> {
     fn for_lock(name: Option<&LockName>, inner: mutex::Command) -> Option<Self> {
         name.map(|name| led::Command::Application(Tagged { key: name.clone(), inner }))

@@ -9,8 +9,8 @@ pub type LivePeers = Vec<Option<u64>>;
 
 #[derive(Debug)]
 pub(crate) struct PeerLiveness {
-    /// For each process, by index: the session of its newest connection; 0 before the first
-    /// connection.
+    /// Newest session of each process that has connected, by the index of the process. 0 for a
+    /// process that has not connected yet.
     newest_sessions: Vec<u64>,
     suspected: ProcessSet,
     live_peers: watch::Sender<LivePeers>,

@@ -108,7 +108,7 @@ impl TraceWriter {
         writer.map_or(Ok(()), |writer| writer.write(entry).map(|_| ()))
     }
 
-    /// Does not record messages of the failure detector.
+    /// Records a message in the trace, unless it belongs to a failure detector.
     pub(crate) fn record_message(
         &mut self,
         message: &impl Labelled,
@@ -133,7 +133,8 @@ impl TraceWriter {
         is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
     }
 
-    /// Returns `None` if states are not recorded or the state has not changed.
+    /// Returns a record of the state. Returns `None` if the state has not changed since the last
+    /// call, or if states are not recorded.
     pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.recorder.states.as_mut(), self.me);
         states.and_then(|states| states.changed(me, state))
@@ -145,7 +146,7 @@ impl TraceWriter {
         }
     }
 
-    /// Begins the next file of the trace if the present one is full.
+    /// Flushes the trace. If the present file is full, begins the next file of the trace.
     pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
         let Recorder { writer: Some(writer), segments, .. } = &mut self.recorder else {
             return Ok(());

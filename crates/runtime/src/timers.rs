@@ -11,8 +11,8 @@ use tenure_core::Delay;
 pub(crate) struct Timers<T> {
     armed: Vec<Armed<T>>,
     set_count: u64,
-    /// Number of changes of each timer that wait for a save. Timers without such changes are
-    /// absent.
+    /// For each timer, the number of its changes that wait for a save. Timers without such changes
+    /// are absent.
     unsaved_changes: Vec<(T, usize)>,
 }
 
@@ -33,7 +33,8 @@ struct Armed<T> {
 /// election timeout of 250 ms.
 const READ_TIME_DIVISOR: u32 = 32;
 
-/// A timer is deferred again if it is late by at least its length divided by this number.
+/// After its first deferral, a timer is deferred again only if it is late by at least its length
+/// divided by this number.
 const LATENESS_DIVISOR: u32 = 16;
 
 /// The deferrals of a timer add up to at most its length divided by this number.
@@ -44,7 +45,8 @@ impl<T: Clone + Ord> Timers<T> {
         Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// Records that an unsaved step sets or cancels `timer`, and cancels the current deadline.
+    /// Records that a step which is not saved yet sets or cancels `timer`. Cancels the current
+    /// deadline of the timer.
     pub(crate) fn hold_change(&mut self, timer: &T) {
         self.cancel(timer);
         match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
@@ -53,8 +55,8 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// Records that the step which sets or cancels `timer` is saved. Returns false if a later
-    /// unsaved step overrides the change.
+    /// Records that a step which sets or cancels `timer` is saved. Returns true if this change may
+    /// take effect now. Returns false if a later step changes the timer again and is not saved yet.
     pub(crate) fn release_change(&mut self, timer: &T) -> bool {
         let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;
@@ -86,9 +88,10 @@ impl<T: Clone + Ord> Timers<T> {
 
     /// Moves the deadlines of due timers that measure the silence of a peer.
     ///
-    /// Each is first deferred for long enough that the links can read data that has arrived. A
-    /// timer that is late is deferred by as much as it is late, because this process was not
-    /// scheduled for that time. The deferrals of a timer add up to at most half of its length.
+    /// The first deferral of a timer gives the links enough time to read data that has arrived. If
+    /// a timer is late, the system did not schedule this process for some time. So the timer is
+    /// deferred by the time by which it is late. The deferrals of a timer add up to at most half of
+    /// its length.
     pub(crate) fn defer_late(&mut self, now: Instant, measures_silence: impl Fn(&T) -> bool) {
         for armed in &mut self.armed {
             if armed.deadline > now || !measures_silence(&armed.timer) {

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// Timer of tokio that is reset for each wait instead of recreated. If a new timer has the earliest
-/// deadline of the runtime, tokio wakes the thread that waits for the network, so that this thread
-/// waits for a shorter time.
+/// Timer of tokio that is reset for each wait instead of created anew. A new timer can cost an
+/// extra wake-up of a thread. This happens if the new timer is due before all other timers of the
+/// runtime: tokio then wakes the thread that waits for the network, to shorten its wait.
 #[derive(Debug)]
 pub(crate) struct WakeTimer(Pin<Box<Sleep>>);
 

@@ -25,11 +25,11 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// URLs at which clients are served, separated by commas.
     pub listen_client_urls: String,
-    /// Client URLs that the cluster publishes for this member; `listen_client_urls` if none are
-    /// given.
+    /// Client URLs that the cluster publishes for this member. `None`: the cluster publishes
+    /// `listen_client_urls`.
     pub advertise_client_urls: Option<String>,
-    /// URL at which this member listens for the other members; its URL in `initial_cluster` if none
-    /// is given.
+    /// URL at which this member listens for the other members. `None`: the member listens at its
+    /// URL in `initial_cluster`.
     pub listen_peer_urls: Option<String>,
     /// Peer URL that the cluster publishes for this member. If `initial_cluster` is given, it must
     /// contain the same URL for this member.
@@ -60,7 +60,8 @@ pub struct Config {
     /// Each timeout is drawn at random, from this value to 1.5 times this value.
     pub election_timeout: u64,
     /// Number of log entries after which the member makes a snapshot and removes the entries from
-    /// the log. If the number is 0, only the size of the entries decides: 64 MiB.
+    /// the log. If the number is 0, the member makes a snapshot only when the entries have 64 MiB
+    /// in total.
     pub snapshot_count: u64,
     /// Number of entries that the log keeps although its snapshot includes them, so that members
     /// that lag a little need no snapshot.
@@ -98,7 +99,7 @@ pub struct Config {
     pub insecure: bool,
 }
 
-/// Peer URL of a single member for which none is configured. The member does not listen at this
+/// Default peer URL of a member that is alone in its cluster. The member does not listen at this
 /// URL.
 const DEFAULT_PEER_URL: &str = "http://127.0.0.1:2380";
 
@@ -146,7 +147,8 @@ pub enum ClusterState {
     /// A new cluster.
     #[default]
     New,
-    /// A cluster that has removed the member of this name, and is about to add it again.
+    /// An existing cluster. This member replaces a member of the same name, which the cluster has
+    /// removed. The member waits until an operator adds it to the cluster.
     Existing,
 }
 
@@ -202,7 +204,7 @@ pub enum ConfigError {
     /// A certificate or key cannot be used.
     #[error("{option}: {path}: {reason}")]
     Certificate {
-        /// Option with the file.
+        /// Option that names the file.
         option: &'static str,
         /// Path of the unusable file.
         path: String,
@@ -240,8 +242,8 @@ pub enum ConfigError {
     },
 }
 
-/// Validated configuration. `cluster_id` and `members`, apart from the dialed addresses, are equal
-/// on all members of the cluster. All other fields concern this member only.
+/// Validated configuration. All members of the cluster have equal `cluster_id` and `members`,
+/// except that the addresses in `members` may differ. All other fields concern this member only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// All possible members, ordered by name. The index of a member is the number of its process.
@@ -296,9 +298,10 @@ pub struct Member {
     pub id: u64,
     /// Name of the member.
     pub name: String,
-    /// Peer URL of the member; empty for a single member for which none is configured.
+    /// Peer URL of the member. Empty if the cluster has a single member and the configuration
+    /// contains no peer URL.
     pub peer_url: String,
-    /// Address at which the member with this plan dials this one, as `host:port`.
+    /// Address of this member as `host:port`, for connections from the member that has the plan.
     pub address: String,
 }
 
@@ -516,8 +519,8 @@ impl Config {
         Ok(urls.iter().map(Url::to_string).collect())
     }
 
-    /// Returns the address that `dial_peers` contains for the member `name`. Returns `None` if it
-    /// contains none, so that the URL of the member is dialed.
+    /// Returns the address that the option `dial_peers` contains for the member `name`. Returns
+    /// `None` if the option does not contain this member. Its peer URL is then dialed.
     fn dial_address(&self, name: &str) -> Result<Option<String>, ConfigError> {
         for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
             let reason = "invalid --dial-peers: expected NAME=HOST:PORT, separated by commas";

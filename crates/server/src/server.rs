@@ -111,8 +111,9 @@ impl Server {
         self.member.peer_keys.clone()
     }
 
-    /// Returns a receiver of the leader and the term. If the member already knows a term, the first
-    /// call of [`LeaderWatch::next`] returns the current status at once.
+    /// Returns a receiver that is notified when the leader or the term changes. If the member
+    /// already knows a term, the first call of [`LeaderWatch::next`] returns the current status at
+    /// once.
     pub fn watch_leader(&self) -> LeaderWatch {
         let mut leader_status = self.member.shared.leader_status.subscribe();
         if *leader_status.borrow() != state::LeaderStatus::default() {

@@ -1,7 +1,7 @@
 //! Spans of a request: `receive` contains `propose`, which contains `commit` and `apply`.
 //!
-//! A span that no subscriber observes costs one comparison. All spans belong to the member that
-//! received the request: the leader to which it forwards a command has no spans of its own.
+//! A span that no subscriber observes costs one comparison. Only the member that received the
+//! request has spans of it. If this member forwards a command to the leader, the leader has none.
 
 use tracing::{Span, debug_span};
 

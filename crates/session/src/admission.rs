@@ -26,8 +26,9 @@ pub enum Access {
         /// Number of permits that the claim takes, from 1 to `capacity`. Other values are treated
         /// as the nearest of these.
         weight: u32,
-        /// Number of permits that holders may have in total, at least 1. Claims should agree on it.
-        /// Otherwise the lowest capacity among a claim and all earlier claims limits that claim.
+        /// Number of permits that all holders together may have, at least 1. All claims of a queue
+        /// should state the same number. If they do not, a claim is limited by the lowest number
+        /// that the claim itself and the earlier claims state.
         capacity: u32,
     },
 }
@@ -61,9 +62,11 @@ impl Access {
     }
 
     /// Returns true if a claim with this access holds the lock as soon as its only blocker has
-    /// released it. The blocker has the access `holder`. If the result is false, the waiting client
-    /// must read the queue again after the release: a writer may wait for more readers, and claims
-    /// in between may take permits.
+    /// released the lock. `holder` is the access of the blocker.
+    ///
+    /// If the result is false, the waiting client must read the queue again after the release. A
+    /// writer may have to wait for more readers, and claims between the blocker and the waiting
+    /// claim may take permits.
     pub const fn takes_over_from(self, holder: Access) -> bool {
         matches!((self, holder), (Access::Exclusive | Access::Shared, Access::Exclusive))
     }
@@ -116,9 +119,9 @@ impl Holders {
         }
     }
 
-    /// Removes one holder of a lock whose holders have no permits. They all have the same access,
-    /// so it does not matter which one leaves. If holders have permits, the caller must instead
-    /// build the summary again from the remaining queue.
+    /// Removes one holder of a lock, if no holder takes permits. All holders then have the same
+    /// access, so it does not matter which one leaves. If holders take permits, the caller must
+    /// instead build the summary again from the remaining queue.
     pub const fn remove_one(&mut self) {
         match self.count {
             0 | 1 => *self = Holders::NONE,
@@ -178,8 +181,9 @@ mod tests {
         blockers(queue).is_empty()
     }
 
-    /// The service admits claims from the head of the queue, and a client looks back from its own
-    /// claim. Both must agree on every holder.
+    /// The service and a client decide in different ways whether a claim holds the lock. The
+    /// service admits claims from the head of the queue on. A client looks from its own claim back
+    /// to the head. Both must find the same holders.
     #[test]
     fn head_of_queue_and_blockers_agree() {
         each_queue(|queue| {
@@ -243,8 +247,9 @@ mod tests {
         });
     }
 
-    /// Checks that a claim misses no change that lets it hold the lock if it watches its blockers.
-    /// Also checks that a holder stays a holder while earlier claims end.
+    /// Checks that a claim cannot hold the lock while all its blockers exist. A client that watches
+    /// the blockers therefore misses no change that matters. Also checks that a holder stays a
+    /// holder while earlier claims end.
     #[test]
     fn claim_waits_while_all_blockers_exist() {
         each_queue(|queue| {
@@ -264,8 +269,8 @@ mod tests {
     }
 
     /// If [`Access::takes_over_from`] is true for a claim and its only blocker, the claim holds the
-    /// lock once the blocker is gone. Negative control: for some other pairs, the claim then still
-    /// waits.
+    /// lock once the blocker is gone. Negative control: if it is false, some claims still wait
+    /// after their only blocker is gone.
     #[test]
     fn claim_takes_over_from_exclusive_holder_only() {
         let mut others = 0;

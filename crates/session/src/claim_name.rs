@@ -23,7 +23,8 @@ impl fmt::Display for Access {
 
 impl Access {
     /// Returns the suffix of the name of a claim with this access: an empty string, `.shared` or
-    /// `.slots-3`. The suffix states no weight, because a named claim always takes one permit.
+    /// `.slots-3`. The suffix does not state how many permits the claim takes, because a claim with
+    /// such a name always takes one permit.
     pub fn suffix(self) -> String {
         match self {
             Access::Exclusive => String::new(),

@@ -53,7 +53,7 @@ pub enum Renewal {
     /// The renewal can be confirmed once a log entry has recorded the full TTL. The caller must
     /// propose this entry.
     NeedsCheckpoint {
-        /// TTL of the lease, which the entry records as the remaining time.
+        /// TTL of the lease. The entry records the TTL as the remaining time of the lease.
         ttl: u64,
     },
     /// An entry that ends the lease is pending. The renewal waits until the log has decided on it.
@@ -65,11 +65,14 @@ pub enum Renewal {
 /// Entry that the caller proposes to the log when the timer of a lease fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseProposal {
-    /// Record the remaining time of the lease. The timer of the next part starts now.
+    /// Record the remaining time of the lease, because one [part](LeaseParts) of its time has
+    /// passed. The next part begins now, so the caller arms the timer of the lease for the length
+    /// of this part.
     Checkpoint {
         /// Remaining time of the lease, in the unit of the TTL.
         left: u64,
-        /// Length of the next part, in the unit of the TTL.
+        /// Time until the timer of the lease must fire, in the unit of the TTL. It is the length of
+        /// the next [part](LeaseParts) of the lease.
         part: u64,
     },
     /// End the lease, or propose its end again. The lease cannot be renewed until the log has
@@ -87,8 +90,9 @@ struct LeaseState {
     /// records a remaining time, even if that entry is only proposed.
     checkpointed: u64,
     ttl: u64,
-    /// Argument `seen` with which [`Lessor::on_timer`] last proposed the end of the lease; `None`
-    /// if no end is pending.
+    /// The end of the lease is pending if an entry that ends the lease is proposed and the log has
+    /// not decided on it. The value is the argument `seen` of the call of [`Lessor::on_timer`] that
+    /// last proposed such an entry. `None` if no end is pending.
     pending_expiry: Option<u64>,
 }
 
@@ -109,8 +113,8 @@ impl<L: Ord + Copy> Lessor<L> {
     /// when this leader takes over, and when an entry has recorded a new time. Returns the time
     /// until the timer of the lease must fire, which is the length of the next [part](LeaseParts).
     ///
-    /// Returns `None` if `left` is less than `ttl` and not less than the time recorded before.
-    /// Nothing changes then, and the running timer continues.
+    /// If `left` is less than `ttl`, and the recorded time is `left` or shorter already, returns
+    /// `None` and changes nothing. The running timer then continues.
     pub fn set_remaining(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
@@ -121,9 +125,12 @@ impl<L: Ord + Copy> Lessor<L> {
         Some(self.parts.next(left, ttl))
     }
 
-    /// Prepares a handover of leadership while `left` of the lease remains. Returns the time to
-    /// record for the new leader. Returns `None` if the recorded time is not longer than `left`, if
-    /// the end of the lease is pending, or if the lease does not exist. The timer continues.
+    /// Prepares a handover of leadership. `left` is the remaining time of the lease. Returns the
+    /// remaining time that the caller must record in the log for the new leader.
+    ///
+    /// Returns `None` if there is nothing to record, for one of three reasons. The recorded time is
+    /// `left` or shorter already, an entry that ends the lease is pending, or the lease does not
+    /// exist. The running timer of the lease continues in any case.
     pub fn checkpoint_for_handover(&mut self, lease: L, left: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry.is_some() || left >= state.checkpointed {
@@ -141,13 +148,15 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Handles a log entry that should have ended a lease but had no effect, because the lease had
-    /// been renewed. The full TTL is left. Returns the length of the first part, whose timer starts
-    /// now.
+    /// been renewed. `seen` is the argument of the call of [`Lessor::on_timer`] that proposed this
+    /// entry.
     ///
-    /// `seen` is the argument of the call of [`Lessor::on_timer`] that proposed this entry. Returns
-    /// `None`, and changes nothing, in two cases. A later entry to end the lease was proposed,
-    /// which may still take effect. Or no such entry is pending, because the lease was renewed
-    /// since.
+    /// If the lessor still waits for the outcome of this entry, the full TTL of the lease is left.
+    /// Returns the time until the timer of the lease must fire, which is the length of the first
+    /// [part](LeaseParts).
+    ///
+    /// Otherwise, returns `None` and changes nothing. A later entry to end the lease was proposed
+    /// and may still take effect. Or the lease was renewed since, or does not exist.
     pub fn on_expiry_rejected(&mut self, lease: L, seen: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry != Some(seen) {
@@ -172,10 +181,10 @@ impl<L: Ord + Copy> Lessor<L> {
         Renewal::Accepted { part: self.parts.next(ttl, ttl) }
     }
 
-    /// Handles the timer of a lease, which fires when a part has passed or when the end of the
-    /// lease must be proposed again. Returns the entry to propose. `seen` is the number of the last
-    /// entry that renewed the lease. If a later entry renews the lease before the end is applied,
-    /// the end has no effect.
+    /// Handles the timer of a lease. The timer fires when a [part](LeaseParts) of the lease has
+    /// passed, or when the end of the lease must be proposed again. Returns the entry to propose.
+    /// `seen` is the number of the last entry that renewed the lease. If a later entry renews the
+    /// lease before the end is applied, the end has no effect.
     pub fn on_timer(&mut self, lease: L, seen: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;
@@ -190,8 +199,8 @@ impl<L: Ord + Copy> Lessor<L> {
         LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
     }
 
-    /// Returns the time that the lease will have left when its timer fires, which is at the end of
-    /// the running part. Returns `None` if the lease does not exist.
+    /// Returns the remaining time of the lease at the moment when its timer will fire. This is the
+    /// end of the running [part](LeaseParts). Returns `None` if the lease does not exist.
     pub fn remaining_after_part(&self, lease: L) -> Option<u64> {
         let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
         Some(left - self.parts.next(left, ttl))

@@ -1,6 +1,6 @@
 //! A session: a lease that is renewed, from the view of its owner.
 //!
-//! **Why the service grants nothing of the session to another client before the session's
+//! **Why the service grants no lock of the session to another client before the session's
 //! deadline.** The service counts the lease from the moment when it receives a renewal. The client
 //! counts from the moment when it sent the renewal, which was earlier. The client also counts a
 //! shorter time than the service, and the difference is larger than the drift of the clocks. So the
@@ -40,8 +40,8 @@ pub enum Action {
         /// Number of the request. The response contains the same number.
         round: u64,
     },
-    /// Arm a timer for a duration, in the unit of the TTL, that starts now. It replaces a timer of
-    /// the same name.
+    /// Arm a timer. The duration is in the unit of the TTL and starts now. The timer replaces a
+    /// running timer of the same name.
     Arm(Timer, u64),
     /// Disarm a timer.
     Disarm(Timer),
@@ -68,12 +68,13 @@ pub struct Session {
     /// Number of requests after which request numbers repeat. A response that arrives this many
     /// requests late is taken for the response to a newer request.
     round_count: u64,
-    /// Number of the last request, below `round_count`.
+    /// Number of the last request, from 0 to `round_count` − 1; wraps around.
     round: u64,
-    /// Deadline timer of the last request. `None` once the response has arrived or the deadline has
-    /// passed.
+    /// Name of the deadline timer of the last request. `None` once the response has arrived or the
+    /// deadline has passed.
     pending: Option<Side>,
-    /// Deadline timer of the last confirmed renewal; `None` if the session is not alive.
+    /// Name of the deadline timer of the last confirmed renewal; `None` if the session is not
+    /// alive.
     confirmed: Option<Side>,
     ended: Option<LossReason>,
 }
@@ -90,8 +91,8 @@ impl Session {
         self.confirmed.is_some()
     }
 
-    /// Returns the name of the deadline timer that ends the session when it fires; `None` if the
-    /// session is not alive.
+    /// Returns the name of the deadline timer of the last confirmed renewal. If this timer fires,
+    /// the session ends. Returns `None` if the session is not alive.
     pub const fn deadline_side(&self) -> Option<Side> {
         self.confirmed
     }

@@ -4,13 +4,13 @@
 //! **Why no waiter waits forever.** The waiter read its predecessor in some revision, and watches
 //! that key from the next revision on. So the watch shows the deletion of the key, even if the key
 //! is deleted before the watch starts. After the deletion the waiter reads the queue again: there
-//! may be another predecessor, and its own key may be deleted.
+//! may be another predecessor, and the waiter's own key may be deleted.
 //!
-//! **Why that read may be slightly stale.** New keys come last. Once a waiter is first, it stays
-//! first until its own key is deleted. It learns of that deletion later, as a holder does. So it
-//! suffices to see the queue as of the revision in which the predecessor was deleted, or of any
-//! later one. The member that reported the deletion can serve this read without a quorum. If
-//! another member responds with an older view, the waiter reads the current queue.
+//! **Why the read after a deletion may be slightly stale.** New keys come last. Once a waiter is
+//! first, it stays first until its own key is deleted. The waiter learns of that deletion later, as
+//! a holder does. So it suffices to see the queue as of the revision in which the predecessor was
+//! deleted, or of any later one. The member that reported the deletion can serve this read without
+//! a quorum. If another member responds with an older view, the waiter reads the current queue.
 
 /// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,8 +26,8 @@ pub struct QueueView<K> {
 /// Position of a waiter in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position<K> {
-    /// The waiter does not know its position: it has not read the queue, or the queue has changed
-    /// since.
+    /// The waiter does not know its position. It has not read the queue yet, or the queue has
+    /// changed after the waiter read it.
     Unknown {
         /// Revision in which the queue changed. 0 if the waiter has not read the queue or does not
         /// know the revision.
@@ -54,7 +54,8 @@ pub enum Position<K> {
 pub enum WaiterAction<K> {
     /// Read the queue.
     ReadQueue {
-        /// Oldest revision of the queue that the waiter accepts; 0 for the current one.
+        /// Revision that the read must have reached: the caller reads the queue as of this revision
+        /// or a later one. If 0, the caller reads the current queue.
         since: u64,
     },
     /// Watch a key until it is deleted.
@@ -80,8 +81,8 @@ pub struct Waiter<K> {
 }
 
 impl<K: Clone + PartialEq> Waiter<K> {
-    /// Creates a waiter whose key is in the queue. Its position is unknown until it reads the
-    /// queue.
+    /// Creates a waiter whose key is in the queue. The waiter does not know its position until it
+    /// has read the queue.
     pub const fn new() -> Self {
         Waiter { position: Position::Unknown { since: 0 } }
     }
@@ -126,7 +127,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
     }
 
     /// Handles the deletion of `key`, which happened in `revision` or before. If the waiter watches
-    /// this key, it reads the queue again.
+    /// this key, returns the action to read the queue again.
     pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
         match &self.position {
             Position::Waiting { key: watched, .. } if watched == key => {
@@ -137,8 +138,8 @@ impl<K: Clone + PartialEq> Waiter<K> {
     }
 
     /// Handles a message that the holder of `key` has released the lock. If the waiter watches this
-    /// key, it holds the lock now. The waiter's own key must have existed at the time of the
-    /// release.
+    /// key, the waiter holds the lock now. The caller must know that the waiter's own key existed
+    /// at the time of the release.
     pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
         match self.position {
             Position::Waiting { key: ref watched, own: fence, .. } if watched == key => {
@@ -223,8 +224,8 @@ mod tests {
         assert_eq!(waiter.on_deleted(&"a/2", 9), None);
     }
 
-    /// A waiter ignores a view that is older than the deletion of its predecessor, even if that
-    /// view lacks the waiter's own key.
+    /// A waiter ignores a view of the queue that is older than the deletion of its predecessor. It
+    /// ignores such a view even if the view does not contain the waiter's own key.
     #[test]
     fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {

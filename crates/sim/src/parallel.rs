@@ -65,8 +65,9 @@ struct WorkQueue<T> {
 }
 
 struct State<T> {
-    /// Results that are not collected yet. The result of job `i` is at the index `i % window`. The
-    /// results are collected in the order of the jobs, and that of job `taken` is next.
+    /// Results that the collecting thread has not taken yet. The result of job `i` is at the index
+    /// `i % window`. The thread takes the results in the order of the jobs, and takes the result of
+    /// job `taken` next.
     ready: Vec<Option<T>>,
     taken: usize,
 }
@@ -126,9 +127,9 @@ impl<T> WorkQueue<T> {
     }
 }
 
-/// Guard of a thread that uses the queue. When it is dropped, it wakes all threads. The flag is
-/// true for the collecting thread. If the flag is true or the thread panics, the guard also closes
-/// the queue.
+/// Guard of a thread that uses the queue. When the guard is dropped, it wakes all threads that wait
+/// for the queue. The second field is true for the collecting thread. If this field is true or the
+/// thread panics, the guard also closes the queue.
 struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
 
 impl<T> Drop for CloseOnDrop<'_, T> {

@@ -26,12 +26,12 @@ const SEEDS: u64 = 32;
 /// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
 /// smaller seed.
 ///
-/// `fails` runs the given settings and returns the report if the run fails *in the relevant way*.
-/// `fails` must reject settings that it cannot run. The search makes at most `max_runs` runs.
-/// Returns `None` if the given settings do not fail.
+/// `fails` runs the given settings. If the run fails in the way that the caller looks for, `fails`
+/// returns the report. Otherwise, or if the settings cannot be run, `fails` returns `None`. The
+/// search makes at most `max_runs` runs. Returns `None` if the given settings do not fail.
 ///
 /// A smaller group draws other random numbers, so each setting is tried with several seeds. The
-/// result is a run of the same kind, not a part of the same run.
+/// result is therefore another run that fails in the same way, and not a part of the given run.
 pub fn shrink(
     settings: &Settings,
     max_runs: usize,
@@ -59,8 +59,8 @@ pub fn shrink(
     }
 }
 
-/// Searches for the smallest seed with which the settings of `best` fail. Returns that run, or
-/// `best` if no small seed fails.
+/// Runs the settings of `best` with small seeds, in ascending order. Returns the first run that
+/// fails, or `best` if no run with a smaller seed fails.
 fn small_seed(
     mut best: ShrunkRun,
     max_runs: usize,
@@ -203,7 +203,8 @@ fn fewer_entries(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// Returns copies of the settings in which delays, clocks or steps are simpler.
+/// Returns copies of the settings. In each copy, one setting about message delays, clocks or the
+/// duration of steps has a simpler value.
 fn plainer(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     let mut change = |change: &dyn Fn(&mut Settings)| candidates.extend(changed(settings, change));

@@ -102,8 +102,8 @@ impl<P: Recorded> Simulation<P> {
         self
     }
 
-    /// Sets the command-line options that recreate the processes: those of the algorithm and of its
-    /// group. They are written to the header of the trace.
+    /// Sets the command-line options of the algorithm and of its group. The header of the trace
+    /// contains these options, so that a reader of the trace can recreate the processes.
     #[must_use]
     pub fn with_options(mut self, options: Vec<String>) -> Self {
         self.options = options;

@@ -42,12 +42,12 @@ pub enum LockMode {
     Exclusive,
     /// Other shared claims may hold the lock at the same time: a reader.
     Shared,
-    /// Other claims with slots may hold the lock at the same time: a semaphore. The number is the
+    /// Other claims in this mode may hold the lock at the same time: a semaphore. The number is the
     /// maximum number of holders.
     Slots(u32),
 }
 
-/// The name of the mode, as users read it: `exclusive`, `shared` or `slots-3`.
+/// Formats the mode as the commands print it: `exclusive`, `shared` or `slots-3`.
 impl fmt::Display for LockMode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&Access::from(*self), formatter)

@@ -84,8 +84,8 @@ pub struct LeaseCheckpoint {
     /// Remaining time, in seconds.
     pub left: u64,
     /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the leader read the
-    /// time. If the lease has a larger value when the entry is applied, the time is recorded only
-    /// if it is the full TTL.
+    /// remaining time. If the lease was renewed after that, its `renewal_index` is larger when the
+    /// entry is applied. The store then ignores the remaining time, unless it is the full TTL.
     pub renewal_index: u64,
 }
 

@@ -17,8 +17,8 @@ macro_rules! errors {
             /// codes.
             pub const ALL: [Error; 25] = [$(Error::$Name),+];
 
-            /// Returns the message of the error. It equals that of etcd, because clients compare
-            /// it.
+            /// Returns the message of the error. Clients of etcd compare the text, so it is the
+            /// same as in etcd.
             pub const fn message(self) -> &'static str {
                 match self {
                     $(Error::$Name => $message,)+

@@ -17,8 +17,9 @@ pub const MAX_TTL: u64 = 9_000_000_000;
 pub struct Lease {
     /// Time to live, in seconds.
     pub ttl: u64,
-    /// Remaining time from which a new leader counts, in seconds: the TTL, or the last checkpoint.
-    /// If it is less than the TTL, a renewal must be recorded before it is confirmed.
+    /// Remaining time in seconds, as the log last recorded it: the TTL, or the time in the last
+    /// checkpoint. A new leader starts its timer with this time. If this time is less than the TTL,
+    /// the log must record a renewal before the leader confirms it.
     pub left: u64,
     /// Index of the log entry that granted or last renewed the lease.
     pub renewal_index: u64,

@@ -8,9 +8,10 @@ use crate::bytes::Bytes;
 
 /// Returns the entries of `map` whose keys are prefixes of `key`, the longest first.
 ///
-/// Each lookup in the map finds another entry, which belongs to the result or lies between two
-/// entries of the result. The number of lookups does not depend on the length of `key`: a key may
-/// be as long as a request, so a lookup for each prefix would be too expensive.
+/// A key may be as long as a request, so a lookup for each of its prefixes would be too expensive.
+/// Instead, each lookup finds the last entry that is not after the remaining part of `key`. If this
+/// entry is not a prefix, the remaining part is cut to the common beginning of both. The number of
+/// lookups thus depends on the entries in the map, and not on the length of `key`.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],

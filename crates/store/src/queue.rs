@@ -40,7 +40,8 @@ pub struct Queue {
 /// Entry of a queue. The mode of the entry is part of its key, so the mode never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct QueueEntry {
-    /// Lease of the claim. 0 if the entry is not a claim on the name of the queue.
+    /// Lease of the claim. 0 for a key that is in the queue, but is not a claim on the name of this
+    /// queue.
     lease: u64,
     mode: LockMode,
 }
@@ -192,9 +193,10 @@ impl Queue {
         }
     }
 
-    /// Updates the summary of the holders after a holder with the mode `mode` has left. If the
-    /// holder had a slot, the summary is computed again, because the maximum number of holders
-    /// depends on the modes of all remaining ones.
+    /// Updates the summary of the holders after a holder with the mode `mode` has left the queue.
+    /// In the mode [`LockMode::Slots`] the lock is a semaphore: each claim states a maximum number
+    /// of holders, and the lowest of these numbers applies. After such a holder has left, this
+    /// method therefore computes the summary again from all remaining holders.
     fn remove_holder(&mut self, mode: LockMode) {
         if matches!(mode, LockMode::Slots(_)) {
             let count = self.holder_count().saturating_sub(1);

@@ -38,8 +38,8 @@ pub struct Range {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
-    /// Ascending order of the target. With a limit and without bounds on revisions, only the first
-    /// keys of the span are read and sorted.
+    /// No order was requested. The result is in ascending order of the target. If the read has a
+    /// limit and no bounds on revisions, only the first keys of the span are read and sorted.
     #[default]
     None,
     /// Ascending order of the target. All keys of the span are read before the limit applies.
@@ -102,9 +102,9 @@ impl Range {
             && within(kv.create_revision, self.min_create_revision, self.max_create_revision)
     }
 
-    /// Builds the result from the keys of the span, which are in order. If no full scan is needed,
-    /// `kvs` may contain only the first keys, one more than the limit. As in etcd, only these are
-    /// then sorted.
+    /// Builds the result from the keys of the span, which are ordered by name. If the read needs no
+    /// full scan, `kvs` may contain only the first keys of the span: as many as the limit, and one
+    /// more. Only these keys are then sorted, as in etcd.
     pub(crate) fn build_result(
         &self,
         mut kvs: Vec<Arc<KeyValue>>,

@@ -113,9 +113,9 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// Serves `range` from a queue, if it reads the oldest or the newest keys of that queue. Every
-    /// waiter sends such a request, so this method does not scan the whole queue. Returns `None`
-    /// for any other read.
+    /// If `range` reads the oldest or the newest keys of a queue, serves the read from this queue.
+    /// Returns `None` for any other read. Each waiter sends such a read, so this method does not
+    /// scan the whole queue.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;
@@ -128,8 +128,8 @@ impl Store {
         Some(PendingRead { range: range.clone(), revision, kvs, count: queue.len(), later: None })
     }
 
-    /// Returns the queue whose oldest or newest keys `range` reads. Returns `None` for any other
-    /// read.
+    /// Returns the queue of a lock or election, if `range` reads the oldest or newest keys of this
+    /// queue. Returns `None` for any other read.
     pub(crate) fn queue_for_range(&self, range: &Range) -> Option<&Queue> {
         let Range { span, limit, order, target, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
@@ -140,8 +140,9 @@ impl Store {
     }
 }
 
-/// Returns the first keys up to a limit, and further keys with the same creation revision as the
-/// last one. A result orders keys of one revision by name, so all of them are needed.
+/// Returns the first `limit` keys of `all`. If further keys have the same creation revision as the
+/// last of them, returns these keys, too. The caller orders keys of one revision by name, so it
+/// needs all of them to find the first ones.
 fn first_with_ties<'a>(
     all: impl Iterator<Item = &'a Arc<KeyValue>>,
     limit: usize,

@@ -11,7 +11,8 @@ use crate::bytes::Bytes;
 pub struct Span {
     /// First key of the span, or its only key.
     pub key: Bytes,
-    /// Exclusive end, empty, or one zero byte: see [`Span`]. etcd calls it `range_end`.
+    /// Exclusive end of the span. If it is empty, the span is the single key. If it is one zero
+    /// byte, the span contains all keys from `key` on. etcd calls this field `range_end`.
     pub end: Bytes,
 }
 
@@ -65,8 +66,8 @@ impl Span {
 
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// Returns the first key after all keys with a prefix. Returns one zero byte if there is no such
-/// key, which means all keys from the prefix on.
+/// Returns the exclusive end of the span that contains all keys with a prefix. If no key follows
+/// these keys, returns one zero byte, which stands for no end.
 fn successor(prefix: &[u8]) -> Bytes {
     let kept = prefix.iter().rposition(|byte| *byte < 0xff);
     match kept {

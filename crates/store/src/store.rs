@@ -85,8 +85,9 @@ impl Store {
         self.apply_as(at, &Principal::Member, command)
     }
 
-    /// Applies the command of a log entry, if the principal has the permission at this position of
-    /// the log. Otherwise the outcome is an error.
+    /// Applies the command of a log entry, if the principal has the permission for it. Permissions
+    /// are those after all earlier entries of the log. Without the permission, the outcome is an
+    /// error.
     ///
     /// # Panics
     ///
@@ -324,9 +325,9 @@ impl RevisionBuilder<'_> {
         true
     }
 
-    /// Ends a lease that has expired. Returns false, and keeps the lease, if it was renewed after
-    /// the leader detected the expiry, or if `term` is not the term of the entry. Also returns
-    /// false if the lease does not exist.
+    /// Ends a lease that has expired, and returns true. Returns false and keeps the lease in two
+    /// cases: the lease was renewed after the leader detected the expiry, or `term` is not the term
+    /// of the log entry. Also returns false if the lease does not exist.
     fn expire(&mut self, term: u64, &LeaseExpiry { lease, renewal_index }: &LeaseExpiry) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
         if term == self.store.applied.term && known.renewal_index <= renewal_index {
@@ -336,8 +337,9 @@ impl RevisionBuilder<'_> {
         false
     }
 
-    /// Records the remaining time of a lease. Ignores a time that the leader read before the last
-    /// renewal of the lease, unless it is the full TTL.
+    /// Records the remaining time of a lease. If the lease was renewed after the leader read this
+    /// time, the time is outdated and is ignored. The full TTL is never ignored, because it is
+    /// itself a renewal.
     fn apply_checkpoint(&mut self, checkpoint: &LeaseCheckpoint) {
         let LeaseCheckpoint { lease, left, renewal_index } = *checkpoint;
         let known = self.store.leases.0.get(&lease);

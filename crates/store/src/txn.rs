@@ -195,7 +195,8 @@ fn check_puts(
     Ok(())
 }
 
-/// Checks that every read that a transaction runs requests a revision that can still be read.
+/// Checks the revisions at which a transaction reads. Returns an error if the state of one of them
+/// cannot be read any more, or does not exist yet. Checks only the operations that run.
 pub(crate) fn check_ranges(
     store: &Store,
     txn: &Txn,

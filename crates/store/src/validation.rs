@@ -16,8 +16,9 @@ use crate::span::Span;
 const MAX_NESTED_FACTOR: usize = 8;
 
 impl Command {
-    /// Checks that the command is valid in at least one state of the store. A server calls this
-    /// before it proposes a command. The store calls it again when it applies the command.
+    /// Checks the properties of the command that do not depend on the state of the store. A server
+    /// calls this before it proposes a command. The store calls it again when it applies the
+    /// command.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         match self {
             Command::Put(put) => put.validate(),
@@ -40,7 +41,7 @@ impl Put {
 }
 
 impl Txn {
-    /// Checks that the transaction is valid in at least one state of the store.
+    /// Checks the properties of the transaction that do not depend on the state of the store.
     pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
         if self.size() > MAX_NESTED_FACTOR * max_operations {
             return Err(Error::TooManyOperations);

@@ -24,8 +24,8 @@ pub struct RecordFormatter {
     pub kinds: Vec<String>,
     /// True if lines include the contents of messages.
     pub contents: bool,
-    /// True if lines show the state of a process after each step. The name `state` in `kinds` has
-    /// the same effect.
+    /// True if the output includes the records of states, which show the state of a process after a
+    /// step. The output also includes these records if `kinds` contains the name `state`.
     pub states: bool,
     /// Time that is displayed as 0, in ticks. `None` before the first record.
     start: Option<u64>,

@@ -19,11 +19,13 @@ const TRANSPARENT: [&str; 6] =
 /// Maximum depth of a tree. Values below this depth stay text.
 const MAX_DEPTH: usize = 64;
 
-/// Parses the tree of any value from its `{:?}` output.
+/// Returns any value as a tree, parsed from the `{:?}` output of the value.
 ///
-/// - A struct, or a variant with named fields, is an object of its fields with its name under
-///   [`TYPE`]. A tuple struct or variant is an object with its name as the only key. The value of
-///   this key is the only field, or the list of the fields. A unit variant is a string.
+/// - A struct, or a variant with named fields, is an object. It contains the fields, and under the
+///   key [`TYPE`] the name of the struct or variant.
+/// - A tuple struct, or a tuple variant, is an object with a single key: the name of the struct or
+///   variant. The value of this key is the field or, if there are several, the list of the fields.
+/// - A unit variant is a string.
 /// - Lists, sets and tuples are lists, maps are objects, and `None` is null. `Some`, clocks and
 ///   fences are replaced by their contents.
 /// - Values with a format of their own are strings: processes (`P1`), timestamps (`(1, P1)`),

@@ -11,7 +11,7 @@
 //! - Connections cannot block each other. A server has at most 32 at a time. If there are more, it
 //!   closes one that has sent no request. The head of a request must arrive within 5 seconds and
 //!   its body within 20. A body has at most 16 MiB.
-//! - Responses are not cached, run no scripts but those of the server, and send no referrer,
+//! - Responses are not cached. A page may run only scripts of the server. It sends no referrer,
 //!   because the URL may contain the token.
 //!
 #![doc = include_str!("../README.md")]

@@ -29,8 +29,8 @@ impl Algorithm for Doorkeeper {
         }
     }
 
-    /// Predicts the number of messages per entry, to which `simulate` compares the measured number.
-    /// Entries of the doorkeeper itself need no messages.
+    /// Predicts the number of messages per entry. `simulate` compares this number with the measured
+    /// one. An entry of the doorkeeper itself needs no messages.
     fn predicted_messages(_: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let all_alike =
             Prediction::fraction(Precision::Exact, 3 * u64::from(size - 1), size.into());

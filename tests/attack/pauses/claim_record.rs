@@ -25,8 +25,9 @@ pub(super) struct ClaimRecord {
     pub(super) until: u64,
 }
 
-/// Upper bound on the duration of a reading of both clocks, in nanoseconds. The shared clock is
-/// read before and after the clock of `Instant`.
+/// Longest time that one attempt to read both clocks may take, in nanoseconds. An attempt reads the
+/// shared clock, then the clock of `Instant`, and then the shared clock again. If it takes longer,
+/// it is repeated.
 const MAX_READ_DIFFERENCE: u64 = 100_000;
 
 /// Returns the time on the clock that all processes of this machine share, in nanoseconds.

@@ -125,8 +125,9 @@ fn run(seed: u64, conditions: Conditions) -> Result<Outcome, String> {
     Ok(Outcome { evidence, pauses, rates, late })
 }
 
-/// Suspends processes from three threads, each of which has its own processes. Returns the number
-/// of suspensions.
+/// Suspends processes at random times, and returns the number of suspensions. Three threads do this
+/// at the same time. Two threads suspend a pair of holders each, and the third one suspends one
+/// more holder and, if the conditions include this, members.
 fn suspend(service: &Service, holders: &[Holder], conditions: Conditions, rng: &mut Rng) -> usize {
     let done = AtomicUsize::new(0);
     let (pairs, last) = holders.split_at(4);

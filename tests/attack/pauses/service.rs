@@ -83,7 +83,8 @@ impl Drop for Service {
     }
 }
 
-/// Sends a signal to a child process that has not been waited for.
+/// Sends a signal to a child process. The process may have ended, but the caller must not have
+/// called `wait` for it yet.
 pub(super) fn signal(child: &Child, signal: Signal) {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("an identifier");
     // The process may have ended.

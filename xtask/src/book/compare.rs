@@ -5,8 +5,8 @@
 /// within a line matches any text.
 const ELISION: &str = "…";
 
-/// A step of the alignment of two texts, the expected and the actual output. The numbers are
-/// indices of lines in these texts.
+/// A step of the alignment of two texts, the expected output and the actual output. Each number is
+/// the index of a line in one of these texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alignment {
     /// The expected line with this index matches an actual line.
@@ -15,7 +15,8 @@ enum Alignment {
     Missing(usize),
     /// No expected line matches the actual line with this index.
     Extra(usize),
-    /// The actual line with the second index replaces the expected line with the first one.
+    /// The first index is that of an expected line, and the second that of the actual line that
+    /// replaces it.
     Replaced(usize, usize),
 }
 
@@ -119,7 +120,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 }
 
 /// Aligns the expected lines or words with the actual ones, with as few differences as possible.
-/// Among several such alignments, prefers one in which a line replaces a similar line.
+/// Among several such alignments, prefers one that replaces a line by a similar line.
 fn align<W, F>(
     written: &[W],
     found: &[F],

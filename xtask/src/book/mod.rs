@@ -2,14 +2,15 @@
 //!
 //! A code block marked `console` contains commands and their output:
 //!
-//! - `$ command` starts a command; a final `\` continues it on the next line.
-//! - A final comment `# exit 1` states its exit status, if not 0.
-//! - The lines below are its standard output and standard error. A line `…` matches any lines, and
-//!   `…` within a line any text, such as seconds or memory.
-//! - The commands of a page run in sequence, in a new empty directory, where `tenure` is the
-//!   release build. Commands that begin with `cargo` run in the repository; `--built target/debug`
-//!   takes the programs that `cargo test` has built instead of building them again. Pages run in
-//!   parallel, one per core.
+//! - `$ command` starts a command. A final `\` continues it on the next line.
+//! - A final comment, such as `# exit 1`, states the expected exit status. The default is 0.
+//! - The lines below a command are its standard output and standard error. A line `…` matches any
+//!   lines. A `…` within a line matches any text, such as seconds or memory.
+//!
+//! The commands of a page run in sequence, in a new empty directory. There, `tenure` is the release
+//! build. Commands that begin with `cargo` run in the repository. With `--built target/debug`, they
+//! take the programs that `cargo test` has built instead of building them again. Pages run in
+//! parallel, one per core.
 
 mod compare;
 mod page;

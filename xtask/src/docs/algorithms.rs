@@ -263,8 +263,9 @@ fn formula(card: &Value) -> String {
     text(&card["messages"]["formula"]).into()
 }
 
-/// Describes the facts that each process must know about its group, such as the number of
-/// processes.
+/// Describes what each process must know about its group, in the terms of the field. An algorithm
+/// is non-uniform if processes must know the number of processes. It is anonymous if they need no
+/// names.
 fn knowledge(card: &Value) -> String {
     let size = if card["knows"]["size"] == true { "non-uniform" } else { "uniform" };
     let names = if card["knows"]["names"] == true { "" } else { ", anonymous" };

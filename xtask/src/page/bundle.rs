@@ -24,8 +24,8 @@ static LIST: LazyLock<Regex> =
 ///
 /// # Errors
 ///
-/// Returns the reason if a module cannot be read, imports itself through others, or contains an
-/// import or export of another form.
+/// Returns the reason if a module cannot be read, imports itself through other modules, or contains
+/// an import or export whose form is not supported.
 pub(super) fn bundle(
     first: &str,
     read: &dyn Fn(&str) -> Result<String, String>,
@@ -64,7 +64,8 @@ impl Joined<'_> {
     }
 }
 
-/// Returns the code of a module as a constant: an object with the names that the module exports.
+/// Returns JavaScript code that declares a constant for the module `name`. The value of the
+/// constant is an object with all names that the module exports.
 fn wrapped(name: &str, source: &str) -> Result<String, String> {
     let mut exported: Vec<String> =
         DECLARATION.captures_iter(source).map(|found| found[2].to_owned()).collect();

@@ -1,7 +1,7 @@
 //! HTML of the page: the HTML of the lab, together with all files that the lab would load.
 
-/// Content security policy. It permits the scripts of the page, and the engine in a worker. It
-/// permits no request.
+/// Content security policy of the page. It permits the scripts of the page, and the engine in a
+/// worker. It forbids the page to send requests.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; \
                       worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; \
                       connect-src 'none'; form-action 'none'; base-uri 'none'";

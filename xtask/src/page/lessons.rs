@@ -64,7 +64,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns a text in which each paragraph is one line, and an empty line separates two paragraphs.
+/// Returns a text with one line for each paragraph, and an empty line between two paragraphs.
 /// `None` if the value is not a string.
 fn prose(value: &Value) -> Option<String> {
     let paragraph = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,8 +1,8 @@
 //! Order of the functions in the WebAssembly module.
 //!
-//! Functions that were compiled from one generic function for several types are alike, but lie far
-//! apart, and gzip finds repetitions only within 32 KiB. So functions with equal sequences of
-//! instructions become neighbours.
+//! The compiler makes several functions from one generic function, one for each type. These
+//! functions are alike, but they lie far apart in the module. Gzip finds repetitions only within 32
+//! KiB. So this module makes functions with equal sequences of instructions neighbours.
 
 use std::convert::Infallible;
 
@@ -126,8 +126,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns a module that imports one function and contains a function for each list of
-    /// instructions. These functions are exported as `0`, `1` and so on.
+    /// Returns a module for tests. It imports one function. For each list of instructions, it
+    /// contains a function with these instructions. The functions are exported as `0`, `1` and so
+    /// on.
     fn module(functions: &[&[Instruction<'_>]]) -> Vec<u8> {
         let mut types = TypeSection::new();
         types.ty().function([], []);
@@ -150,8 +151,8 @@ mod tests {
         module.section(&exports).section(&code).clone().finish()
     }
 
-    /// Returns two results. The first contains the instructions of each exported function, by its
-    /// name. The second contains the names of these functions in the order of the module.
+    /// Returns two views of the exported functions of a module. The first maps the name of each
+    /// function to its instructions. The second lists the names in the order of the module.
     fn exported(module: &[u8]) -> (BTreeMap<String, String>, Vec<String>) {
         let (mut names, mut bodies) = (BTreeMap::new(), Vec::new());
         for payload in Parser::new(0).parse_all(module) {

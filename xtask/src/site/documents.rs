@@ -61,8 +61,8 @@ fn page_of(path: &str) -> Option<String> {
         .then(|| name.strip_suffix(".md").map(|it| format!("{it}.html")))?
 }
 
-/// Returns the target of a link in the document `from`. `None` if the link must be replaced by its
-/// text.
+/// Returns the target that a link in the document `from` has on the site. `None` if there is no
+/// such target: the page then shows only the text of the link.
 fn target(tree: &Tree, from: &File, link: &str, repository: Option<&str>) -> Option<Target> {
     let plain = |href: String| Some(Target { href, attributes: String::new() });
     if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {

@@ -1,7 +1,8 @@
-//! Counts idioms that force a reader to read a sentence twice, per area of the repository.
+//! Counts idioms that a reader must read twice, for each area of the repository.
 //!
-//! `docs/style.md` gives the reasons. The limits in `xtask/prose.toml` are a ratchet: a change may
-//! lower a count, but never raise one. `cargo xtask ratchet` writes the lower counts to this file.
+//! `docs/style.md` explains why these idioms are hard to read. The file `xtask/prose.toml` contains
+//! a limit for each count. A change may lower a count, but must not raise it. `cargo xtask ratchet`
+//! lowers each limit to the present count.
 
 use std::collections::BTreeMap;
 use std::path::Path;

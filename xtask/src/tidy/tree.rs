@@ -70,7 +70,8 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns true if there is a file at the path, or in the directory at the path.
+    /// Returns true if the path is that of a file of the repository, or of a directory that
+    /// contains one.
     pub(crate) fn contains(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()
@@ -90,8 +91,8 @@ impl Tree {
     }
 }
 
-/// Returns true if an error shows that a path is no file. Git may list such a path: a deleted file,
-/// or a link to a directory.
+/// Returns true if an error shows that there is no file at a path. Git may list such a path, for
+/// instance if the file was deleted, or if a symbolic link leads to a directory.
 fn is_no_file(error: io::ErrorKind) -> bool {
     matches!(error, io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
 }

@@ -1,4 +1,5 @@
-//! Protocols together with their users and properties, as every tool explores them.
+//! Protocols of the comparison, each with its users and its property. All model checkers of the
+//! comparison explore them in this form.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -27,8 +28,8 @@ pub(crate) trait User: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     type Command: Clone;
     type Event;
 
-    /// Creates a user. The user of a lock enters `times` times. The user of an election starts it
-    /// once.
+    /// Creates a user. The user of a lock enters `times` times. The user of an election starts one
+    /// election.
     fn new(times: u32) -> Self;
     fn enabled(&self) -> Option<Self::Command>;
     fn on_command(&mut self);
@@ -41,7 +42,8 @@ pub(crate) trait ComparedProtocol:
 {
     type User: User<Command = Self::Command, Event = Self::Event>;
 
-    /// Returns the configuration of the processes. It contains a mistake in a control experiment.
+    /// Returns the configuration of the processes. In a control experiment, the configuration
+    /// contains a mistake that violates the property.
     fn config(_: Scope) -> Self::Config {
         Self::Config::default()
     }

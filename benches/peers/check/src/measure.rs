@@ -17,7 +17,7 @@ pub(crate) struct Finished {
 pub(crate) enum Failure {
     Missing,
     TimedOut,
-    /// The tool timed out in a smaller group of the same model.
+    /// The tool was not run, because it has timed out in a smaller group of the same model.
     NotTried,
     /// The tool failed. The text has its exit status and its errors.
     Failed(String),

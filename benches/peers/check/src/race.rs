@@ -42,7 +42,8 @@ impl Model {
         Model::ALL.into_iter().find(|model| model.name() == name)
     }
 
-    /// Returns the groups to explore. In a control, the processes follow a mistaken rule.
+    /// Returns the groups to explore. The list also contains the control experiment, if the model
+    /// has one: a group whose processes follow a mistaken rule.
     fn scopes(self, is_quick: bool) -> Vec<Scope> {
         let scopes = self.sizes(is_quick).iter();
         let mut scopes: Vec<Scope> =
@@ -53,7 +54,8 @@ impl Model {
         scopes
     }
 
-    /// Returns the numbers of processes, each with the entries of each user.
+    /// Returns the sizes of the groups to explore. Each pair contains the number of processes, and
+    /// the number of entries of each user.
     fn sizes(self, is_quick: bool) -> &'static [(u32, u32)] {
         match (self, is_quick) {
             (Model::RicartAgrawala, false) => &[(3, 3), (4, 1)],
@@ -75,7 +77,8 @@ impl Model {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Tenure,
-    /// Tenure's checker with a property of progress, for which it keeps all transitions.
+    /// Tenure's checker, which also checks a progress property. For this, it stores all
+    /// transitions.
     TenureProgress,
     Stateright,
     Spin(Search),
@@ -116,20 +119,21 @@ impl Tool {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// Executions for TraceForge; states for the other tools.
+    /// Number of explored states. For TraceForge, number of complete executions.
     pub(crate) count: u64,
-    /// Blocked executions for TraceForge; transitions for the other tools.
+    /// Number of explored transitions. For TraceForge, number of blocked executions.
     pub(crate) second: u64,
     pub(crate) holds: bool,
     pub(crate) cpu_seconds: f64,
     pub(crate) wall_seconds: f64,
     /// CPU seconds of generating and compiling a verifier.
     pub(crate) build_seconds: f64,
-    /// Memory in bytes; `None` if it does not grow with the states.
+    /// Memory in bytes. `None` for a tool whose memory does not depend on the number of states.
     pub(crate) memory: Option<f64>,
 }
 
-/// Figures of TraceForge at a violation: its process ends before it prints any counts.
+/// Figures to report if TraceForge finds a violation. TraceForge then ends its process before the
+/// process prints any counts, so the figures are fixed.
 const VIOLATED: Figures = Figures {
     count: 0,
     second: 0,

@@ -49,8 +49,9 @@ impl Search {
     }
 }
 
-/// Verifies a model in the folder `promela` with `N` processes, of which each acts `E` times. The
-/// control has `MISTAKE` defined.
+/// Verifies a model in the folder `promela` with Spin. The macro `N` is the number of processes,
+/// and `E` is the number of times that each process acts. In the control experiment, the macro
+/// `MISTAKE` is defined as well.
 pub(crate) fn verify(
     model: &str,
     scope: Scope,

@@ -1,5 +1,5 @@
-//! A group of processes as a model of stateright. It steps the same values with the same code as
-//! Tenure's checker, over links that keep the order of messages.
+//! A group of processes as a model of stateright. The model runs the same protocol code on the same
+//! process states as Tenure's checker. Links keep the order of messages.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;

@@ -1,10 +1,13 @@
-//! A group of processes as a program for TraceForge: a thread for each process, which steps the
-//! same values with the same code.
+//! A group of processes as a program for TraceForge. A thread for each process runs the same
+//! protocol code on the same process state as the other tools.
 //!
 //! TraceForge stores no states. It enumerates executions that differ in the messages that threads
-//! receive, and in their choices. A thread chooses whether its user acts before the next message.
-//! The property must hold in every order of concurrent steps, of which TraceForge runs one. So
-//! messages carry vector clocks, and the critical sections of an execution must be ordered by them.
+//! receive, and in the choices of threads. A thread chooses whether its user acts before the next
+//! message.
+//!
+//! TraceForge runs concurrent steps in one order only, but the property must hold in every order.
+//! Messages therefore carry vector clocks. By these clocks, the program checks that the critical
+//! sections of an execution are ordered.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +22,8 @@ use crate::compared_protocol::{ComparedProtocol, Scope, User};
 /// Prefix of the panic message when the property is violated.
 pub(crate) const VIOLATION: &str = "the property is violated";
 
-/// Tag of the message that contains the threads of all processes.
+/// Tag of the first message to each thread. This message contains the IDs of the threads of all
+/// processes.
 const START: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +34,7 @@ enum Envelope<M> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Records {
-    /// Sections in the order in which this execution runs them.
+    /// Critical sections, in the order in which this execution runs them.
     sections: Vec<Section>,
     leaders: BTreeMap<u64, u32>,
 }
@@ -42,7 +46,7 @@ struct Section {
     exit: Option<u64>,
 }
 
-/// An event that the property is about.
+/// An event that can violate the property of the comparison.
 pub(crate) trait Recorded {
     /// Records the event of a process with its vector clock. Panics if it violates the property.
     fn record(&self, process: u32, clock: &[u64], records: &mut Records);
@@ -100,7 +104,8 @@ where
     })
 }
 
-/// Runs one process. It ends the execution while it waits for a message that never comes.
+/// Runs one process until it waits for a message and no message arrives any more. TraceForge then
+/// ends the execution.
 fn run<P>(me: ProcessId, scope: Scope, records: &Mutex<Records>)
 where
     P: ComparedProtocol<Event: Recorded>,

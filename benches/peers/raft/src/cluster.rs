@@ -140,8 +140,8 @@ async fn elected(nodes: &mut Vec<Node>) -> Node {
     panic!("no leader after {ELECTION_TIMEOUT:?}")
 }
 
-/// Waits until the next entry of the user is committed. Returns `None` if the entry is not
-/// committed.
+/// Waits until the outcome of the user's next entry is known. Returns `None` if the entry was
+/// declined, or if its outcome is unknown.
 async fn committed(leader: &mut Node) -> Option<()> {
     loop {
         match leader.events.recv().await.expect("a running node") {

@@ -1,20 +1,22 @@
 //! `raft-log` compared with `raft` 0.7, the library of TiKV.
 //!
 //! `cargo run --release` in this directory prints the entries per second that three nodes commit.
-//! Both run under Tenure's driver, on one disk, in turns. They write to the folder for temporary
-//! files, or to the folder in an argument. Choose a folder on a disk, because that for temporary
-//! files may be in memory. The costs without a disk are measured in `/dev/shm`. *Ahead* is
-//! `raft-log` as `tenure serve` runs it: a leader sends entries while it stores them. The last two
-//! columns compare *ahead* with `raft` and with bare flushes.
+//! Both libraries run under Tenure's driver, on the same disk, one after the other. They write to
+//! the default folder for temporary files, or to the folder in an argument. The default folder may
+//! be in memory, so choose a folder on a disk. The costs without a disk are measured in `/dev/shm`.
+//! The column *ahead* is `raft-log` as `tenure serve` runs it: a leader sends entries while it
+//! stores them. The last two columns compare *ahead* with `raft`, and with a loop that only flushes
+//! records.
 //!
-//! `cargo run --release -- steps` prints the steps per second of both in a bare loop, and those of
-//! `raft-log` in the simulator with all monitors.
+//! `cargo run --release -- steps` prints the steps per second of both libraries in a bare loop. It
+//! also prints those of `raft-log` in the simulator with all monitors.
 //!
 //! `cargo run --release -- driver` prints the cost of saving for the driver alone: the bench
 //! `commit` of `tenure-runtime`.
 //!
-//! `cargo run --release -- differ` runs both through the same seeded schedules and compares what
-//! they commit; `-- differ --seed 7` prints one of them step by step.
+//! `cargo run --release -- differ` runs both libraries through the same random schedules, and
+//! compares the entries that they commit. `-- differ --seed 7` prints the schedule of one seed step
+//! by step.
 
 mod bare;
 mod cluster;
@@ -86,7 +88,8 @@ fn table(name: &str, place: &Path) {
     }
 }
 
-/// Returns a configuration of `raft-log` whose timeouts a busy disk rarely reaches.
+/// Returns a configuration of `raft-log` with long timeouts, so that a busy disk rarely causes an
+/// election.
 fn ours() -> raft_log::Config {
     let milliseconds = |min, max| Delay { min: min * MILLISECOND, max: max * MILLISECOND };
     raft_log::Config {
@@ -96,8 +99,8 @@ fn ours() -> raft_log::Config {
     }
 }
 
-/// Returns the configuration of [`ours`] with two changes: the leader stores entries while it sends
-/// them, and batches proposals.
+/// Returns the configuration of [`ours`] with three of the variants that `tenure serve` uses: the
+/// leader stores entries while it sends them, batches proposals, and announces commits at once.
 fn ahead() -> raft_log::Config {
     let variants =
         Variants::none().with(Switch::Ahead).with(Switch::Together).with(Switch::Announcing);

@@ -43,7 +43,7 @@ pub struct Peer {
     tick: Option<Delay>,
     /// Entries for which the user waits: index and ticket.
     proposed: VecDeque<(u64, u64)>,
-    /// Index up to which the user was notified.
+    /// Index of the last committed entry of which the user was notified; 0 for none.
     pub(crate) notified: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Stable state of a process of `raft`, saved as `raft-log` does: a change contains only what is
-//! new.
+//! Saved state of a process of `raft`. As in `raft-log`, a process saves its whole state once, and
+//! afterwards only changes.
 
 use raft::eraftpb;
 use raft::storage::MemStorage;
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Saved {
     pub(crate) term: u64,
     pub(crate) vote: u64,
-    /// In a change: number of saved entries that remain valid.
+    /// Number of entries at the beginning of the saved log that a change keeps. The entries of the
+    /// change follow them.
     keeps: u64,
     pub(crate) entries: Vec<Entry>,
 }

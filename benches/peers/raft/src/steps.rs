@@ -1,8 +1,8 @@
-//! Steps per second: both implementations in a bare loop, and `raft-log` in the simulator.
+//! Steps per second of both implementations in a bare loop, and of `raft-log` in the simulator.
 //!
 //! The leader of three processes appends one entry after the other. The bare loop only delivers
-//! messages in the order of sending. The simulator also draws delays, sets timers, counts, and
-//! checks all properties of a log at each event.
+//! messages in the order of sending. The simulator also draws delays, sets timers, collects
+//! metrics, and checks all properties of a log at each event.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -29,7 +29,8 @@ fn clock() -> u64 {
     first.and_then(|word| word.parse().ok()).expect("a number of nanoseconds")
 }
 
-/// Returns the rate per second of CPU time since `since`.
+/// Returns the number of messages per second of CPU time. `since` is the CPU time at the start of
+/// the measurement, in nanoseconds.
 fn rate(messages: u64, since: u64) -> f64 {
     messages as f64 * 1e9 / (clock() - since) as f64
 }
@@ -92,7 +93,8 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
     rate(messages, started)
 }
 
-/// Returns the received messages and the events (messages and commands) per second.
+/// Returns two rates per second of CPU time: received messages, and events. Events are the messages
+/// and the commands of users.
 fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
     settings.network.latency = Distribution::between_units(1, 2).into();

@@ -26,7 +26,8 @@ const KEYS: usize = 1_000;
 /// A watch, which ends when it is dropped.
 type Watcher = (Sender<rpc::WatchRequest>, Streaming<rpc::WatchResponse>);
 
-/// Runs the same puts without watchers and with all of them, and prints the results.
+/// Performs the same puts twice, first without watchers and then with the configured number of
+/// watchers. Prints the memory and the duration of each.
 pub async fn report(options: &Options) {
     let mut grown = Vec::new();
     for watchers in [0, options.watchers] {

@@ -1,4 +1,5 @@
-//! `tenure serve` compared with etcd and ZooKeeper, three members each, in one run, in turns.
+//! Comparison of `tenure serve` with etcd and ZooKeeper. Each service has three members, and only
+//! one service runs at a time.
 
 mod baseline;
 mod catch_up;
@@ -82,8 +83,9 @@ async fn main() {
     }
 }
 
-/// Measures every row of every side in each round, with only one service running at a time. Prints
-/// the table, and writes it to the document of the options.
+/// Measures the throughput of every service and client under every load, in several rounds. Only
+/// one service runs at a time. Prints the results as a table, and writes the table to the document
+/// that the options name.
 async fn table(sides: &[Side], options: &Options) {
     let mut rates = vec![vec![Vec::new(); sides.len()]; LOADS.len()];
     let mut etcd = None;

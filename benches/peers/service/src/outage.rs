@@ -13,7 +13,7 @@ use crate::Options;
 use crate::cluster::{Cluster, MEMBERS};
 use crate::side::{Claimant, Side};
 
-/// Number of clients with locks of their own, and number of clients that share a lock.
+/// Number of clients with a lock of their own. The same number of further clients share one lock.
 const CLIENTS: usize = 3;
 
 const OUTAGE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -58,10 +58,12 @@ pub async fn table(sides: &[Side], options: &Options) {
     println!();
 }
 
-/// Receives each cycle as its client, its start and its end.
+/// Receiver of completed cycles. For each cycle: the number of the client, and the start and the
+/// end of the cycle.
 type Entries = mpsc::UnboundedReceiver<(usize, Instant, Instant)>;
 
-/// Returns the longest time between cycles of each client; clients that share a lock count as one.
+/// Returns the longest time between two cycles, for each client with its own lock. All clients that
+/// share a lock together count as one client.
 async fn measure_outage(
     cluster: &mut Cluster,
     signal: Option<Signal>,

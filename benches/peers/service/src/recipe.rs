@@ -1,6 +1,6 @@
 //! The lock of etcd as its own client implements it (`etcdctl lock`, the package `concurrency` of
-//! the Go client 3.5): one lease per session, a key in the queue, the wait for the predecessor, the
-//! deletion.
+//! the Go client 3.5). A session has one lease. To acquire the lock, the client creates a key in
+//! the queue and waits until no older key is left. To release the lock, it deletes its key.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -117,7 +117,8 @@ impl Recipe {
         }
     }
 
-    /// Waits until no older key of the queue is left, one key after the other.
+    /// Waits until the queue contains no key that is older than the client's own key. Watches one
+    /// older key at a time, and continues with the next one after its deletion.
     async fn wait(&self, own: i64, revision: i64) -> Result<(), Status> {
         loop {
             let request = rpc::RangeRequest {

@@ -10,12 +10,13 @@ use crate::side::Side;
 const BEGIN: &str = "<!-- table of cycles, written by `--readme` -->";
 const END: &str = "<!-- end of the table -->";
 
-/// Cycles per second of one row, by column; `None` if a side has no such lock.
+/// Cycles per second of one row, by column. `None` if the service and client of the column do not
+/// have the kind of lock that the row measures.
 pub type Rates = Vec<Option<f64>>;
 
 pub struct Table {
     head: [String; 2],
-    /// Names of the measured rows, with their lines.
+    /// Measured rows. Each has the name of its load, and its line of the Markdown table.
     rows: Vec<(&'static str, String)>,
 }
 

@@ -29,15 +29,16 @@ pub struct Programs {
 /// A service and a client of it, which one column of the table measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// etcd with the requests of its own client.
+    /// etcd, with the requests that etcd's own client sends.
     Etcd,
     /// ZooKeeper with the lock of its documentation.
     ZooKeeper,
     /// `tenure serve` with the requests of etcd's client.
     TenureByRecipe,
-    /// `tenure serve` with `tenure-client`, waiting until each release is committed.
+    /// `tenure serve` with `tenure-client`. The client waits until each release is committed.
     TenureReleased,
-    /// `tenure serve` with `tenure-client`, dropping the guard.
+    /// `tenure serve` with `tenure-client`. The client drops the guard of the lock, and does not
+    /// wait until the release is committed.
     TenureDropped,
 }
 
@@ -60,9 +61,9 @@ impl Side {
         }
     }
 
-    /// Returns true if the service has such a lock, by itself or in a recipe of its library.
-    /// Neither etcd nor ZooKeeper has a recipe for a semaphore, and this program has none for
-    /// ZooKeeper's read/write lock.
+    /// Returns true if the service has a lock of the kind `access`, by itself or in a recipe of its
+    /// library. Neither etcd nor ZooKeeper has a recipe for a semaphore. ZooKeeper has a read/write
+    /// lock, but this program does not implement it.
     pub const fn has(self, access: Access) -> bool {
         match access {
             Access::Exclusive => true,
@@ -81,7 +82,8 @@ impl Side {
         }
     }
 
-    /// Returns the name of the side in output other than the table of cycles.
+    /// Returns the name of the service and client for all output except the table of cycles. That
+    /// table uses `heading`.
     pub const fn name(self) -> &'static str {
         match self {
             Side::Etcd => "etcd",
@@ -106,7 +108,8 @@ pub enum Access {
 pub struct Claimant {
     client: SideClient,
     access: Access,
-    /// Number of cycles so far, plus the number of the client, so that clients write in turn.
+    /// Number of cycles so far, plus the number of the client. The client writes whenever this sum
+    /// is a multiple of ten. Different clients therefore write at different times.
     cycles: usize,
     semaphore: Option<Semaphore>,
 }

@@ -1,5 +1,6 @@
 //! The lock of ZooKeeper as its documentation describes it (*ZooKeeper Recipes and Solutions*,
-//! "Locks"): an ephemeral node in a queue, the wait for the predecessor, the deletion.
+//! "Locks"). To acquire the lock, a client creates an ephemeral node in a queue, and waits for the
+//! deletion of the node before its own. To release the lock, it deletes its node.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -52,7 +53,8 @@ impl Queue {
     }
 }
 
-/// Returns true if a member reports to be the leader, by its four-letter command.
+/// Asks a ZooKeeper member for its status by the command `srvr`. Returns true if the member leads.
+/// Returns `None` if the member does not respond.
 pub async fn leads(member: SocketAddr) -> Option<bool> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -227,7 +227,8 @@ impl CentralDetection {
         }
     }
 
-    /// Releases all resources and withdraws the request, because this process is the victim.
+    /// Releases all resources and withdraws the request, because the coordinator has chosen this
+    /// process as the victim of a deadlock.
     fn abort(&mut self, fx: &mut impl Effects<Self>) {
         fx.emit(Event::Aborted);
         let held = core::mem::take(&mut self.held).into_iter();

@@ -55,8 +55,8 @@ pub struct ChandraToueg {
     /// value.
     round: u64,
     duty: Duty,
-    /// Messages for a later round, or for a later phase of the current round. The key consists of
-    /// the round, a flag that is true for a response to a proposal, and the sender.
+    /// Messages for a round or a phase that this process has not reached yet. The key is (round,
+    /// true for a response to a proposal, sender).
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }

@@ -97,7 +97,7 @@ pub enum Message {
         /// Number of tokens that the sender held when it recorded its state.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         held: u64,
-        /// Number of tokens that the snapshot records as in flight to the sender.
+        /// Number of tokens that the snapshot records in the channels to the sender of this report.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         in_flight: u64,
     },

@@ -11,12 +11,13 @@
 //! | delay to enter if all others want the same forum | 2 messages |
 //!
 //! **Why it is right.** Take two requests for different forums. As with the lock of Ricart and
-//! Agrawala, one of the two processes receives the other's request while it is inside, or while its
-//! own request waits and has the smaller timestamp. It defers the reply until it has left. So
-//! processes inside attend one forum. A request for the same forum is answered at once. So a
-//! process waits for a process of its own forum only indirectly: behind an earlier request for
-//! another forum. A waiting process has finitely many requests before it, because receiving a
-//! request advances the clock.
+//! Agrawala, one of the two processes defers the request of the other. It receives that request
+//! while it is inside, or while its own request waits and has the smaller timestamp. It replies
+//! after it has left. So processes inside attend one forum. A request for the same forum is
+//! answered at once. So a process never waits directly for a process of its own forum. It may wait
+//! indirectly, behind an earlier request for another forum that in turn waits for a process of the
+//! first forum. A waiting process has finitely many requests before it, because receiving a request
+//! advances the clock.
 //!
 //! A reply names its request, so that a late duplicate of the reply does not count for the next
 //! request. The deferral keeps the order of requests, but it costs concurrency: a process waits
@@ -195,7 +196,8 @@ impl CongenialPhilosophers {
         }
     }
 
-    /// Defers a request. It replaces an older request of the same process.
+    /// Defers a request. Replaces an older deferred request of the same process. Has no effect if a
+    /// newer one is already deferred.
     fn defer(&mut self, request: Timestamp) {
         let known = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(known) {

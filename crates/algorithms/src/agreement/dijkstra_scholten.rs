@@ -57,8 +57,8 @@ struct Engagement {
     /// Process whose message engaged this process. This process answers that message last. `None`
     /// at the initiator.
     parent: Option<ProcessId>,
-    /// Pieces of work at this process, of which the first is in progress. Each number states how
-    /// many generations of work may follow the piece.
+    /// Pieces of work at this process, oldest first. The first is in progress. Each piece is
+    /// represented by the number of generations of work that may follow it.
     work: VecDeque<u32>,
     /// The deficit: number of messages that this process has sent and that no signal has answered.
     unanswered: u32,
@@ -79,7 +79,8 @@ pub enum Message {
     Work {
         /// Initiator of the computation.
         of: ProcessId,
-        /// Number of generations of work that may follow this piece.
+        /// Number of generations of work that may follow this piece. The pieces that it causes are
+        /// the first generation, the pieces that those cause are the second, and so on.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         generations: u32,
     },
@@ -198,8 +199,8 @@ impl DijkstraScholten {
         self.engagements.contains_key(&of)
     }
 
-    /// Queues a piece of work. If this process does not take part in the computation yet, `parent`
-    /// engages it.
+    /// Queues a piece of work. If this process does not take part in the computation yet, it joins
+    /// the tree of the computation as a child of `parent`. `parent` is `None` at the initiator.
     fn add_work(
         &mut self,
         of: ProcessId,

@@ -61,8 +61,8 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// States that the sender has arrived in the round. So have all processes whose signals it
-    /// received in earlier steps.
+    /// States that the sender has arrived in the round, and that all processes have arrived whose
+    /// signals the sender received in earlier steps.
     Signal {
         /// Number of the round.
         round: u64,

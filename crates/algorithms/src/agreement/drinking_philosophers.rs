@@ -49,8 +49,9 @@ pub struct DrinkingPhilosophers {
     phase: Phase,
     /// `bot(b)`: neighbours whose shared bottle this process holds.
     bottles: ProcessSet,
-    /// `reqb(b)`: neighbours for whose shared bottle this process holds the request token. If this
-    /// process also holds that bottle, the neighbour has requested it.
+    /// `reqb(b)`: each shared bottle has one request token. This set contains the neighbours for
+    /// whose shared bottle this process holds the request token. If it also holds the bottle, the
+    /// neighbour has requested it.
     tokens: ProcessSet,
 }
 
@@ -180,7 +181,8 @@ impl Protocol for DrinkingPhilosophers {
 }
 
 impl DrinkingPhilosophers {
-    /// Runs a step of the dining philosopher. Discards its events, because `act` reads its state.
+    /// Runs a step of the dining philosopher in the layer below. Discards the events of that step,
+    /// because `act` reads the state of the dining philosopher.
     fn dine(&mut self, input: Input<DiningPhilosophers>, fx: &mut impl Effects<Self>) {
         let ((), _) = fx.lift(Message::Dining, |timer| timer, |fx| self.dining.step(input, fx));
     }
@@ -217,9 +219,9 @@ impl DrinkingPhilosophers {
         }
     }
 
-    /// Returns true if `peer` has requested the shared bottle and this process must send it. This
-    /// process must do so if it does not need the bottle, or if it is thirsty and does not hold the
-    /// fork that it shares with `peer`.
+    /// Returns true if this process must send the bottle that it shares with `peer`, which has
+    /// requested it. This is so if this process does not need the bottle, or if it is thirsty and
+    /// does not hold the fork that it shares with `peer`.
     fn yields_to(&self, peer: ProcessId) -> bool {
         let has = |switch| self.variants.has(switch);
         let is_kept = match &self.phase {

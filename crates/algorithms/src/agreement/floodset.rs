@@ -56,7 +56,8 @@ enum Phase {
     /// The process has not proposed, and has received no value.
     Idle,
     Flooding {
-        /// Number of the current round, from 1. The book counts completed rounds.
+        /// Number of the current round, from 1. The book counts the completed rounds instead, so
+        /// its number is smaller by 1.
         round: u32,
         /// *W*: all values that the process has seen.
         values: BTreeSet<u64>,
@@ -216,7 +217,7 @@ impl Process {
         fx.broadcast(&self.group.peers(), Message::Values { values: values.clone() });
     }
 
-    /// Decides on the smallest of `values`. There is at least one, because a process takes part
+    /// Decides on the smallest of `values`. The set is never empty, because a process takes part
     /// only with a value.
     fn decide(&mut self, values: &BTreeSet<u64>, fx: &mut impl Effects<FloodSet>) {
         if let Some(value) = values.first().copied() {

@@ -1,5 +1,6 @@
-//! Algorithms for agreement problems other than leader election and mutual exclusion. The list maps
-//! names to types. The card of an algorithm names the service that it offers.
+//! Algorithms for agreement problems other than leader election and mutual exclusion, one module
+//! each, and the list that maps their names to types. The card of an algorithm names the service
+//! that the algorithm offers.
 
 pub mod atomic_broadcast;
 pub mod causal_broadcast;

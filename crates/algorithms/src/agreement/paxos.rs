@@ -277,8 +277,8 @@ impl Paxos {
         self.on_promise(me, ballot, newest, fx);
     }
 
-    /// Promises to refuse ballots older than `ballot`. Returns an error with the ballot promised
-    /// before, if that is newer than `ballot`.
+    /// Promises to refuse ballots older than `ballot`. If this process has already promised a newer
+    /// ballot, changes nothing and returns the newer ballot as an error.
     fn promise(&mut self, ballot: Term) -> Result<(), Term> {
         match self.memory.promised {
             Some(promised) if promised > ballot => Err(promised),
@@ -289,8 +289,8 @@ impl Paxos {
         }
     }
 
-    /// Accepts a proposal. Returns an error with the promised ballot, if that is newer than the
-    /// ballot of the proposal.
+    /// Accepts a proposal. If this process has promised a ballot newer than that of the proposal,
+    /// changes nothing and returns the promised ballot as an error.
     fn accept(&mut self, proposal: Accepted) -> Result<(), Term> {
         self.promise(proposal.ballot)?;
         self.memory.accepted = Some(proposal);

@@ -102,8 +102,8 @@ enum Role {
     Candidate {
         /// Processes that granted their vote, including this one.
         votes: ProcessSet,
-        /// Term and vote as last saved. `None` unless this candidate requests votes before it has
-        /// saved its own vote.
+        /// The last saved term and vote, if this candidate requests votes before its own vote is
+        /// saved. `None` once its own vote is saved.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
@@ -127,8 +127,8 @@ struct Leadership {
     reads: Reads,
     handover: Option<Handover>,
     change: Option<Box<Change>>,
-    /// Final entry of a membership change, as (index, ticket of the request), until it is
-    /// committed.
+    /// Final entry of a membership change, as (index, ticket of the request). `None` if there is no
+    /// such entry or if it is committed.
     final_change: Option<(u64, u64)>,
 }
 
@@ -142,8 +142,8 @@ pub enum Timer {
     Heartbeat,
     /// The leader sends the entries that were proposed since the last firing, and the commit index.
     Send,
-    /// Persists the entries that this leader sent before persisting them, or the vote of a
-    /// candidate that requested votes before persisting its own.
+    /// Persists data that was sent before it was persisted: entries of a leader, or the own vote of
+    /// a candidate that has requested votes.
     Store,
 }
 

@@ -55,8 +55,8 @@ pub struct RelayedLog {
     leader: Option<ProcessId>,
     /// Requests of the local user that wait for an answer of the leader, by ticket.
     forwarded: BTreeMap<u64, Forwarded>,
-    /// Outcomes for the local user that wait until the local log reaches their index, as (index,
-    /// ticket, kind).
+    /// Completed appends and reads of the local user, as (index, ticket, kind). Each is reported
+    /// once the local log has committed the entries up to its index.
     completed: BTreeSet<(u64, u64, Kind)>,
     /// Requests that this process has submitted to its log, by local ticket: those of other
     /// processes, and the questions of the local user.
@@ -195,8 +195,8 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// Returns true for answers, whose content must remain true after a crash. Requests and notices
-    /// contain nothing that a crash could invalidate.
+    /// Returns true for answers, because an answer must remain true after a crash of this process.
+    /// Requests and notices contain nothing that a crash could invalidate.
     fn requires_save(message: &Message) -> bool {
         match message {
             Message::Log(message) => RaftLog::requires_save(message),
@@ -205,7 +205,7 @@ impl Protocol for RelayedLog {
         }
     }
 
-    /// Ends the wait for answers of `peer` if it is suspected. The log itself ignores the failure
+    /// If `peer` is suspected, ends the waits for its answers. The log itself ignores the failure
     /// detector and relies on its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
@@ -287,7 +287,8 @@ impl RelayedLog {
         (self.log.highest_term(), self.leader)
     }
 
-    /// Ends the waits for leaders of older terms, and the waits for reads at a former leader.
+    /// Ends each wait for an answer of a leader of an older term. Ends each wait for a read, if the
+    /// process that was asked is no longer known to lead.
     fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
         let (term, leader) = self.leadership();
         let is_overtaken = |forwarded: &Forwarded| {
@@ -312,8 +313,9 @@ impl RelayedLog {
         }));
     }
 
-    /// Answers a request in `submitted` that the log has completed. If the request is a question,
-    /// asks the local user first.
+    /// Handles the result of a request in `submitted`, which the log reports as `event`. If the
+    /// request is a query and its read has succeeded, passes the query to the local user. Otherwise
+    /// answers the process that made the request.
     fn on_completed(&mut self, local_ticket: u64, event: &log::Event, fx: &mut impl Effects<Self>) {
         let Some(Submitted { by, ticket, query }) = self.submitted.remove(&local_ticket) else {
             return;

@@ -253,8 +253,8 @@ impl RicciardiBirman {
 
 /// Behaviour of a process that suspects all members senior to it.
 impl RicciardiBirman {
-    /// Starts a change of the view, if one is due and this process is the senior unsuspected
-    /// member.
+    /// Starts a change of the view, if one is due and this process is the most senior member that
+    /// it does not suspect.
     fn start_change_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let mut senior = self.view.members.iter().filter(|it| !self.suspected.contains(*it));
         let is_senior = senior.next() == Some(self.group.me());
@@ -286,8 +286,9 @@ impl RicciardiBirman {
         !members.is_empty() && *members != self.view.members
     }
 
-    /// Returns the smallest ballot of this process above the ballot that it has promised. If it has
-    /// neither promised nor accepted anything, returns its smallest ballot.
+    /// Returns the smallest ballot of this process that is larger than the ballot that it has
+    /// promised. If it has neither promised nor accepted anything in this view, returns its
+    /// smallest ballot.
     fn next_ballot(&self) -> u64 {
         let me = self.group.me();
         let place = self.view.members.iter().take_while(|it| *it != me).count() as u64;

@@ -48,7 +48,7 @@ pub struct StableVectors {
     group: Group,
     variants: Variants<Switch>,
     original: Rank,
-    /// *V*: the vector, with the known state of each process that wants a name.
+    /// *V*, the vector: for each process that wants a name, the newest known state.
     known: BTreeMap<ProcessId, Entry>,
     /// Processes, including this one, that have sent exactly the current vector.
     agree: ProcessSet,
@@ -184,8 +184,8 @@ impl StableVectors {
         self.broadcast_vector(fx);
     }
 
-    /// While the vector is stable, suggests a name for this process or decides on the suggested
-    /// name.
+    /// Suggests a name for this process, or decides on the name that it has suggested. Does so only
+    /// while the vector is stable: while enough processes have sent exactly this vector.
     fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()

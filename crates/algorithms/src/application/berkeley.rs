@@ -279,8 +279,9 @@ impl Berkeley {
     }
 }
 
-/// Returns the offsets of the largest set of clocks that differ by at most `tolerance` ticks. Of
-/// two equally large sets, returns the one with the smaller offsets.
+/// Returns the offsets of the largest set of clocks that differ by at most `tolerance` ticks. If
+/// several sets are equally large, returns the one with the smallest offsets. If `tolerance` is
+/// `None`, returns all offsets.
 fn largest_agreeing_set(offsets: &[(ProcessId, i64)], tolerance: Option<u64>) -> Vec<i64> {
     let mut sorted: Vec<i64> = offsets.iter().map(|(_, offset)| *offset).collect();
     sorted.sort_unstable();

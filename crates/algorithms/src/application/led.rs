@@ -123,8 +123,9 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         }
     }
 
-    /// Passes the verdict to the application first and then to the election. So when the election
-    /// reports a new leader, the application knows which processes are suspected.
+    /// Passes the verdict of the failure detector on `peer` to the application first and then to
+    /// the election. So when the election reports a new leader, the application knows which
+    /// processes are suspected.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
         self.step_election(Input::Suspicion { peer, verdict }, fx);

@@ -59,8 +59,8 @@ enum Phase {
     Backup,
     /// A new primary that asks all processes for their stored writes.
     Inquiring { reported: ProcessSet },
-    /// A new primary that sends the adopted writes to all processes, until a majority has stored
-    /// them.
+    /// A new primary that has chosen a list of writes from the reports. It sends this list to all
+    /// processes, until a majority has stored it.
     Installing { stored: ProcessSet },
     Serving {
         /// For each process, by index: number of writes that it has stored.
@@ -263,8 +263,8 @@ impl PrimaryBackup {
         &self.writes
     }
 
-    /// Returns the term of this process if it is newer than `term`. A message of `term` is then
-    /// refused.
+    /// If this process knows a newer term than `term`, returns the newer term. The caller then
+    /// refuses the message of `term`.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }
@@ -275,8 +275,8 @@ impl PrimaryBackup {
         }
     }
 
-    /// Returns true if `position` follows the last stored write, and `term` is the term whose
-    /// primary installed the list.
+    /// Returns true if a backup can append the write at `position`. The write must follow the last
+    /// stored write, and the primary of `term` must have installed the stored writes.
     fn is_next(&self, term: Term, position: u64) -> bool {
         let adopted = self.adopted == Some(term) || self.variants.has(Switch::NoTerms);
         adopted && position == self.length() + 1

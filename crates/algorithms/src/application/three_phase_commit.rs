@@ -242,8 +242,8 @@ impl ThreePhaseCommit {
         self.transactions.insert(transaction, progress);
     }
 
-    /// Moves to a later term. Aborts the transactions of this process that lack votes. The new
-    /// leader decides those that have all votes.
+    /// Moves to a later term. Aborts the transactions that this process coordinates and on which
+    /// some process has not voted. The new leader decides the transactions on which all have voted.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.leadership.follow(term) {
             self.survey = None;
@@ -343,8 +343,9 @@ impl ThreePhaseCommit {
         self.on_ready_confirmed(self.group.me(), transaction, fx);
     }
 
-    /// Records that the process `from` knows that all have voted yes, or is down. Commits when no
-    /// process is awaited any more.
+    /// Handles the confirmation of `from`, which knows that all have voted yes. A suspected process
+    /// counts as confirmed, because it has crashed. Commits the transaction once no confirmation is
+    /// awaited.
     fn on_ready_confirmed(
         &mut self,
         from: ProcessId,

@@ -298,8 +298,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Returns the term of this process if it is newer than `term`. A message of `term` is then
-    /// refused.
+    /// If this process knows a newer term than `term`, returns the newer term. The caller then
+    /// refuses the message of `term`.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }

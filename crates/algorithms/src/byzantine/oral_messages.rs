@@ -47,8 +47,8 @@ pub struct OralMessages {
     config: Config,
     /// At the commander: the order that it has given.
     commanded: Option<Plan>,
-    /// Received values, each by its path: the generals that passed it on, from the commander to the
-    /// sender.
+    /// Received values. The key of a value is its path: the generals through which the value has
+    /// passed, from the commander to the general that sent it to this one.
     received: BTreeMap<Vec<ProcessId>, Plan>,
 }
 
@@ -100,9 +100,9 @@ impl OralMessages {
         self.group.processes().filter(is_other)
     }
 
-    /// Returns the value that this general obtains from the last general of `path`: the result of
-    /// the OM(m − k) that the last general commands, where k is the number of generals before it on
-    /// the path.
+    /// Returns the value that this general obtains from the last general of `path`. This value is
+    /// the result of OM(m − k), in which that last general is the commander. k is the number of
+    /// generals before it on the path.
     fn value(&self, path: &[ProcessId]) -> Plan {
         let direct = self.received[path];
         let is_last_round = path.len() as u32 > self.config.liars;

@@ -59,7 +59,8 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// All locks and compositions that are locks, as one type.
+/// Sum type of the locks without a reliable channel: the locks of `mutex`, locks at the leader of
+/// an election, and locks that are made of elections.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::any::Any as Election;
@@ -72,7 +73,8 @@ pub(crate) mod bare_locks {
     crate::catalogue::sum::sum!(any, mutex: Plain, AtLeader, ByElection);
 }
 
-/// All elections and compositions that are elections, as one type.
+/// Sum type of the elections without a reliable channel: the elections of `election`, and elections
+/// that are made of a lock.
 pub(crate) mod bare_elections {
     use crate::reduction::ElectionFromMutex;
 

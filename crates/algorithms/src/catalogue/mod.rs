@@ -1,8 +1,9 @@
 //! The catalogue: maps names to protocols.
 //!
-//! An engine is generic over a protocol's type, but a command line only has a name. A [`Visitor`]
-//! bridges the two: [`visit`] calls it with the type for the name and the configuration for the
-//! parameters. A new algorithm needs one line in the list of `mutex`, `election` or `agreement`.
+//! An engine is generic over the type of a protocol, but a command line only contains a name.
+//! [`visit`] finds the type that has this name, and creates its configuration from the parameters.
+//! Then it calls a [`Visitor`] with both. A new algorithm needs one line in the list of `mutex`,
+//! `election` or `agreement`.
 
 pub(crate) mod member;
 pub(crate) mod members;
@@ -60,8 +61,9 @@ pub trait Visitor: Sized {
     /// Runs if the name selects an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// Runs if the name selects an agreement algorithm. The [`Card`] of the algorithm names its
-    /// service.
+    /// Runs if the name selects an agreement algorithm. Agreement algorithms solve different
+    /// problems, for example consensus or a replicated log. The service on the [`Card`] of the
+    /// algorithm states which problem it solves.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 

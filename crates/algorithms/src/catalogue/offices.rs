@@ -24,8 +24,9 @@ pub trait OfficeVisitor: Sized {
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Code that runs with the type of many named locks at one leader,
-/// [`NamedLocks`](crate::compose::NamedLocks), once a name has selected it.
+/// Code that needs the type of many named locks at one leader,
+/// [`NamedLocks`](crate::compose::NamedLocks). [`visit_named`] selects this type by a name and then
+/// runs the code.
 pub trait NamedVisitor: Sized {
     /// Result of the visit.
     type Output;
@@ -57,8 +58,9 @@ pub fn visit_named<V: NamedVisitor>(
     Ok(visitor.named::<AnyElection>(config))
 }
 
-/// Calls `visitor` with the office of a mutex and an election: side by side, or the mutex following
-/// the leader if it is `coordinated:ELECTION`.
+/// Calls `visitor` with an office, a protocol that combines a mutex and an election. If `mutex` is
+/// `coordinated:ELECTION`, the mutex follows the leader of that election. Otherwise, the mutex and
+/// the election run side by side.
 ///
 /// The variants are those of the mutex. For `coordinated:ELECTION` they include those of the
 /// election. If the mutex and the election are independent, the election accepts only the variant
@@ -101,11 +103,9 @@ pub fn visit_office<V: OfficeVisitor>(
     }
 }
 
-/// Like [`visit_office`], with a mutex that is not in the catalogue.
-///
-/// # Errors
-///
-/// Returns an error if the election is unknown.
+/// Calls `visitor` with an office that combines a mutex and an election. The election is in the
+/// catalogue. The mutex is given by its type, so it may be one that is not in the catalogue. Both
+/// run side by side, as in [`visit_office`].
 pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     mutex: M::Config,
     election: &str,
@@ -116,12 +116,10 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<M, AnyElection>>(side_by_side::Config { mutex, election }))
 }
 
-/// Like [`visit_office`], with an election that is not in the catalogue. A mutex with the prefix
-/// `coordinated:` follows the leader of that election.
-///
-/// # Errors
-///
-/// Returns an error if the mutex or a variant is unknown.
+/// Calls `visitor` with an office that combines a mutex and an election. The mutex is in the
+/// catalogue. The election is given by its type, so it may be one that is not in the catalogue.
+/// Both run side by side, as in [`visit_office`]. If `mutex` is `coordinated:` followed by the name
+/// of the election, the mutex instead follows the leader of this election.
 pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,
@@ -142,9 +140,10 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<SideBySide<AnyMutex, E>>(side_by_side::Config { mutex, election }))
 }
 
-/// Returns the parameters for the election of an office. The variants are `own`, and those that
-/// every office needs because real networks partition and heal: a bully greets peers that are
-/// trusted again, and a Raft candidate uses pre-vote.
+/// Returns the parameters for an election that an office combines with a lock. The variants are
+/// `own`, and one that makes the election usable on real networks, which partition and heal. A
+/// bully uses the variant `greet`: it greets peers that are trusted again. A Raft candidate uses
+/// `pre-vote`.
 fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::Switch::Greet.declaration()),

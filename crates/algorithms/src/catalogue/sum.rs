@@ -1,8 +1,9 @@
-//! Many algorithms of one service as one type.
+//! Sum types: one type for many algorithms of the same service.
 //!
-//! There are many compositions: every lock with every election, each over a reliable channel or
-//! not. A generic engine would be compiled for each composition. So compositions use the sum of all
-//! locks and the sum of all elections, and an engine is compiled for a handful of types.
+//! Every lock can be combined with every election, each over a reliable channel or not, so there
+//! are many compositions. A generic engine is compiled once for each protocol type. To keep the
+//! number of types small, a composition uses the sum of all locks and the sum of all elections, and
+//! its configuration selects the algorithms. So an engine is compiled for a handful of types.
 
 /// Defines a module whose types are the sums of the given protocols: one variant per protocol. The
 /// configuration selects the protocol.

@@ -1,4 +1,4 @@
-//! A reliable FIFO channel over one that loses, duplicates and reorders.
+//! A reliable FIFO channel over a channel that loses, duplicates and reorders messages.
 //!
 //! Go-back-N with cumulative acknowledgements: W. C. Lynch, *Reliable full-duplex file transmission
 //! over half-duplex telephone lines*, CACM 11(6), 1968, with a window. Sessions separate the
@@ -13,9 +13,9 @@
 //! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
 //! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
 //! carries the sessions of both ends, so a message of one boot is not mistaken for one of another.
-//! When a new session of the peer appears, unacknowledged messages are sent again to it, because
-//! the session may have begun before them. So a message may reach two boots of its receiver, but no
-//! boot twice.
+//! If a process learns of a new session of its peer, it sends its unacknowledged messages again, to
+//! the new session. It must do so, because the new session may have begun before it sent them. So
+//! two boots of a receiver may get the same message, but no boot gets it twice.
 
 mod config;
 
@@ -44,7 +44,7 @@ pub struct Fifo<P: Protocol> {
 struct Endpoint<P: Protocol> {
     /// Session of this process: the number of times that it has booted.
     session: u64,
-    /// Indexed by process.
+    /// For each process, by index: the link to this process.
     links: Vec<Link<P::Message>>,
     window: usize,
     resend: Delay,
@@ -297,8 +297,9 @@ impl<P: Protocol> Endpoint<P> {
         next.then_some(packet.message)
     }
 
-    /// Returns true if a message is for the current session of this process. A sender that does not
-    /// know the session, and sends 0, means the first session.
+    /// Returns true if a message is for the current session of this process. `to_session` is the
+    /// session to which the sender addresses the message. If it is 0, the sender does not know the
+    /// session yet and addresses the first session.
     fn is_addressed_to_us(&self, to_session: u64) -> bool {
         to_session == self.session || (to_session == 0 && self.session == 1)
     }

@@ -68,7 +68,7 @@ pub struct Coordinated<E: Election> {
     /// Durations that limit an entry to the critical section; `None` if entries do not expire.
     times: SharedConfig<Option<EntryDurations>>,
     renewals: RenewalRequests,
-    /// `None` unless this process leads.
+    /// State of this process as the coordinator of the lock. `None` unless this process leads.
     coordinator: Option<Coordinator>,
 }
 

@@ -16,8 +16,8 @@ pub(super) struct Coordinator {
     /// Fencing token of the current entry or, if no process is inside the critical section, of the
     /// last known entry.
     latest: Option<Fence>,
-    /// Suspected processes that may be inside the critical section. Their claims are dropped when
-    /// they must have left it.
+    /// Suspected processes that may be inside the critical section. The coordinator drops the
+    /// claims of these processes when enough time has passed for them to have left it.
     pub(super) doubted: ProcessSet,
     /// For each process, the number of its latest request. Empty if entries to the critical section
     /// do not expire.

@@ -18,8 +18,9 @@ pub use tenure_core::{LockName, LockNameError};
 pub trait Key: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
 impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Key for K {}
 
-/// Configuration of `P`. With this alias, derived trait implementations for [`Keyed`] do not
-/// require the same trait for the configuration.
+/// Configuration of `P`. If the fields of [`Keyed`] named `P::Config` directly, a derived trait
+/// implementation for [`Keyed`] would require the same trait for the configuration. This alias
+/// avoids that.
 type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process: its part in every instance.

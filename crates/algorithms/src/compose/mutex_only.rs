@@ -1,4 +1,4 @@
-//! The lock of an office (a lock and an election in one protocol) as a protocol of its own.
+//! Turns an office into a lock. An office is a protocol that combines a lock and an election.
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{
@@ -52,7 +52,7 @@ impl<P: Office> Protocol for MutexOnly<P> {
 }
 
 impl<P: Office> MutexOnly<P> {
-    /// Returns the office.
+    /// Returns the office, the protocol that combines the lock and the election.
     pub fn office(&self) -> &P {
         &self.0
     }

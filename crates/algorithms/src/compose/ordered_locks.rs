@@ -1,10 +1,12 @@
 //! Several named locks as one: acquired one after the other, released together.
 //!
-//! A process inside holds all locks that it names. If all processes name them in the same order,
-//! for instance sorted, no deadlock occurs: among the held locks, the holder of the last one in
-//! that order waits for no holder. With opposite orders two processes may each hold a lock for
-//! which the other waits, forever. The lock `edge-chasing` detects such deadlocks. A lock that
-//! expires, such as a lease, cannot be one of them.
+//! A process inside holds all locks that it names. No deadlock occurs if all processes acquire
+//! their locks in a common order, for instance sorted by name. Of all locks that are held, take the
+//! last one in this order. Its holder can wait only for a later lock, which no process holds. If
+//! two processes acquire their locks in opposite orders, each may hold a lock for which the other
+//! waits forever. The lock `edge-chasing` detects such deadlocks.
+//!
+//! A lock that expires by itself, such as a lease, cannot be used as one of the named locks.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -34,8 +36,9 @@ pub struct OrderedLocks<P: Mutex> {
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<C> {
-    /// Locks that each process acquires, in order: at least one, and none twice. Only processes
-    /// with the same set exclude each other and get increasing fences.
+    /// For each process, by index: the locks that it acquires, in this order. There is at least one
+    /// lock, and none occurs twice. If all processes acquire the same set of locks, they exclude
+    /// each other and their fences increase.
     pub names: Arc<[Vec<LockName>]>,
     /// Configuration of every lock.
     pub inner: C,

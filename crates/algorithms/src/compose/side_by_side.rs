@@ -118,8 +118,8 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<SideBySide<M, E>>) -> imp
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for SideBySide<M, E> {
-    /// Returns the [`Card`] of the mutex. If an assumption of the election is stronger than the
-    /// same one of the mutex, the card states that of the election.
+    /// Returns the [`Card`] of the mutex together with the election. If both make an assumption,
+    /// the card contains the stronger assumption. The card contains the promises of both.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);

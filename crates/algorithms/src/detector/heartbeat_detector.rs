@@ -37,8 +37,9 @@ pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// peer was suspected until then: the suspicion was wrong, or the peer has restarted.
     fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
 
-    /// Forgets how long a peer with the state `of` has been silent. Called after a pause of this
-    /// process, and when it is informed from outside that the peer is alive.
+    /// Discards the information for how long a peer has been silent. `of` is the state of this
+    /// peer. The detector calls this function after a pause of this process, and when a source
+    /// outside the detector reports that the peer is alive.
     fn discard_silence(&self, of: &mut Self::Record);
 
     /// Returns three strings about the detector: its name on the command line, its title and its
@@ -52,7 +53,7 @@ pub struct HeartbeatDetector<C: TimeoutPolicy> {
     group: Group,
     pub(super) config: SharedConfig<C>,
     suspected: ProcessSet,
-    /// Indexed by process.
+    /// For each process, by index: the state that the detector keeps for it.
     pub(super) records: Vec<C::Record>,
     last_beat: LocalTime,
 }
@@ -148,9 +149,9 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// Handles a verdict from outside the detector. If the verdict is that a peer is trusted, the
-    /// silence of the peer counts from now, so the detector suspects it again unless it sends
-    /// heartbeats.
+    /// Handles a verdict that comes from outside the detector. If the verdict is that a peer is
+    /// trusted, the timeout of this peer starts anew. If the peer then sends no heartbeats, the
+    /// detector suspects it again.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {

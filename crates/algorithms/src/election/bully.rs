@@ -65,10 +65,10 @@ enum Phase {
     Settled,
     /// All higher processes were asked; none has answered yet.
     Asking,
-    /// A higher process has answered. It, or a process above it, will announce itself.
+    /// A higher process has answered. This process waits until a higher process announces itself.
     Waiting,
-    /// The announced leader is suspected: it may have crashed after its announcement. If it is not
-    /// trusted in time, this process starts another election.
+    /// The announced leader is suspected: it may have crashed after its announcement. If the
+    /// failure detector does not trust it again within *T1*, this process starts another election.
     Doubting,
     /// This process has resigned in favour of the lower process `heir`. It takes no part in
     /// elections until another process asks it to elect a leader.
@@ -257,8 +257,12 @@ impl Bully {
         }
     }
 
-    /// Resigns in favour of the highest trusted lower process; has no effect if there is none. The
-    /// highest live process leads by definition, so this process then behaves as if it were down.
+    /// Resigns, and nominates its successor. This is the process with the highest rank among all
+    /// lower processes that this process does not suspect. If there is no such process, has no
+    /// effect.
+    ///
+    /// After the resignation, this process behaves as if it had crashed, because the highest live
+    /// process leads by definition.
     fn retire(&mut self, fx: &mut impl Effects<Self>) {
         let below = self.group.peers();
         let below =
@@ -324,9 +328,8 @@ impl Bully {
         }
     }
 
-    /// Returns true if this process leads and `number` shows that a later election has overtaken
-    /// it. Returns false at a follower, because a follower waits for the announcement of the later
-    /// leader, and starts no election of its own.
+    /// Returns true if this process leads and `number` shows that a later election has taken place.
+    /// Returns false at a follower, which waits for the announcement of the later leader.
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)

@@ -10,12 +10,13 @@
 //! | | 2N to 3N − 1 if one starts |
 //! | time | 2N hops if all start at once, at most 3N − 1 if one starts |
 //!
-//! **Why it is right.** Only smaller processes forward a rank, so the largest is never stopped, and
-//! every other is stopped by the largest at the latest: exactly one returns to its owner. A process
-//! that has sent anything is a participant. A participant forwards nothing smaller than its own
-//! rank, which it has already sent; the announcement makes every process a non-participant again.
-//! The announcement overtakes no rank. So each rank reaches a process while that process is still a
-//! participant, and does not make it start again.
+//! **Why it is right.** A process forwards only ranks that are larger than its own. So the largest
+//! rank is never stopped, and every other rank is stopped at the latest by the process with the
+//! largest rank. Exactly one rank returns to its owner. A process that has sent anything is a
+//! participant. A participant forwards nothing smaller than its own rank, which it has already
+//! sent; the announcement makes every process a non-participant again. The announcement overtakes
+//! no rank. So each rank reaches a process while that process is still a participant, and does not
+//! make it start again.
 //!
 //! A process that starts after the announcement has passed starts a second election, which the same
 //! process wins.
@@ -279,7 +280,8 @@ mod tests {
         assert_eq!(messages(&[7]), 0);
     }
 
-    /// Also checks that the mean of the counts on all these rings is N·H(N) + N.
+    /// Also checks that the mean of the counts, over the rings with all orders of six ranks, is
+    /// N·H(N) + N.
     #[test]
     fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {

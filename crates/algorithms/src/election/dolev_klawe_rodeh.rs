@@ -13,10 +13,10 @@
 //! **Why it is right.** An active process represents a candidate. It learns the candidates of the
 //! two active processes before it. If the candidate of the nearer one is the largest of the three,
 //! the process stays active and adopts that candidate. Otherwise it only forwards messages from
-//! then on. So each candidate is compared with the candidates on both sides of it: the local maxima
-//! survive, each at the next active process. The largest candidate always survives, and no two
-//! neighbours do, so their number at least halves. The last active process receives its own
-//! candidate, which is the largest.
+//! then on. So each candidate is compared with the candidates on both sides of it. It survives if
+//! it is larger than both, and the next active process then represents it. The largest candidate
+//! always survives, and no two neighbours do, so their number at least halves. The last active
+//! process receives its own candidate, which is the largest.
 //!
 //! The process that finds the largest rank need not own it: the candidate moves by one active
 //! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
@@ -217,9 +217,9 @@ impl DolevKlaweRodeh {
 
 /// Returns the number of phases on this ring, whose ranks are given in the direction of messages.
 /// The number does not depend on which processes start, because all processes take part. An active
-/// process compares its candidate with those of the two previous active processes. If the candidate
-/// of the previous one is the largest of the three, the process stays active and adopts that
-/// candidate.
+/// process compares its own candidate with the candidates of the two active processes before it. If
+/// the candidate of the nearer one is the largest of the three, the process stays active and adopts
+/// that candidate.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

@@ -1,4 +1,5 @@
-//! Echo with extinction: every initiator starts a wave, and the largest extinguishes the others.
+//! Echo with extinction: every initiator starts a wave, which explores the graph and returns. The
+//! largest wave extinguishes the others.
 //!
 //! The echo algorithm is by E. Chang, *Echo algorithms: depth parallel operations on general
 //! graphs*, IEEE Transactions on Software Engineering SE-8(4), 1982. G. Tel, *Introduction to
@@ -49,8 +50,8 @@ pub struct EchoElection {
     phase: Phase,
 }
 
-/// Tag of a wave. Waves are ordered by election, and within one election by the rank of the
-/// initiator.
+/// Tag of a wave. A wave is one exploration of the graph by the messages of one initiator. Waves
+/// are ordered by election, and within one election by the rank of the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wave {
@@ -83,7 +84,8 @@ enum Phase {
         children: ProcessSet,
     },
     Settled {
-        /// Wave of the leader, which has returned.
+        /// The wave that the leader started. It has reached all processes and returned to the
+        /// leader.
         wave: Wave,
     },
 }
@@ -92,7 +94,8 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Explores the graph. This wave is the largest that has reached the sender.
+    /// Explores the graph for a wave. The sender takes part in this wave, because it is the largest
+    /// wave that has reached the sender.
     Explorer {
         /// Tag of the wave.
         wave: Wave,

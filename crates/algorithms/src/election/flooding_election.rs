@@ -13,8 +13,8 @@
 //! **Why it is right.** A process begins its next round when it has received the messages of this
 //! round from all neighbours. By induction, after r rounds it knows the largest rank within
 //! distance r. After D rounds this is the largest of all, at every process, so no announcement is
-//! needed. The number of rounds decides, because no process can tell whether a larger rank is still
-//! under way.
+//! needed. A process must count the rounds, because it cannot tell from the messages whether a
+//! larger rank is still on its way.
 //!
 //! A neighbour can be one round ahead, because it waits only for messages that were already sent.
 //! Its message is counted for the next round. A process that has not started joins at the first

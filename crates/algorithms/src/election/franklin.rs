@@ -10,10 +10,11 @@
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
 //! **Why it is right.** In each phase an active process sends its rank to the nearest active
-//! process on either side, and stays active only if its rank is larger than both of theirs. The
-//! largest always stays, and no two neighbours do, so at most every second one remains. The last
-//! one receives its own rank, and is the largest. Every link carries one message in each direction
-//! in each phase: passive processes forward messages between active ones.
+//! process on either side. It stays active only if its rank is larger than both of theirs. The
+//! process with the largest rank always stays active. Of two neighbouring active processes at most
+//! one stays, so each phase at least halves their number. The last active process receives its own
+//! rank, which is the largest. Every link carries one message in each direction in each phase:
+//! passive processes forward messages between active ones.
 //!
 //! A neighbour may be one phase ahead, since it waits only for messages that were already sent. Its
 //! message is kept for the next phase, or forwarded if this process becomes passive. Beyond the

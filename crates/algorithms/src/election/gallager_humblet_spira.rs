@@ -75,8 +75,8 @@ pub struct GallagerHumbletSpira {
     /// Neighbour that is nearer to the core of the fragment (`in-branch` in the paper). `None`
     /// before the first Initiate.
     in_branch: Option<ProcessId>,
-    /// Lightest known edge that leaves the fragment (`best-edge` and `best-wt` in the paper). The
-    /// process is the neighbour in the direction of that edge.
+    /// Lightest known edge that leaves the fragment (`best-edge` and `best-wt` in the paper).
+    /// Contains the neighbour at which the path to that edge begins, and the weight of the edge.
     best: Option<(ProcessId, Weight)>,
     /// Messages that cannot be handled before the state of this process changes, in order of
     /// arrival.
@@ -305,8 +305,9 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Handles a Report of a subtree. A Report over the core makes this process compare the results
-    /// of the two sides.
+    /// Handles a Report. A Report of a subtree may improve the best known edge. A Report of the
+    /// other end of the core contains the best edge of the other side. This process then compares
+    /// that edge with the best edge of its own side.
     fn on_report(&mut self, from: ProcessId, theirs: Best, fx: &mut impl Effects<Self>) {
         if self.in_branch != Some(from) {
             if let Phase::Find { awaited, .. } = &mut self.phase {
@@ -323,8 +324,9 @@ impl GallagerHumbletSpira {
         }
     }
 
-    /// Moves the root of the fragment to the process at the best edge. That process then connects
-    /// the fragment to another one over the edge.
+    /// Lets the process at the best edge connect the fragment over that edge. If this process is at
+    /// the best edge, it sends the Connect. Otherwise it passes the task on to the neighbour in the
+    /// direction of that edge.
     fn change_root(&mut self, fx: &mut impl Effects<Self>) {
         let Some((peer, _)) = self.best else { return };
         if self.edges.is(EdgeState::Branch, peer) {

@@ -9,13 +9,13 @@
 //! | messages | O(N log N): 3N in phase 0, 2N in the last phase, N to announce |
 //! | phases | 0 … ⌈log₂ N⌉ |
 //!
-//! **Why it is right.** The first process with a larger rank on the way swallows a probe, so only
-//! the largest rank returns to its owner from the other side: no other process wins. The owner of
-//! the largest rank does win, since its probes are never swallowed, and either return or are
-//! replied to. A process that swallows a probe starts as well, so once any process has started, the
-//! one with the largest rank eventually does. The algorithm is cheap because a candidate of phase
-//! *k* is the largest within 2^(k − 1) hops on both sides: there are at most N/(2^(k − 1) + 1) of
-//! them.
+//! **Why it is right.** A probe is swallowed by the first process on its way that has a larger
+//! rank. So only the probes with the largest rank travel all the way around and return to their
+//! owner from the other side. No other process wins. The owner of the largest rank does win, since
+//! its probes are never swallowed, and either return or are replied to. A process that swallows a
+//! probe starts as well, so once any process has started, the one with the largest rank eventually
+//! does. The algorithm is cheap because a candidate of phase *k* is the largest within 2^(k − 1)
+//! hops on both sides: there are at most N/(2^(k − 1) + 1) of them.
 //!
 //! A process looks for its own rank in a probe before it counts the hops: with N = 2^k, the probe
 //! returns exactly when it has no hops left. Two things go beyond the paper, which elects once.
@@ -242,8 +242,9 @@ fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// Returns the paper's bound on the messages of an election. The number of candidates of each phase
-/// is rounded down; the first and the last phase are exact.
+/// Returns the paper's bound on the messages of an election. In the phases between the first and
+/// the last, the largest possible number of candidates is rounded down. For the first and the last
+/// phase, the number of messages is exact.
 fn max_messages(size: u64) -> u64 {
     3 * size + probes(size, last_phase(size)) + 2 * size + size
 }

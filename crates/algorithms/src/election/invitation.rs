@@ -92,7 +92,8 @@ impl Protocol for Invitation {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// The highest known number. It is saved so that no group has the name of an earlier one.
+    /// The highest known number of a group. It is saved so that this process never gives a new
+    /// group the number of an earlier group, even across a crash.
     type Stable = Stable;
 
     fn boot(
@@ -363,9 +364,10 @@ impl Invitation {
         }
     }
 
-    /// Cancels the next check, if the group of this coordinator contains all trusted processes. A
-    /// message of a member never restarts the timer. Otherwise other coordinators, whose checks
-    /// cause such messages, could postpone this check forever.
+    /// Cancels the timer of the next check, if the group of this coordinator contains all trusted
+    /// processes. Otherwise leaves the timer as it is. A message of a member must not restart the
+    /// timer: the checks of other coordinators cause such messages, and could postpone this check
+    /// forever.
     fn stop_if_complete(&self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Coordinator { .. }) && self.outside().is_empty() {
             fx.cancel_timer(Timer::Check);

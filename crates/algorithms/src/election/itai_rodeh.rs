@@ -73,7 +73,7 @@ pub enum Message {
         lot: Lot,
         /// Number of hops of the token since its owner sent it.
         hops: u32,
-        /// True if no active process that the token has passed has the same lot.
+        /// True if the token has not passed an active process with the same lot.
         unique: bool,
     },
     /// Announces the leader, identified by its distance on the ring.

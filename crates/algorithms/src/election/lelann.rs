@@ -61,7 +61,8 @@ enum Phase {
     /// The rank of this process, or its query after a restart, has travelled around the ring.
     Decided {
         leader: ProcessId,
-        /// *List of active processes*: all on the ring; empty after a query.
+        /// *List of active processes*: all processes on the ring. Empty if this process has learned
+        /// the leader by a query.
         active: BTreeSet<Candidate>,
     },
 }
@@ -91,8 +92,8 @@ pub enum Message {
     Query {
         /// Process that restarted and asks for the leader.
         asker: ProcessId,
-        /// Result of the latest election. The first process on the way that knows the result adds
-        /// it; `None` until then.
+        /// Result of the latest election, `None` at first. As the query travels around the ring,
+        /// the first process that knows the result adds it.
         known: Option<Outcome>,
     },
 }

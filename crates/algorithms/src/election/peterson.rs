@@ -227,14 +227,16 @@ impl Peterson {
     }
 
     /// Returns true if this process stays active and adopts `before`, the candidate of the active
-    /// process before it. `larger` is the content of the second message.
+    /// process before it. `own` is the candidate of this process, and `larger` is the second
+    /// message of the process before it. The paper calls the three values `ntid`, `tid` and
+    /// `nntid`.
     fn survives(&self, before: Candidate, own: Candidate, larger: Candidate) -> bool {
         let limit = own.max(larger);
         if self.variants.has(Switch::Strict) { before > limit } else { before >= limit }
     }
 
-    /// Returns true if `received` is the candidate of this process, and its election has no result
-    /// yet. Then the rank of this process has passed all other processes.
+    /// Returns true if `received` has the rank of this process, and the election has no result yet.
+    /// This process then wins, because its rank has passed all other processes.
     fn wins(&self, received: Candidate) -> bool {
         let compares = match self.phase {
             Phase::Settled => false,
@@ -261,9 +263,10 @@ impl Peterson {
     }
 }
 
-/// Returns the largest number of messages on a ring of `size`. Without its announcement,
-/// Dolev–Klawe–Rodeh needs 2N messages in each phase but the last, and N in the last. In this
-/// algorithm the first message of the last phase ends at the winner, at least one hop earlier.
+/// Returns the largest number of messages on a ring of `size`. Dolev–Klawe–Rodeh needs 2N messages
+/// in each phase but the last, N in the last phase, and N to announce. Peterson's algorithm has the
+/// same phases. But in its last phase the first message already ends at the owner of the largest
+/// rank, at least one hop earlier.
 fn most_messages(size: u32) -> u64 {
     let n = u64::from(size);
     if size == 1 { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n - 1 }

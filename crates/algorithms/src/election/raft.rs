@@ -64,7 +64,7 @@ pub struct Raft {
 enum Role {
     /// The process follows no leader, and grants votes.
     Free,
-    /// The process follows a leader or has voted. It grants no other vote before its timeout.
+    /// The process follows a leader or has voted. Until its timeout it grants no other vote.
     Follower {
         /// The leader whose heartbeats this process receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
@@ -93,8 +93,8 @@ pub enum Timer {
     Election,
     /// The next heartbeat is due.
     Heartbeat,
-    /// The lease of the leader or candidate. If no majority has responded for this long, it steps
-    /// down, because other processes may vote again.
+    /// The lease of the leader or candidate has expired: no majority has responded in time. The
+    /// process steps down, because other processes may vote again.
     Lease,
 }
 
@@ -246,8 +246,8 @@ impl Raft {
         }
     }
 
-    /// Starts a new term in which this process votes for itself. Requests votes by the message that
-    /// `ask` creates, and starts the lease that limits the candidacy.
+    /// Starts a new term in which this process votes for itself, and the lease that limits the
+    /// candidacy. `ask` creates the message that requests the votes of the peers.
     fn become_candidate(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
@@ -342,7 +342,7 @@ impl Raft {
     }
 
     /// Votes for a candidate of the current term, unless this process has voted or follows a
-    /// leader. Returns true if the candidate has this process's vote, even by an earlier request.
+    /// leader. Returns true if the candidate has the vote, by this request or an earlier one.
     fn grant_vote(&mut self, candidate: ProcessId, fx: &mut impl Effects<Self>) -> bool {
         let votes = matches!(self.role, Role::Free | Role::PreCandidate { .. });
         if votes && self.voted_for.is_none() {
@@ -376,8 +376,8 @@ impl Raft {
         }
     }
 
-    /// Returns true if this process leads, follows a leader, or has voted for a process that may
-    /// still lead. It then grants no other vote.
+    /// Returns true if this process must grant no vote to another process: it leads, follows a
+    /// leader, or has voted for a process that may still lead.
     fn has_promised(&self) -> bool {
         matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }

@@ -52,14 +52,15 @@ pub struct RepairedChangRoberts {
     /// Number of the newest known term, 0 before the first.
     number: u64,
     phase: Phase,
-    /// Term whose leader was last reported to the user (`elected_i` in the paper). `None` if no
-    /// leader was reported. It is an older term while the next election is in progress.
+    /// Term whose leader was reported to the user last (`elected_i` in the paper). While the next
+    /// election is in progress, this is still an older term. `None` if no leader was reported, or
+    /// if the reported leader was suspected afterwards.
     elected: Option<Term>,
     suspected: ProcessSet,
 }
 
-/// State of a process in a term: `participant_i` of the paper, with the candidate in the last
-/// message that this process sent.
+/// State of a process in a term (`participant_i` in the paper). In addition, it contains the
+/// candidate in the last message that this process sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -92,13 +93,14 @@ pub enum Message {
         /// The elected leader.
         leader: Candidate,
     },
-    /// Sent after a restart, with a new term: asks for terms that are at least as new.
+    /// Sent by a process that has restarted and started a new term. Asks whether the receiver knows
+    /// this term or a newer one.
     Query {
         /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// Answers a query: the sender knows a term that is at least as new.
+    /// Answers a query, if the sender knows the term in the query or a newer one.
     Answer {
         /// Number of the newest term known to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

@@ -18,8 +18,8 @@
 //!
 //! Silence carries information here: a phase without a message excludes an identifier. Algorithms
 //! that only compare identifiers need Ω(N log N) messages, even on a synchronous ring (Frederickson
-//! and Lynch, JACM 34(1), 1987). TimeSlice counts rounds by the value of an identifier instead, and
-//! so takes a time that no function of N bounds.
+//! and Lynch, JACM 34(1), 1987). TimeSlice counts rounds by the value of an identifier instead. So
+//! its time depends on the identifiers, and is not bounded by any function of N.
 
 use alloc::vec::Vec;
 

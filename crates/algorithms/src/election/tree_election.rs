@@ -11,11 +11,12 @@
 //!
 //! **Why it is right.** A process sends the largest rank that it knows to one neighbour, once all
 //! its other neighbours have sent theirs. A leaf does this immediately. Each process sends one such
-//! message, so N messages cross N − 1 edges. Each edge carries at least one, from the side on which
-//! all processes have sent. So on exactly one edge both ends have sent one. A process that receives
-//! a message from the neighbour to which it has sent its own is *saturated*. Each of the two ends
-//! knows the largest rank of its side and receives that of the other. Hence both compute the
-//! largest of all, and each announces it on its side.
+//! message, so N messages cross N − 1 edges. Each edge carries at least one: a process that sends
+//! over another edge has first received a message over this one. So exactly one edge carries two
+//! messages, one from each end. A process that receives a message from the neighbour to which it
+//! has sent its own is *saturated*. Each of the two ends knows the largest rank of its side and
+//! receives that of the other. Hence both compute the largest of all, and each announces it on its
+//! side.
 //!
 //! The wake-up starts leaves that do not know of the election. A process that starts by itself
 //! wakes all neighbours, and any other process wakes all but the one that woke it: 2(N − 1) − (N −
@@ -217,8 +218,8 @@ impl TreeElection {
         self.saturate(fx);
     }
 
-    /// Handles the largest rank on a neighbour's side. Decides if this process has sent its own to
-    /// that neighbour.
+    /// Handles the largest rank on a neighbour's side of the tree. If this process has already sent
+    /// the largest rank of its own side to that neighbour, it now knows the leader.
     fn on_saturation(&mut self, from: ProcessId, theirs: Candidate, fx: &mut impl Effects<Self>) {
         match &mut self.phase {
             Phase::Active { awaited, largest } if awaited.contains(from) => {
@@ -303,7 +304,7 @@ impl Algorithm for TreeElection {
     }
 }
 
-/// Returns the number of messages in a tree of `size` processes. Of these, `starting` processes
+/// Returns the number of messages in a tree of `size` processes, if `starting` of these processes
 /// start before a message wakes them up.
 pub fn messages(size: u32, starting: u32) -> u64 {
     if size == 1 { 0 } else { 3 * u64::from(size) + u64::from(starting) - 4 }

@@ -204,14 +204,15 @@ impl Process {
         }
     }
 
-    /// Returns true if this process has seen no smaller identifier than that of `candidate`.
+    /// Returns true if this process knows no leader, and if the identifier of `candidate` is
+    /// smaller than all identifiers that this process has seen.
     fn forwards(&self, candidate: Candidate) -> bool {
         let is_smallest = self.smallest.is_none_or(|smallest| candidate.rank.id < smallest);
         self.leader.is_none() && is_smallest
     }
 
-    /// Keeps a token for the number of rounds that its identifier demands. The token replaces a
-    /// waiting token with a larger identifier.
+    /// Keeps a token for the number of rounds that its identifier demands. If another token waits,
+    /// which has a larger identifier, the new token replaces it.
     fn take(&mut self, candidate: Candidate, fx: &mut impl Effects<VariableSpeeds>) {
         let id = candidate.rank.id;
         self.smallest = Some(self.smallest.map_or(id, |smallest| smallest.min(id)));

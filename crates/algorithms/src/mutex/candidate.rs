@@ -25,7 +25,8 @@ struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum VoteState {
     Awaited,
-    /// The voter has reported a smaller request, for which it may vote first.
+    /// The voter has not voted for the request. It knows a smaller request and may vote for that
+    /// request first.
     Failed,
     Locked,
     /// The voter has voted for the request and asked for its vote back.

@@ -11,13 +11,13 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** Only the coordinator grants, and it grants again only after the holder
-//! released that very grant. Requests are numbered by their process, so a late duplicate of a
-//! request, grant or release names an ended request and is recognised. The queue is first come,
-//! first served, so finitely many requests precede any that has arrived.
+//! **Why it is right.** Only the coordinator grants. It grants again only after the holder has
+//! released the latest grant. Every process numbers its requests. So a late duplicate of a request,
+//! grant or release has the number of a request that has ended, and is recognised. The queue is
+//! first come, first served, so finitely many requests precede any that has arrived.
 //!
-//! A grant that its process no longer wants (of a duplicate request) is released immediately.
-//! Otherwise all others would wait for it.
+//! If a process receives a grant that it no longer wants, because its request was duplicated, it
+//! releases the grant immediately. Otherwise all other processes would wait for this grant.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};

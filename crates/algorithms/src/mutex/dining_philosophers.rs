@@ -50,11 +50,11 @@ pub struct DiningPhilosophers {
     phase: Phase,
     /// `fork(f)`: neighbours whose shared fork this process holds.
     forks: ProcessSet,
-    /// `dirty(f)`: neighbours whose shared fork this process holds dirty. All its other forks are
-    /// clean.
+    /// `dirty(f)`: neighbours whose shared fork is at this process and dirty. All other forks at
+    /// this process are clean.
     dirty: ProcessSet,
-    /// `reqf(f)`: neighbours with whom this process shares a request token that it holds. If it
-    /// also holds the fork, the neighbour has requested the fork.
+    /// `reqf(f)`: neighbours whose shared request token is at this process. If the fork that is
+    /// shared with such a neighbour is here as well, the neighbour has requested this fork.
     tokens: ProcessSet,
 }
 

@@ -20,12 +20,12 @@
 //! its locks and tries again.
 //!
 //! **Why it is right.** Any two processes need a common lock, which is granted to one at a time.
-//! The lock's manager numbers each grant above the largest count that its requesters have seen. Of
-//! the processes on a cycle, the one that learns last of its edge starts a probe. At that moment
-//! the others know their edges, so the probe returns. An edge lasts until its attempt to enter
-//! ends, so a probe that returns has found an existing cycle, or one whose victim has already given
-//! up. All probes around a cycle name one attempt of one victim: it gives up once, and never
-//! without a cycle.
+//! The lock's manager gives each grant a number greater than all grant numbers that its requesters
+//! have seen. Of the processes on a cycle, the one that learns last of its edge starts a probe. At
+//! that moment the others know their edges, so the probe returns. An edge lasts until its attempt
+//! to enter ends, so a probe that returns has found an existing cycle, or one whose victim has
+//! already given up. All probes around a cycle name one attempt of one victim: it gives up once,
+//! and never without a cycle.
 //!
 //! **Why no process retries forever.** Processes are ordered as candidates for the victim. The
 //! order of waiting processes is fixed, and the least of them is never a victim. A process that
@@ -51,7 +51,8 @@ use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process: a client, and the manager of a lock if it is one of the first three.
+/// One process: a client that acquires locks. Each of the first three processes is also the manager
+/// of one lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EdgeChasing {
     group: Group,
@@ -83,7 +84,7 @@ enum Phase {
 struct Edge {
     /// Attempt that holds the lock.
     to: Attempt,
-    /// Number of the grant by which the attempt `to` holds the lock.
+    /// Sequence number of the grant that gave the lock to `to`.
     count: u64,
     /// Initiators whose probes this process has forwarded along this edge (`dependent` in the
     /// paper).
@@ -295,8 +296,9 @@ impl EdgeChasing {
         true
     }
 
-    /// Informs a waiting process of the holder, if the awaited lock is its second. A process that
-    /// waits for its first lock holds none, and cannot be part of a cycle.
+    /// Informs a waiting process of the holder of the lock for which it waits, if that lock is the
+    /// second one that the process needs. A process that waits for its first lock holds no lock,
+    /// and cannot be part of a cycle.
     fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
         if self.has_detection()
             && self.locks(waiting.process)[0] != self.group.me()

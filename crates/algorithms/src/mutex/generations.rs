@@ -109,9 +109,10 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// Returns true if the maker of `generation` must be informed that a newer generation exists. A
-    /// process that makes both generations needs no such message, and would mistake it for a
-    /// response.
+    /// Returns true if the maker of `generation`, the process that makes its token, must be
+    /// informed that a newer generation exists. Returns false if the same process makes the newer
+    /// generation: this process knows of it, and would mistake the message for a response to its
+    /// newer inquiry.
     pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }

@@ -109,7 +109,7 @@ pub enum Timer {
     Part(u64),
     /// Service: the log entry that ends the lease with this ID is committed.
     Commit(u64),
-    /// Service: the leader changes.
+    /// Service: it is time to replace the leader of the service.
     Change,
 }
 
@@ -260,8 +260,8 @@ impl Algorithm for Leased {
     }
 }
 
-/// Returns `card` with the assumptions, faults and timeouts of a lock service whose sessions hold
-/// the claims.
+/// Completes the card of a lock that clients build on a lock service. Returns `card` with the
+/// assumptions, faults and timeouts that follow from the service and its sessions.
 pub(crate) fn with_sessions(card: Card, config: &Config) -> Card {
     Card {
         strategy: Strategy::Centralised,

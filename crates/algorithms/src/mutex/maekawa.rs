@@ -83,8 +83,8 @@ pub enum Message {
         /// Highest fence known to the sender.
         fence: u64,
     },
-    /// Informs the receiver that the sender knows a smaller request, and may vote for that one
-    /// first.
+    /// Informs the receiver that the sender knows a request that is smaller than the receiver's
+    /// request. The sender may vote for the smaller request first.
     Failed {
         /// Timestamp of the receiver's request.
         request: Timestamp,
@@ -343,14 +343,14 @@ impl Maekawa {
         self.voter.holder() == Some(process)
     }
 
-    /// Removes the waiting request of a process. If the process has this one's vote, it keeps the
-    /// vote.
+    /// Removes the waiting request of a process. If this voter has already voted for the process,
+    /// the process keeps the vote.
     pub(super) fn remove_waiting(&mut self, process: ProcessId) {
         self.voter.remove(process);
     }
 
-    /// Withdraws the requests of a process. If one had this process's vote, the next request gets
-    /// it.
+    /// Withdraws all requests of a process. If this voter has voted for one of these requests, its
+    /// vote goes to the next waiting request.
     pub(super) fn forget(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
         self.remove_waiting(process);
         if self.votes_for(process) {

@@ -58,8 +58,9 @@ pub struct Majority {
     variants: Variants<Switch>,
     quorums: SharedConfig<Quorums>,
     suspected: ProcessSet,
-    /// Newest known generation. A voter starts a new one when it withdraws its vote from a
-    /// suspected process. A waiting request belongs to this generation.
+    /// Newest known generation. If a voter withdraws its vote from a suspected process, the voter
+    /// starts a new generation. If this process waits with a request, the request belongs to this
+    /// generation.
     generation: u64,
     votes: Maekawa,
 }
@@ -117,8 +118,9 @@ impl Config {
 }
 
 impl Configured for Config {
-    /// Returns a configuration with majorities, unless the parameters list quorums, or name a kind
-    /// of quorums other than the default grid.
+    /// Returns a configuration with the quorums that the parameters list. If the parameters list
+    /// none, the quorums are of the kind that the parameters name. If this kind is the default, the
+    /// grid, the quorums are majorities instead.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         if parameters.own_quorums.is_some() {

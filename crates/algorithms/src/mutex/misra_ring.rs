@@ -50,12 +50,13 @@ pub struct MisraRing {
     /// Number on the ping, the token that permits entry to the critical section. `None` if this
     /// process does not have the ping.
     ping: Option<u32>,
-    /// Number on the pong, the token that guards the ping, if this process has it.
+    /// Number on the pong, the token that detects the loss of the ping. `None` if this process does
+    /// not have the pong.
     pong: Option<u32>,
     /// Token that this process received last, with its number. `None` before the first.
     last: Option<(Token, u32)>,
-    /// Number of entries into the critical section so far, by all processes: the largest that a
-    /// token has brought to this process.
+    /// Number of entries into the critical section so far, by all processes, as far as this process
+    /// knows. It is the largest number that a token has brought to this process.
     entries: u64,
 }
 
@@ -68,8 +69,8 @@ enum Phase {
     Inside,
 }
 
-/// One of the two tokens. It also identifies the timer after which a process passes this token on
-/// unused.
+/// One of the two tokens. A value of this type also identifies the timer of this token at a
+/// process. When the timer fires, the process passes the token on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Token {
     /// The token that permits its holder to enter the critical section.
@@ -89,12 +90,12 @@ pub enum Message {
         /// Number of entries into the critical section so far, by all processes.
         entries: u64,
     },
-    /// Passes the pong, which guards the ping.
+    /// Passes the pong, the token that detects the loss of the ping.
     Pong {
         /// Number of the token, which changes whenever the two tokens meet.
         number: u32,
-        /// Number of entries into the critical section so far, by all processes, as far as the pong
-        /// knows.
+        /// Number of entries into the critical section so far, by all processes. The pong may not
+        /// know of the latest entries.
         entries: u64,
     },
 }

@@ -12,16 +12,17 @@
 //! | delay from exit to the next entry | 1 message |
 //!
 //! **Why it is right.** There is one token, and only its holder may be inside. A process sends its
-//! request to the process that it believes to be *last*, and so does every process that forwards
-//! it. Each of them then considers the requester to be the last. So a request moves along a path to
-//! the root, and the requester becomes the root of all processes that it passed. The root is the
-//! end of the queue for the token: it either has the idle token, and sends it, or records the
-//! requester as *next* after itself. Pointers and requests in flight form a tree at all times, so
-//! each request finds the end of the queue, and each process has one successor.
+//! request to the process that it believes to be *last*. A process that receives the request and is
+//! not the last forwards it in the same way. All these processes then consider the requester to be
+//! the last. So a request moves along a path to the root, and the requester becomes the root of all
+//! processes that it passed. The root is the end of the queue for the token. If the root has the
+//! idle token, it sends the token. Otherwise it records the requester as *next* after itself.
+//! Pointers and requests in flight form a tree at all times, so each request finds the end of the
+//! queue, and each process has one successor.
 //!
-//! Beyond the paper, the token counts the entries; the count is the fence. A token that arrives at
-//! a process that does not wait is a duplicate and is ignored; one that arrives during a wait is
-//! accepted.
+//! Beyond the paper, the token counts the entries; the count is the fence. If a token arrives at a
+//! process that does not wait, it is a duplicate and is ignored. If a token arrives while the
+//! process waits, it is accepted.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Prediction, Theory, WorkloadKind};

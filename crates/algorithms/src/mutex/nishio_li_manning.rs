@@ -57,8 +57,8 @@ pub struct NishioLiManning {
     /// For each process, its highest known request number (`RN` in the paper).
     requests: Vec<u64>,
     phase: Phase,
-    /// Generations of the token. The process that makes a new token collects the `LN` of the token
-    /// from the responses.
+    /// Generations of the token. When this process makes a new token, it collects the numbers of
+    /// served requests (`LN` in the paper) from the responses.
     generations: Generations<Vec<u64>>,
 }
 
@@ -304,8 +304,8 @@ impl NishioLiManning {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
 
-    /// Records how many requests of a process have been served. The new token takes its `LN` from
-    /// these records.
+    /// Records how many requests of a process have been served. If this process makes a new token,
+    /// these numbers become the token's `LN`.
     fn record_served(&mut self, from: ProcessId, served: u64) {
         if let Some(answers) = self.generations.responses() {
             answers[from.index()] = served;

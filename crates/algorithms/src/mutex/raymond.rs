@@ -44,8 +44,8 @@ pub struct Raymond {
     queue: VecDeque<ProcessId>,
 }
 
-/// Location of the token as this process knows it (`HOLDER` in the paper), with the state that
-/// belongs to the location.
+/// Location of the token as this process knows it (`HOLDER` in the paper). Each variant contains
+/// the state that exists only while the token is at this location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Privilege {
     Away {

@@ -20,8 +20,8 @@ pub struct EntryDurations {
     /// by more than the clocks drift.
     pub expiry: Delay,
     /// Interval between requests of a process that waits for the critical section or is inside it.
-    /// It exceeds the time that a request and its response take. The lease exceeds the interval by
-    /// at least the same time.
+    /// A request and its response together take less time than this interval. The lease is longer
+    /// than the interval by at least this time, so a renewal is answered before the lease ends.
     pub renewal: Delay,
     /// Modulus of the request numbers. A response that is delayed by that many requests would be
     /// mistaken for a response to the current request.
@@ -41,9 +41,9 @@ impl EntryDurations {
         }
     }
 
-    /// Returns the durations in `parameters`, or `plain` ones where the user has set none. By
-    /// default, the lock on the fastest clock stays reserved longer than a lease on the slowest
-    /// clock lasts.
+    /// Returns the durations that the user has set in `parameters`, and those of `plain` for all
+    /// others. By default, the lock stays reserved long enough for clocks that drift: the
+    /// reservation on the fastest clock is longer than a lease on the slowest clock.
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let plain = EntryDurations::plain(parameters.delay);
         let lease = parameters.timeout(LEASE, plain.lease);
@@ -90,8 +90,8 @@ pub(crate) struct RenewalRequests {
     round: u64,
     /// Timer of the latest request, until its response arrives or its deadline passes.
     pending: Option<Side>,
-    /// Timer of the request whose response permits the process to be inside the critical section.
-    /// `None` while no response permits it.
+    /// Timer of the request whose response permits the process to be inside the critical section
+    /// now. `None` if there is no such response.
     current: Option<Side>,
 }
 
@@ -104,16 +104,18 @@ impl RenewalRequests {
         (side, self.round)
     }
 
-    /// Records a response. If it answers the latest request in time, returns the timer of that
-    /// request and the timer that it replaces. The second is `None` if no earlier response
-    /// permitted the entry.
+    /// Records a response. If the response answers the latest request in time, returns two timers:
+    /// that of this request, and that of the earlier request whose response permitted the entry
+    /// until now. The second timer is `None` if no earlier response permitted the entry. Returns
+    /// `None` for all other responses.
     pub(crate) fn on_grant(&mut self, round: u64) -> Option<(Side, Option<Side>)> {
         let side = self.pending.take_if(|_| round == self.round)?;
         Some((side, self.current.replace(side)))
     }
 
-    /// Records that the timer of a side has fired. Returns true if this timer limits the time for
-    /// which a response permits the process to be inside the critical section.
+    /// Records that one of the two deadline timers has fired. Returns true if this timer belongs to
+    /// the request whose response permits the process to be inside the critical section. The
+    /// permission then ends.
     pub(crate) fn on_deadline(&mut self, side: Side) -> bool {
         self.pending = self.pending.filter(|pending| *pending != side);
         self.current == Some(side)

@@ -12,16 +12,18 @@
 //!
 //! **Why it is right.** Take the requests of two processes. Each process gets the other's request,
 //! and the process with the smaller timestamp replies to the other only after it has left. A
-//! request made after another was *seen* has the larger timestamp, because receiving a request
-//! advances the clock. So a process that has already answered cannot make a smaller one. Timestamps
-//! are totally ordered, so the smallest waits for no other, and a waiting process has finitely many
-//! before it.
+//! process that has received a request advances its clock beyond it, so its next request has a
+//! larger timestamp. Hence a process that has already replied cannot make a request that precedes
+//! the answered one. Timestamps are totally ordered, so the process with the smallest one waits for
+//! no other, and finitely many requests precede that of any waiting process.
 //!
-//! Two things go beyond the paper. A reply names its request, so that a late duplicate cannot serve
-//! the next one. And it carries the sender's clock, without which a request that happened after
-//! another could get the smaller timestamp. The variant `reference` omits both: it is the algorithm
-//! of 1981. (Communication between applications carries no clock: a request caused by it may still
-//! get the smaller timestamp.)
+//! Two things go beyond the paper. First, a reply names the request that it answers, so a late
+//! duplicate of a reply cannot answer the next request. Second, a reply carries the sender's clock.
+//! Without this clock, a request that happened after another could get the smaller timestamp. The
+//! variant `reference` omits both: it is the algorithm of 1981.
+//!
+//! Messages between applications carry no clock. So a request that such a message causes may still
+//! get the smaller timestamp.
 
 mod rules;
 

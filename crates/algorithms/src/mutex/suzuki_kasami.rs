@@ -12,15 +12,16 @@
 //!
 //! **Why it is right.** There is one token, and only its holder may be inside. A process numbers
 //! its requests. Every process remembers the highest request number of each process, and the token
-//! records the number of the last served request of each. A process whose request number is one
-//! above its served one waits for the token. Each request reaches every process, including the one
-//! that has the token, or gets it next; that process leaves eventually. From then on the requester
-//! is in the token's queue, and the queue before it only gets shorter. A late or duplicate request
-//! is no longer ahead of the token and has no effect.
+//! records the number of the last served request of each. A process waits for the token if its
+//! highest request number is one above the number that the token records for it. Each request
+//! reaches every process, including the one that has the token, or gets it next; that process
+//! leaves eventually. From then on the requester is in the token's queue, and the queue before it
+//! only gets shorter. A late or duplicate request has a number that the token already records as
+//! served, so it has no effect.
 //!
-//! Beyond the paper, the token counts the entries; the count is the fence. A token that arrives at
-//! a process that does not wait is a duplicate and is ignored; one that arrives during a wait is
-//! accepted.
+//! Beyond the paper, the token counts the entries; the count is the fence. If a token arrives at a
+//! process that does not wait, it is a duplicate and is ignored. If a token arrives while the
+//! process waits, it is accepted.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -169,7 +170,8 @@ impl SuzukiKasami {
         fx.emit(Event::Exited);
     }
 
-    /// Returns true if `process` waits: the token has not served its last known request.
+    /// Returns true if `process` waits. This is so if the number of its last known request is one
+    /// above the number that the token records as served.
     fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
         self.requests[process.index()] == token.served[process.index()] + 1
     }

@@ -76,7 +76,7 @@ labelled!(Message, Mutex, Token => "token");
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// This process passes the token on, because its user has not used it.
+    /// The user of this process has not used the token in time, so the process passes it on.
     Pass,
 }
 

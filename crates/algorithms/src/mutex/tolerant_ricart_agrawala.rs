@@ -47,16 +47,16 @@ use tenure_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TolerantRicartAgrawala {
     group: Group,
-    /// Highest clock sent or received (`Highest_Sequence_Number` in the paper). It is saved, so it
-    /// includes the time before a crash.
+    /// Highest clock sent or received, even before a crash (`Highest_Sequence_Number` in the
+    /// paper). The clock survives a crash because it is saved.
     clock: LamportClock,
     phase: Phase,
     /// Latest request of each peer to which this process has not replied, in the order of
     /// timestamps (`Reply_Deferred` in the paper).
     deferred: Vec<Timestamp>,
     suspected: ProcessSet,
-    /// Clock of this process's last entry to the critical section. After a restart it is the saved
-    /// clock, which is at least as high.
+    /// Clock of this process's last entry to the critical section. A restarted process does not
+    /// know this clock. It uses the saved clock instead, which is at least as high.
     entered: u64,
 }
 

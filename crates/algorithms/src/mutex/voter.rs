@@ -32,15 +32,17 @@ enum Lock {
     Locked(Ballot),
 }
 
-/// Result of the arrival of a request: its position among the requests that the voter knows.
+/// Result of the arrival of a request. It depends on how the new request compares with the requests
+/// that the voter already knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Arrival {
     /// The vote was free and was given to the request.
     Voted(Ballot),
     /// A smaller request has the vote or waits for it.
     Behind,
-    /// The new request is the smallest. The voter has already asked for its vote back on behalf of
-    /// the contained request, which was the smallest waiting one until now.
+    /// The new request is the smallest. Until now, the request in the contained ballot was the
+    /// smallest waiting request. On behalf of that request, the voter has already asked the holder
+    /// to return the vote.
     Displaces(Ballot),
     /// The new request is the smallest. The voter must ask for the contained vote back.
     PrecedesHolder(Ballot),
@@ -72,7 +74,8 @@ impl Voter {
         }
     }
 
-    /// Takes back a vote that was returned. Its request waits for the next vote.
+    /// Takes back a vote that its holder has returned. The holder's request waits again, until the
+    /// voter votes for it once more.
     pub(super) fn return_vote(&mut self, ballot: Ballot) {
         self.enqueue(Ballot { number: ballot.number + 1, ..ballot });
     }

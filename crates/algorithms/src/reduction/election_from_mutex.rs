@@ -1,8 +1,8 @@
 //! An election made of a lock: the first process to enter the critical section leads, while it
 //! stays inside.
 //!
-//! This is how services elect with a lock service: the lock is the office. Leader election thereby
-//! reduces to mutual exclusion.
+//! Services that use a lock service elect their leader in this way: the holder of a certain lock
+//! leads. Leader election thereby reduces to mutual exclusion.
 //!
 //! | | |
 //! |---|---|
@@ -14,9 +14,10 @@
 //! that resigns leaves the critical section, and the next candidate enters with a higher fence. The
 //! fence determines the term, so an overtaken announcement is recognised by its lower term.
 //!
-//! The choice of the leader does not depend on ranks: the first to enter leads. A leader that
-//! crashes is a holder that crashes, with the same consequences. Over a lease, a leader whose lease
-//! expires is deposed before another leads, and becomes a candidate again.
+//! The choice of the leader does not depend on ranks: the first to enter leads. If the leader
+//! crashes, the holder of the lock has crashed, with the same consequences as for the lock. If the
+//! lock is a lease and the leader's lease expires, the leader is deposed before another process
+//! leads, and becomes a candidate again.
 
 use alloc::format;
 use alloc::vec;
@@ -54,8 +55,8 @@ pub enum Message<M> {
     Mutex(M),
     /// Announces the sender as the leader. The sender is inside the critical section of the lock.
     Elected {
-        /// Term of the leader. Its number contains both parts of a fence, so it may exceed the
-        /// limit of other term numbers.
+        /// Term of the leader. The number of the term is computed from both parts of a fence, so it
+        /// may exceed the limit that holds for the numbers of other terms.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         term: Term,
     },
@@ -178,8 +179,8 @@ impl<M: Mutex> ElectionFromMutex<M> {
     }
 }
 
-/// Returns a number that orders terms like their fences, while both parts of a fence are below
-/// 2^32. Beyond that, it returns the maximum.
+/// Returns the number of the term that belongs to a fence. If both parts of the fence are below
+/// 2^32, terms are ordered like their fences. Otherwise, the result is the maximum.
 fn term_number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
     if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }

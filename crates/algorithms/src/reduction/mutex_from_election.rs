@@ -80,8 +80,8 @@ pub struct Contest {
     /// For each process, by index: clock of its request; 0 if it does not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
-    /// For each process, by index: clock of its last request that was served when the election was
-    /// called.
+    /// For each process, by index: clock of the last request of this process that had been served
+    /// when the election was called.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }

@@ -124,8 +124,9 @@ impl Bakery {
         }
     }
 
-    /// Returns the process after `other` in the loop, which skips this process. `None` at the end
-    /// of the loop.
+    /// Returns the process that follows `other` in the loop over all processes except this one. If
+    /// `other` is `None`, returns the first process. If `other` is the last process, returns
+    /// `None`.
     fn next_after(&self, other: Option<ProcessId>) -> Option<ProcessId> {
         let mut peers = self.group.processes().filter(|peer| *peer != self.group.me());
         peers.find(|peer| other.is_none_or(|other| *peer > other))
@@ -140,8 +141,8 @@ impl Bakery {
         }
     }
 
-    /// Returns the line that waits for the process after `other`, or the critical section at the
-    /// end of the loop.
+    /// Returns the line with which this process starts to wait for the process after `other`. If
+    /// `other` is the last process, returns the line inside the critical section.
     fn wait_after(&self, other: Option<ProcessId>, number: u32) -> Line {
         match self.next_after(other) {
             Some(other) if self.variants.has(Switch::NoChoosing) => {

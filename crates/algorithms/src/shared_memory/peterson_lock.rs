@@ -131,8 +131,8 @@ impl PetersonLock {
         self.group.size() - 1
     }
 
-    /// Returns the process whose `Q` is read after that of `other`. `None` for `other` means the
-    /// start, and the result is `None` at the end.
+    /// Returns the process whose register `Q` is read after the register of `other`. If `other` is
+    /// `None`, returns the first process. If `other` is the last process, returns `None`.
     fn next_after(&self, other: Option<ProcessId>) -> Option<ProcessId> {
         let mut peers = self.group.processes().filter(|peer| *peer != self.group.me());
         peers.find(|peer| other.is_none_or(|other| *peer > other))
@@ -148,7 +148,8 @@ impl PetersonLock {
         }
     }
 
-    /// Returns the line at which a process begins to evaluate the condition of the wait at a level.
+    /// Returns the first line of the wait at a level. At this line, a process begins to evaluate
+    /// the condition of the wait.
     fn wait(&self, level: u32) -> Line {
         match self.next_after(None) {
             Some(_) if self.variants.has(Switch::NoQ) => Line::ReadTurn { level },

@@ -1,13 +1,13 @@
-//! Dijkstra's ring with messages, from any state of its processes and its links.
+//! Dijkstra's ring with messages, started in any state of its processes and its links.
 //!
 //! The processes are those of [`DijkstraRing`], and every step runs their handlers. No user wants
 //! to enter, so a privileged process moves on. A link holds at most one message. A message that is
 //! sent on a full link replaces the older one, which is lost. Schedules are weakly fair, because a
 //! process could otherwise repeat its state for ever while no message arrives.
 //!
-//! A state is legitimate if there is one privilege along the registers of the ring: the own state
-//! of each process, the message on the link to its successor, and the state that the successor
-//! knows of it.
+//! Each process has three registers: its own state, the message on the link to its successor, and
+//! the successor's copy of its state. A state of the system is legitimate if there is one privilege
+//! along the registers of the ring.
 
 use alloc::format;
 use alloc::string::String;
@@ -30,8 +30,8 @@ const MOVES: usize = 0;
 const REPEATS: usize = 1;
 const RECEIVES: usize = 2;
 
-/// Number of variables per process: its own state, the state of its predecessor that it knows, and
-/// the message to its successor. A message is stored as the state that it carries plus 1, and 0
+/// Number of variables per process: its own state, its copy of its predecessor's state, and the
+/// message to its successor. A message is stored as the state that it carries plus 1. The value 0
 /// means that there is no message.
 const VARIABLES: usize = 3;
 

@@ -143,8 +143,9 @@ fn recovery_counts() -> Vec<(u64, u64, u64)> {
     steps
 }
 
-/// P2 starts an election while P4 is down. By the algorithm's rule, P2 sends to all higher
-/// processes, P3 and P4: 22 messages in all. Some texts let it send to P3 only: 21.
+/// P2 starts an election while P4 is down. By the algorithm's rule, P2 sends an election message to
+/// both higher processes, P3 and P4. The whole example then costs 22 messages. In some texts P2
+/// sends to P3 only, and the example costs 21.
 #[test]
 fn two_crashes_and_recoveries_cost_22_messages() {
     let steps = recovery_counts();
@@ -280,8 +281,9 @@ fn terms_order_reordered_announcements() {
     assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
-/// A process whose announcement is refused starts again with a higher number. It also starts again
-/// if both numbers are equal, and the other process has a larger id but a smaller rank.
+/// If a process announces itself and the announcement is refused, the process starts the election
+/// again with a higher number. It does so even if both announcements have the same number, and the
+/// refusing process has a larger id but a smaller rank.
 #[test]
 fn refused_announcer_retries_with_higher_number() {
     let ranks = [2, 1].map(Rank::of_id).into();
@@ -475,9 +477,9 @@ fn nomination_may_precede_announcement() {
     assert_eq!(beliefs(&mut cluster), [Some(p(1)); 2]);
 }
 
-/// T1 on the fastest clock lasts at least as long as T on the slowest clock and two messages. T1 is
-/// the time within which a process that has answered must announce a leader, and T the time within
-/// which a process must answer.
+/// T is the time within which a process must answer. T1 is the time within which a process that has
+/// answered must announce a leader. T1, measured on the fastest clock, lasts at least as long as T,
+/// measured on the slowest clock, plus two message delays.
 #[test]
 fn t1_outlasts_t_on_the_slowest_clock() {
     for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {
@@ -495,7 +497,8 @@ fn t1_outlasts_t_on_the_slowest_clock() {
     assert_eq!(plain.coordinator, Config::plain(5, TICKS_PER_UNIT).coordinator);
 }
 
-/// T1 follows from a T set by the user, unless both are set.
+/// If the user sets only T, then T1 is computed from T. If the user sets both, both values are
+/// used.
 #[test]
 fn t1_follows_from_configured_t() {
     let set = |timeouts: &[(&str, u64)]| {

@@ -68,8 +68,8 @@ fn smaller_timestamp_enters_first() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// Returns a cluster in which P2 waits for P1's permission and holds P3's. P3 requests that
-/// permission with a smaller timestamp than P2's.
+/// Returns a cluster in which P2 waits for P1's permission and holds the permission that it shares
+/// with P3. P3 has requested this permission with a smaller timestamp than that of P2's request.
 fn yield_while_waiting(config: Config) -> TestCluster<CarvalhoRoucairol> {
     let mut cluster = cluster(3, config);
     enter_and_exit(&mut cluster, 2);

@@ -57,7 +57,8 @@ fn blocks_without_majority() {
     assert_eq!(decided(&mut cluster), []);
 }
 
-/// A refusal may arrive before any estimate of its round, even that of its sender.
+/// A process may receive a refusal for a round before it receives any estimate for that round, even
+/// the estimate from the process that refused.
 #[test]
 fn early_answer_counts_in_its_round() {
     let mut cluster = cluster(3, Variants::none());

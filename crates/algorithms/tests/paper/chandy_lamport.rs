@@ -56,8 +56,9 @@ fn run(
     Ok(shown)
 }
 
-/// The paper's first example: a token moves from a process to the channel. The snapshot records the
-/// sender after it sent the token, and the receiver before it received it.
+/// The paper's first example: a token moves from a process to the channel. The snapshot contains
+/// the state of the sender after the token was sent, and the state of the receiver before the token
+/// arrived.
 #[test]
 fn records_messages_in_flight_as_channel_state() {
     let mut cluster = cluster(2);

@@ -229,8 +229,8 @@ fn duplicates_do_not_change_the_leader() {
     check_with_duplicates::<ChangRoberts>((5, 4), Order::Fifo, ring);
 }
 
-/// If processes fail before the election, the ring consists of the others. It costs what a ring of
-/// that size costs.
+/// If some processes fail before the election, the ring consists of the others. The election then
+/// costs as many messages as on a ring of only these processes.
 #[test]
 fn ring_of_live_processes_costs_by_its_size() {
     let ids = [3, 6, 1, 5, 2, 4];

@@ -57,7 +57,8 @@ fn processes_share_a_forum_in_random_schedules() {
     assert_eq!(most(Some(Switch::OneAtATime)), Some(1));
 }
 
-/// A request for another forum is served in order: a later request for the forum in session waits.
+/// P1 attends forum 1. Then P2 requests forum 2, and after that P3 requests forum 1. Requests are
+/// served in order: P3 must not pass P2, although forum 1 is in session.
 #[test]
 fn earlier_request_for_another_forum_is_not_passed() {
     let mut cluster = cluster(3, Variants::none());

@@ -177,8 +177,8 @@ fn superseded_entry_stays_superseded() {
     assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// P1 leads wrongly and then learns of a later term. After P3's crash, it must not grant the lock
-/// in its old term.
+/// P1 becomes the leader by mistake, and then learns that a later term exists. P1 must not grant
+/// the lock in its old term, not even after P3, the last other process, has crashed.
 #[test]
 fn overtaken_leader_grants_nothing() {
     let mut cluster = cluster();
@@ -235,8 +235,8 @@ fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
     processes_with(cluster, |event| *event == office::Event::Mutex(Event::Exited))
 }
 
-/// Crashes the leader and lets all others suspect it before any time passes. Waiting for a quiet
-/// cluster would not end, because renewals never end.
+/// Crashes the leader and lets all others suspect it before any time passes. The function does not
+/// wait until the cluster is quiet: processes send renewals forever, so the wait would not end.
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
     crash_and_suspect(cluster, 4);
     cluster.drain(&mut SplitMix64(0));

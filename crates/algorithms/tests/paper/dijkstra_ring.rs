@@ -12,9 +12,10 @@ use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns true if some run stays in `wrong` states forever, although it is weakly fair to each
-/// action in `owed`. `successors` returns the number of each possible action, and the state after
-/// it.
+/// Returns true if some run from `starts` stays in `wrong` states forever. Only runs that are
+/// weakly fair to each action in `owed` count: such an action is taken, or is impossible, again and
+/// again. `successors` returns all possible steps from a state, each as the number of the action
+/// and the next state.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,
@@ -161,9 +162,10 @@ fn ring(states: u32, start: &[u32]) -> Ring {
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
 }
 
-/// Returns the number of each possible action of a ring whose links hold at most one message, and
-/// the ring after it. Process *i* moves by action 3*i*, repeats its state by 3*i* + 1, and receives
-/// its predecessor's state by 3*i* + 2.
+/// Returns all steps that are possible on a ring whose links hold at most one message. Each step is
+/// a pair: the number of the action, and the ring after the action. In action 3*i*, process *i*
+/// moves. In action 3*i* + 1, process *i* sends its state again. In action 3*i* + 2, process *i*
+/// receives its predecessor's state.
 fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     let mut next = Vec::new();
     for at in 0..processes.len() {

@@ -102,8 +102,8 @@ fn first_sender_of_explorer_becomes_parent() {
     }
 }
 
-/// A leaf sends its echo immediately. Any other process on a line sends it after the processes
-/// behind it.
+/// A leaf sends its echo immediately. On a line, any other process sends its echo only after it has
+/// received the echo of its neighbour that is farther from the initiator.
 #[test]
 fn initiator_decides_after_the_farthest_process() {
     let mut cluster = cluster(Config::of(Graph::line(4)));

@@ -13,8 +13,8 @@ use crate::support::election::{all_processes, beliefs, elect, subsets, unchecked
 use crate::support::graphs::connected_graphs;
 use crate::support::{command_and_drain, events, p};
 
-/// The largest initiator leads on every labelled graph of up to four processes, and hence with
-/// ranks in any order.
+/// On every labelled graph of up to four processes, the largest initiator leads. The graphs include
+/// all permutations of the labels, so the ranks occur in every order.
 #[test]
 fn largest_initiator_leads_on_every_small_graph() {
     for size in 1..=4 {

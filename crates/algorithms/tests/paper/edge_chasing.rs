@@ -72,8 +72,9 @@ fn cycle_persists_without_detection() {
     assert!(!is_caught::<EdgeChasing>(&with(Switch::NoDetection), &plan, "exclusion"));
 }
 
-/// P4 has exited and released P1's lock, but its release of P2's lock is in flight. P1 holds its
-/// own lock and waits for P2's, so there is an edge to P4 and no cycle.
+/// P4 has left the critical section. It has released P1's lock, but its release of P2's lock is
+/// still in flight. P1 holds its own lock and waits for P2's lock. So the wait-for graph has an
+/// edge from P1 to P4. P4 waits for no lock, so there is no cycle.
 #[test]
 fn no_probe_returns_without_a_cycle() {
     let mut cluster = TestCluster::<EdgeChasing>::uniform(4, Order::Fifo, plain());
@@ -135,8 +136,9 @@ fn repeated_collisions_starve_no_process() {
     }
 }
 
-/// Returns a cluster in which P2 receives a second, late abort. P2 had abandoned its first attempt
-/// and requested again. It holds its own lock and waits for P1's, which no other process wants.
+/// Returns a cluster in which P2 has received the same abort twice. The first one made P2 abandon
+/// its first attempt and start a second attempt. The second one is late, because it concerns the
+/// first attempt. P2 holds its own lock and waits for P1's lock, which no other process wants.
 fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = all_hold_one(2, config);
     cluster.drain(&mut SplitMix64(0));

@@ -157,8 +157,8 @@ fn fragment_of_lower_level_is_absorbed() {
     assert_eq!(tree(&cluster), kruskal(&line));
 }
 
-/// P3 asks to merge with P2, a fragment of the same level that has chosen another edge. P2
-/// postpones the message until its level is higher.
+/// P3 asks P2 to merge their fragments. Both fragments have the same level, but P2's fragment has
+/// chosen another edge. P2 postpones the message until the level of its own fragment is higher.
 #[test]
 fn fragment_of_same_level_waits_for_the_same_edge() {
     let line = graph(3, &[(1, 2, 1), (2, 3, 2)]);

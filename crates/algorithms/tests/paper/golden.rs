@@ -78,8 +78,9 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Returns the parameters for a story: the defaults, with the variant that the folder names.
-    /// Some stories need other values.
+    /// Returns the parameters for a story. These are the defaults. If the name of a variant follows
+    /// the algorithm's name in the name of the folder, this variant is switched on. Some stories
+    /// need other values.
     fn parameters(self, size: u32) -> Parameters {
         let mut it = Parameters::plain(size);
         let variants = |names: &[&str]| names.iter().copied().map(String::from).collect();

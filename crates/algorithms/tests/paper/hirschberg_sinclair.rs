@@ -181,8 +181,9 @@ fn duplicate_announcement_is_reported_once() {
     assert_eq!(events(&mut cluster).len(), 3);
 }
 
-/// At most for eight processes: 24 messages in phase 0, four candidates with 8 messages each in
-/// phase 1, two with 16 each in phase 2, 16 in phase 3, and 8 for the announcement.
+/// For eight processes, the paper counts at most 112 messages: 24 in phase 0, four candidates with
+/// 8 each in phase 1, two candidates with 16 each in phase 2, 16 in phase 3, and 8 for the
+/// announcement.
 #[test]
 fn card_matches_the_count_of_the_paper() {
     let bounds = |size| {

@@ -133,8 +133,8 @@ fn late_acceptance_joins_the_group() {
     assert_eq!(cluster.armed_timers(), []);
 }
 
-/// Monitors of a run: they observe its events, and find violations that become certain before its
-/// end.
+/// Monitors that observe the events of a run. They report a violation as soon as no later event can
+/// repair it.
 struct Judge {
     groups: OneLeaderPerGroup,
     fresh: FreshTerms,

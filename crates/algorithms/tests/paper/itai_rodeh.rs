@@ -91,9 +91,9 @@ fn single_initiator_needs_two_laps() {
     }
 }
 
-/// No message names a process: a rotated ring sends identical messages. An anonymous process
-/// recognises its token by the number of hops, and so must know the size of the ring. A process
-/// with an id behaves the same on a ring of any size.
+/// No message names a process. So an anonymous process can recognise its own token only by the
+/// number of hops, and must know the size of the ring. A process with an id recognises its message
+/// by the id, and behaves the same on a ring of any size.
 #[test]
 fn ring_size_matters_only_without_ids() {
     let unnamed = |size| {

@@ -161,8 +161,9 @@ fn unwanted_grant_is_released() {
     assert_eq!(entered(&mut cluster), [3]);
 }
 
-/// A lease lasts 9 delays and a reservation 10. With drift r, (1 + r) · 9 < (1 − r) · 10 if r is
-/// below 1/19.
+/// A lease lasts 9 message delays, and the grantor reserves the lock for 10. With clock drift r,
+/// the lease ends before the reservation if (1 + r) · 9 < (1 − r) · 10, which means that r is below
+/// 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
     let EntryDurations { lease, expiry, renewal, .. } = config().times;

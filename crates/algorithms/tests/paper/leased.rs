@@ -134,7 +134,8 @@ fn response_moves_deadline_to_its_request() {
     assert_eq!(sides, [Timer::Deadline(Side::Right)], "of the second request");
 }
 
-/// etcd's issue 11456: a grant requires that the key exists.
+/// etcd's issue 11456: the service grants the lock only to a waiter whose key exists. A waiter
+/// whose lease has expired has lost its key, and must queue again.
 #[test]
 fn waiter_with_expired_lease_queues_again() {
     let mut cluster = cluster(4);
@@ -230,8 +231,9 @@ fn watch_reports_earlier_deletion() {
     }
 }
 
-/// A client relies on a lease for 9 of its 10 delays. With drift r, (1 + r) · 9 < (1 − r) · 10 if r
-/// is below 1/19.
+/// The service keeps a lease for 10 message delays, but a client relies on the lease for only 9.
+/// With clock drift r, the client stops before the lease ends if (1 + r) · 9 < (1 − r) · 10, which
+/// means that r is below 1/19.
 #[test]
 fn card_states_tolerated_clock_drift() {
     let times = config().times;

@@ -162,8 +162,8 @@ fn crashed_reader_ends_with_its_lease() {
     assert_eq!(locked(&mut cluster), [3]);
 }
 
-/// Links, as (sender, receiver), of the messages by which P2 and P3 request and are granted their
-/// first claims.
+/// Links of the messages with which P2 and P3 request their first claims and receive the grants, in
+/// the order of delivery. A link is a pair of sender and receiver.
 const FIRST_CLAIMS: [(u32, u32); 8] =
     [(2, 1), (3, 1), (1, 2), (1, 3), (2, 1), (3, 1), (1, 2), (1, 3)];
 

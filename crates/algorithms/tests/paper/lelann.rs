@@ -81,7 +81,8 @@ fn all_processes_list_all_active_processes() {
     });
 }
 
-/// Negative control: a process that decides too early has a shorter list.
+/// Negative control: with the variant `forward-first`, P1 decides too early. Its list then contains
+/// only P1 instead of all active processes.
 #[test]
 fn forwarding_first_leaves_a_list_incomplete() {
     let config =
@@ -177,8 +178,9 @@ fn unanswered_query_allows_an_election() {
     assert_eq!(beliefs(&mut cluster), [Some(p(3)); 3]);
 }
 
-/// The election number is saved. Otherwise the rank of the restarted process would travel among
-/// processes that consider its election old.
+/// An initiator restarts and then starts another election. Its last election number was saved, so
+/// the new election has a higher number. Otherwise the other processes would consider the new
+/// election old and take no part in it.
 #[test]
 fn restarted_initiator_decides_with_all_others() {
     let mut cluster = elected();

@@ -1,6 +1,6 @@
 //! Tests of the claims of each paper, one claim per test, and of the stories under `tests/golden`.
 //!
-//! Names like W-05 and 7-R6 are those of `docs/checklist.md`.
+//! Some tests name entries of `docs/checklist.md`, such as W-05 and 7-R6.
 
 mod applications;
 mod byzantine;

@@ -19,7 +19,7 @@ fn hop(cluster: &mut TestCluster<MisraRing>, token: Token, from: u32, to: u32) {
     cluster.deliver_at((p(from), p(to)), 0);
 }
 
-/// Returns the numbers of pings and of pongs. Each is in flight or held by a process.
+/// Returns two numbers: how many pings and how many pongs exist, in flight or at a process.
 fn tokens(cluster: &TestCluster<MisraRing>) -> (usize, usize) {
     let mut counts = (0, 0);
     for link in cluster.links_in_use() {
@@ -143,8 +143,9 @@ fn entries_and_fences_continue_after_a_loss() {
     }
 }
 
-/// With N numbers instead of N + 1, a token may meet the other at every process. It then returns
-/// with the same number as before.
+/// The number on the tokens changes whenever the two tokens meet. If the numbers count modulo N
+/// instead of N + 1, and the tokens meet at every process, a token returns to a process with the
+/// same number as before. The process then takes the other token for lost.
 #[test]
 fn n_numbers_are_not_enough() {
     let variants = Variants::none().with(Switch::FewNumbers);

@@ -26,8 +26,9 @@ fn root_enters_free_and_neighbour_with_two_messages() {
     assert_eq!(enter_and_exit(&mut cluster, 2), 3, "via P1 to P4, and the token");
 }
 
-/// A process that forwards a request then points to the requester. So requests of P1 and P4 now
-/// need at most two messages.
+/// A process that forwards a request points to the requester from then on. After the requests of
+/// P2, both P1 and P4 point directly to P2. So each of their own requests costs only two messages:
+/// the request and the token.
 #[test]
 fn request_reverses_its_path() {
     let mut cluster = cluster(5);

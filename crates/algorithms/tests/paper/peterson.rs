@@ -76,8 +76,8 @@ fn needs_fewer_messages_than_dolev_klawe_rodeh_on_every_ring() {
     }
 }
 
-/// Every process compares received ranks with its own, so the owner of the largest rank recognises
-/// it.
+/// Every process compares received ranks with its own rank. So the process with the largest rank
+/// notices when its own rank arrives, and announces itself.
 #[test]
 fn announcer_owns_the_largest_rank() {
     for size in 2..=6_u32 {
@@ -148,8 +148,10 @@ fn deaf_relays_never_find_the_winner() {
     assert!(cluster.total_sent() >= 100, "the only active process sends its candidate for ever");
 }
 
-/// With the variant `own-second`, a second message carries the sender's own candidate. The
-/// candidate of P3, rank 2, is then not compared with the largest rank, so P3 leads.
+/// An active process sends its candidate in a first message. Its second message carries the larger
+/// of its own and the received candidate. With the variant `own-second`, the second message carries
+/// the own candidate again. So the candidate of P3, rank 2, is not compared with the largest rank,
+/// and P3 leads.
 #[test]
 fn own_candidate_as_second_message_elects_a_smaller_rank() {
     let mut cluster = mistaken(&[1, 3, 2], Switch::OwnSecond, 100);

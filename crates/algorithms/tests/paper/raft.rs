@@ -214,8 +214,8 @@ fn follower_of_a_leader_grants_nothing() {
     );
 }
 
-/// A leader starts its lease with its candidacy. It renews the lease when a majority has responded
-/// to the last heartbeat.
+/// The lease of a leader starts when the process becomes a candidate. The leader renews the lease
+/// when a majority has responded to its last heartbeat. When the lease ends, the leader steps down.
 #[test]
 fn leader_without_majority_steps_down() {
     let mut cluster = led_by_p1(5, &[]);
@@ -240,8 +240,8 @@ fn leader_without_check_quorum_stays_for_ever() {
     assert!(cluster.armed_timers().contains(&(p(1), Timer::Heartbeat)));
 }
 
-/// Votes that arrive after the candidate's lease are ignored, because the voters may have voted
-/// again.
+/// The lease of a candidate starts with its vote request. Votes that arrive after the end of this
+/// lease are ignored, because the voters may have voted for another process by then.
 #[test]
 fn candidacy_ends_with_the_lease() {
     let mut cluster = cluster(3, &[]);
@@ -366,7 +366,8 @@ fn command_starts_one_campaign() {
     assert_eq!(cluster.sent_of("request-vote"), 2);
 }
 
-/// A process that follows a leader must not abandon it on command, because the leader relies on it.
+/// If a process follows a leader, a command to elect starts no election: the leader relies on its
+/// followers. The process reports the known leader instead.
 #[test]
 fn command_reports_a_known_leader() {
     let mut cluster = led_by_p1(3, &[]);

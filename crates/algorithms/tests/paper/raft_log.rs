@@ -312,8 +312,9 @@ fn declines_proposals_above_the_limit() {
     assert!(!events(&mut cluster).iter().any(|(_, it)| matches!(it, Event::Declined { .. })));
 }
 
-/// Reads that arrive during a round of heartbeats share the next round, which confirms the
-/// leadership (Ongaro's thesis, section 6.4).
+/// A leader confirms with a round of heartbeats that it still leads, before it answers a read. All
+/// reads that arrive during a round wait for the next round and share it (Ongaro's thesis, section
+/// 6.4).
 #[test]
 fn reads_share_confirmation_rounds() {
     let mut cluster = led_by_p1(5, &[]);

@@ -109,8 +109,8 @@ fn passing_the_token_on_requests_it_back() {
     );
 }
 
-/// One round of entries on a star: each leaf's entry costs a request and the token in both
-/// directions.
+/// In each round, every process of a star enters once. Each entry of a leaf costs four messages
+/// between the leaf and the centre: a request and the token, in each direction.
 #[test]
 fn entry_costs_four_messages_under_load() {
     let mut cluster = cluster(Shape::Star, 9);

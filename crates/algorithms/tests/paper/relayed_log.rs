@@ -123,7 +123,8 @@ fn question_is_asked_at_the_leader() {
     }
 }
 
-/// A deposed leader answers no query as if it still led.
+/// A leader answers a query only after a majority has confirmed that it still leads. Here it has
+/// been deposed in the meantime, so it declines the query.
 #[test]
 fn question_waits_for_leadership_confirmation() {
     let mut cluster = led_by_p1(3, 0);

@@ -91,8 +91,9 @@ fn orphaned_rank_is_removed() {
     assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
 
-/// The processes suspect the owner of the rank before the rank reaches them, so each forwards it
-/// once. P1 removes the rank when it arrives for the second time.
+/// P4 sends its rank and crashes. All other processes suspect P4 before the rank reaches them, and
+/// each of them forwards the rank once. When the rank arrives at P1 for the second time, P1 removes
+/// it.
 #[test]
 fn suspected_orphan_is_removed_on_second_lap() {
     let mut cluster = cluster(&[1, 2, 3, 4]);

@@ -94,8 +94,10 @@ fn older_token_is_discarded() {
     assert_eq!(cluster.armed_timers(), [(p(1), Timer::Pass)], "P2 discards the old one");
 }
 
-/// A process ignores an older inquiry of a maker. Otherwise the maker could mistake the response to
-/// it for a response to the newer inquiry.
+/// Before a process makes a new token, it sends inquiries to the processes that it trusts. It is
+/// called the maker. If a process receives a newer inquiry and then an older one of the same maker,
+/// it ignores the older one. Otherwise the maker could mistake the response to the older inquiry
+/// for a response to the newer one.
 #[test]
 fn older_inquiry_of_same_maker_is_ignored() {
     let mut cluster = cluster(3);

@@ -1,4 +1,4 @@
-//! Chang–Roberts whose initiator starts again.
+//! Chang–Roberts with retries: if messages are lost, the initiator starts the election again.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch, Timer};

@@ -151,7 +151,9 @@ fn request_must_advance_the_clock() {
     assert!(is_caught(&still, &plan(Order::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));
 }
 
-/// P1's second request causally follows P2's request, because of P3's reply to P1.
+/// P3 receives P2's request and then replies to P1. P1 enters, exits and requests again. So P1's
+/// second request happened after P2's request, but P1 can learn this only from the clock in P3's
+/// reply.
 #[test]
 fn replies_carry_the_clock() {
     let enters_next = |switches: &[Switch]| {

@@ -159,8 +159,9 @@ fn minority_waits_and_rejoins() {
     assert!(views.iter().all(|view| *view == views[0]), "{views:?}");
 }
 
-/// P1 proposes to remove P3. Before that proposal arrives, P1 promises to follow P2, which suspects
-/// P1. P2 then trusts P1 and proposes nothing, so P1 must repeat its proposal.
+/// P1 proposes to remove P3. P2 suspects P1 and starts a proposal of its own, and P1 promises to
+/// follow P2. So P1's proposal is refused when it arrives. Then P2 trusts P1 again and proposes
+/// nothing, so P1 must repeat its proposal.
 #[test]
 fn refused_proposer_tries_again() {
     let mut cluster = cluster(3);

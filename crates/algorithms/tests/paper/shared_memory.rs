@@ -209,8 +209,8 @@ fn doorways_end_where_the_papers_say() {
     assert_eq!(doorway(sections::<TestAndSet>(3, &Variants::none())), 0);
 }
 
-/// Lets P1 enter alone. Returns the section in which it is after each of its steps, until it is
-/// inside.
+/// Lets P1 enter alone. Returns the section of the program that P1 has reached after each step,
+/// until it is inside the critical section.
 fn sections<L: SharedMemoryLock>(size: u32, config: &L::Config) -> Vec<Section> {
     let mut story = Story::<L>::new(size, config);
     story.step(1);

@@ -93,8 +93,9 @@ fn each_mistake_is_caught() {
     }
 }
 
-/// A process that is not among the first t + 1 must wait until one of these has decided. With the
-/// variant `all-suggest` it does not wait, and a name exceeds the bound.
+/// Only the first t + 1 undecided processes suggest names. Any other process waits until one of
+/// these has decided. With the variant `all-suggest` no process waits, and a name exceeds the
+/// bound.
 #[test]
 fn all_suggesting_exceeds_the_name_bound() {
     let caught = |switch: Option<Switch>| {

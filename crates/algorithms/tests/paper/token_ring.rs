@@ -123,8 +123,8 @@ fn restarted_process_makes_no_token() {
     assert_eq!((entered(&mut cluster), cluster.armed_timers()), (vec![], vec![]));
 }
 
-/// The token does not carry the clocks of applications, so entries do not follow their causal
-/// order.
+/// The token does not carry the clocks of applications. So the order of entries is that of the
+/// ring, not the causal order of the requests.
 #[test]
 fn entries_follow_the_ring_not_causality() {
     let mut cluster = cluster(3);

@@ -159,8 +159,9 @@ fn request_of_suspect_is_answered_when_trusted() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// P1 enters while it suspects P2. P2's request has the smaller timestamp, because P2 does not know
-/// of that entry.
+/// P1 enters several times while P2 is down and suspected. P2 does not know of these entries, so
+/// its request has a smaller timestamp than they have. P2 repeats the request with a higher
+/// timestamp.
 #[test]
 fn outdated_request_is_repeated_with_higher_fence() {
     let mut cluster = cluster(2);

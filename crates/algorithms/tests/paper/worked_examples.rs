@@ -19,7 +19,8 @@ impl Story {
         self.0.split("\n\n").map(|block| Story(block.to_owned()))
     }
 
-    /// Returns the lines of the story, each with the process that takes its step.
+    /// Returns the lines of the story, each together with the process whose step the line
+    /// describes.
     fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.lines().scan("", |process, line| {
             if !line.starts_with(' ') {

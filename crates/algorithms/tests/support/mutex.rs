@@ -107,8 +107,8 @@ enum User {
 /// Monitors of a lock, and the state of each of its users.
 struct Watcher {
     exclusion: MutualExclusion,
-    /// Monitor of mutual exclusion between neighbours. `None` unless only neighbours exclude each
-    /// other.
+    /// Monitor of mutual exclusion between neighbours in a graph of conflicts. `None` if the lock
+    /// has no such graph.
     local: Option<LocalMutualExclusion>,
     /// Monitor of the fences. `None` if entries have no fences.
     fencing: Option<Fencing>,

@@ -167,8 +167,8 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// Stores the current run as the violation of the property, if it contains fewer lies than the
-    /// stored one, or none is stored.
+    /// Stores the current run as the violation of the property. Does nothing if a run with as few
+    /// lies, or fewer, is already stored for this property.
     fn keep(&mut self, property: Property) {
         let lies = self.steps.iter().flat_map(|step| &step.sent).filter(|it| it.is_lie).count();
         if self.violation(property).is_some_and(|known| known.lies <= lies) {

@@ -26,8 +26,8 @@ pub struct StepDescription {
     pub step: String,
     /// Events that the step causes, for instance "P2 enters".
     pub events: Vec<String>,
-    /// True if the step is only the passing of time or the end of a step that takes time. Such a
-    /// step is not counted.
+    /// True if this entry only records that time passes, or that a process completes an earlier
+    /// step that takes time. Such an entry is not counted as a step of the run.
     pub is_time: bool,
 }
 
@@ -42,8 +42,8 @@ impl RunDescription {
         }
     }
 
-    /// Returns the number of steps, without the passing of time and the ends of steps that take
-    /// time.
+    /// Returns the number of steps of the run. Does not count the entries that only record that
+    /// time passes, or that a process completes an earlier step.
     pub fn length(&self) -> usize {
         self.steps.iter().filter(|step| !step.is_time).count()
     }

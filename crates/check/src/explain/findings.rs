@@ -90,8 +90,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Looks for a run that can end although the monitor at `index` permits no end in its last
-    /// state. Returns `None` if there is no such run.
+    /// Looks for a run that can end in a state in which the monitor at `index` permits no run to
+    /// end. Returns `None` if there is no such run.
     fn some_end_violation(
         &self,
         property: Property,
@@ -105,8 +105,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.end_violation(property, index, &path))
     }
 
-    /// Returns the counterexample for the run `path`, which can end in a state in which the monitor
-    /// at `index` permits no end.
+    /// Returns a counterexample for the run `path`. This run can end in its last state, although
+    /// the monitor at `index` permits no run to end in this state.
     pub(crate) fn end_violation(
         &self,
         property: Property,
@@ -120,8 +120,9 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::End, explanation, path, None)
     }
 
-    /// Returns the counterexample for a run that ends although the property permits no end. The
-    /// `marks` of its last global state show which users wait, or which events are still due.
+    /// Returns the counterexample for a run that violates a property because it ends too early.
+    /// `marks` are the marks of the last global state of the run. They show which users still wait,
+    /// or which events are still due.
     pub(crate) fn end_of_run(
         &self,
         selected: &SelectedProperty,
@@ -142,8 +143,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     /// Looks for a process that may wait forever to be served, and returns a run that shows this.
-    /// Returns `None` if there is no such run. If `all` is true, waiting to be informed of a result
-    /// counts, too.
+    /// If `all` is true, a process that waits to be informed of a result counts, too. Returns
+    /// `None` if there is no such run.
     fn unserved(&self, property: Property, graph: &Graph, all: bool) -> Option<Counterexample> {
         let waits = waits(self.rules.layout, all);
         let fairness = self.processes.config.fairness;
@@ -169,8 +170,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         })
     }
 
-    /// Looks for a run after which processes may wait forever and none enters. Returns `None` if
-    /// there is no such run.
+    /// Looks for a run that leads to a state from which processes may wait forever while no process
+    /// enters. Returns `None` if there is no such run.
     fn deadlock(&self, property: Property, graph: &Graph) -> Option<Counterexample> {
         let layout = self.rules.layout;
         let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
@@ -212,7 +213,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, kind, explanation, &path, None)
     }
 
-    /// Returns a counterexample whose run leads to a cycle of the graph and goes around it once.
+    /// Returns a counterexample that ends in a cycle. Its run leads to the first state in `cycle`.
+    /// From there it goes once around a fair cycle through states in `cycle`.
     pub(super) fn repeating(
         &self,
         graph: &Graph,
@@ -278,7 +280,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
     }
 
-    /// Returns the message with which the monitor at `index` rejects the last step of a path.
+    /// Returns the message of the violation that the monitor at `index` finds in the last step of a
+    /// path.
     fn violation(&self, path: &RunPath, index: usize) -> String {
         let (last, before) = path.actions.split_last().expect("a violation takes a step");
         let mut replay = self.replay(path);

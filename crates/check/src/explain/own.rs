@@ -41,8 +41,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         self.counterexample(property, ViolationKind::Step, explanation, path, None)
     }
 
-    /// Describes an event that is still due for the property at `index` in a global state in which
-    /// the run can end. `marks` are the marks of this state.
+    /// Explains why a run that ends violates the property at `index`: an event that the property
+    /// demands has not happened. `marks` are the marks of the last global state of the run.
     pub(crate) fn missing_at_end(&self, index: usize, marks: u32) -> String {
         let watched = self.watched(index);
         let is_due = |binding: &usize| marks & watched.mark(*binding) != 0;
@@ -51,8 +51,8 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         format!("{missing}, and the run can end here")
     }
 
-    /// Looks for a run after which an event that the property demands may never happen. Returns
-    /// `None` if there is no such run.
+    /// Looks for a run after which an event may never happen although the property demands the
+    /// event. Returns `None` if there is no such run.
     pub(super) fn own_liveness(
         &self,
         property: Property,

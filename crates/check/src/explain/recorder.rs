@@ -30,12 +30,12 @@ pub(crate) struct Recorder<P: Protocol> {
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    /// For each link, the messages in flight. The code is compiled for each protocol, and lists
-    /// compile faster than a map.
+    /// For each link: the messages in flight. These are lists and not a map, because this code is
+    /// compiled for each protocol, and lists compile faster.
     in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
     states: States,
-    /// Position, among the messages in flight on its link, of the message that the next step takes.
-    /// `None` if the next step takes the first one with its content.
+    /// Message that the next step takes, as a position among the messages in flight on its link. If
+    /// `None`, the next step takes the first message with the right content.
     selected: Option<usize>,
 }
 
@@ -129,8 +129,8 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Returns the content of the message in flight that `pick` selects, or `None` if there is no
-    /// such message. The content is `None` for a message between applications.
+    /// Returns the content of the message in flight that `pick` selects. Returns `None` if there is
+    /// no such message, and `Some(None)` if the message is one between applications.
     pub(crate) fn selected_message(
         &self,
         pick: &MessageSelector,
@@ -140,9 +140,9 @@ impl<P: Checkable> Recorder<P> {
         Some(self.in_flight[self.link(pick.from, pick.to)][index].message.clone())
     }
 
-    /// Makes the next step take the message that `pick` selects. Without this call, the step takes
-    /// the first message with the right content. If `applications` is true, `pick` counts only
-    /// messages between applications.
+    /// Makes the next step take the message that `pick` selects. If `applications` is true, `pick`
+    /// selects among the messages between applications, and otherwise among the messages of the
+    /// protocol. Without this call, the step takes the first message with the right content.
     pub(crate) fn select_message(&mut self, pick: &MessageSelector, applications: bool) {
         self.selected = self.index(pick, applications);
     }

@@ -58,7 +58,7 @@ pub(crate) enum StepContent<P: Protocol> {
     Suspicion(ProcessId, Verdict),
     /// A partition of the network. The bits are the processes on one side.
     Split(u32),
-    /// A crash of a process before it saved its last step, which is therefore undone.
+    /// A crash of a process before it saves its last step. The crash therefore undoes this step.
     Unsaved,
     /// The end of a step that takes time, at which its messages leave.
     StepEnd,
@@ -74,7 +74,8 @@ pub(crate) struct Replay<'p, P: Checkable> {
     pub(crate) world: Vec<u32>,
     pub(crate) fingerprint: u64,
     unreduced: Vec<u32>,
-    /// Amount by which the timestamps in `world` are lower than those in `unreduced`.
+    /// Difference of the timestamps: a timestamp in `world` is lower by this number than the same
+    /// timestamp in `unreduced`.
     shift: u64,
 }
 
@@ -149,9 +150,10 @@ impl<'p, P: Checkable> Replay<'p, P> {
         memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
     }
 
-    /// Translates an action in `world` to the same action in `unreduced`. A message may have
-    /// another position there: a reordering link sorts its queue by content, which includes
-    /// timestamps.
+    /// Translates an action in the state `world` to the same action in the state `unreduced`. A
+    /// message may have another position there. The reason is that a reordering link sorts its
+    /// messages by content, and the contents include timestamps, which differ between the two
+    /// states.
     fn translate(&mut self, action: Action) -> Action {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
@@ -252,7 +254,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.unreduced[at.index()]
     }
 
-    /// Returns `None` if the process is down.
+    /// Returns the state of a process, or `None` if the process is down.
     pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
         self.processes.locals.get(self.unreduced[at.index()]).lifecycle.process().cloned()
     }

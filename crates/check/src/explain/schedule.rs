@@ -28,8 +28,10 @@ use crate::world::rules::Rules;
 const IN_FLIGHT: usize = 200;
 
 impl<P: Checkable> Check<P> {
-    /// Executes a schedule and returns its trace. Sets the budgets of faults, the numbers of
-    /// requests and the order of links to those that the schedule needs. Time is asynchronous.
+    /// Executes a schedule and returns its trace. Replaces settings of the configuration that could
+    /// forbid an action of the schedule. The run may contain the maximum number of faults of each
+    /// kind. Each process issues as many requests as the schedule contains for it. Links may
+    /// reorder messages, and time is asynchronous.
     ///
     /// # Errors
     ///
@@ -97,11 +99,13 @@ fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreem
 pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     replay: Replay<'p, P>,
     recorder: Recorder<P>,
-    /// Steps taken so far, each with the fingerprint of the global state before it.
+    /// Steps taken so far. Each has the fingerprint of the global state in which the step was
+    /// taken.
     pub(crate) steps: Vec<(u64, Step)>,
     /// Values that the handler must choose in the next step. Empty if the schedule prescribes none.
     choices: Vec<u32>,
-    /// Processes whose next crash undoes their last step, because that step is not saved.
+    /// Processes whose last step is not saved. If such a process crashes next, the crash undoes
+    /// this step.
     unsaved: Vec<ProcessId>,
 }
 

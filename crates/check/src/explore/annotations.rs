@@ -9,9 +9,17 @@ use crate::world::VIOLATED;
 /// Data that the search stores about a global state in addition to its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
-    /// Bits for the processes that wait to be served, for those that wait to be informed, and for
-    /// the monitors that reject the end of a run in this global state.
-    /// [`Layout`](crate::world::Layout) assigns the bits.
+    /// Facts about this global state, one per bit:
+    ///
+    /// - For each process, bits tell whether it waits to be served or to be informed of a result.
+    /// - For each monitor, a bit is set if a run that ends in this state violates the property of
+    ///   the monitor.
+    /// - For each property written as an expression and each combination of values of its
+    ///   variables, a bit is set if an event is still due.
+    ///
+    /// [`Layout`](crate::world::Layout) assigns the first two kinds of bits. In a measurement, this
+    /// field contains the measured value and the bit [`SERVED`](crate::measure::extremes::SERVED)
+    /// instead.
     pub(crate) marks: u32,
     /// Value of the measuring monitor in this global state; 0 without a measurement.
     pub(crate) measure: u64,
@@ -51,8 +59,8 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
     annotations
 }
 
-/// Returns the marks of a global state in the graph of a measure: the value of the measure, and one
-/// bit that is set if all users are served.
+/// Returns the marks of a global state for a measurement. They consist of the measured value, and
+/// of one bit that is set if all users are served.
 fn measured_marks(worker: &mut Worker, world: &[u32]) -> u32 {
     let layout = worker.rules.layout;
     let (mut value, mut is_served, mut is_uninformed, mut is_informed) = (0, true, false, false);

@@ -40,10 +40,11 @@ pub(crate) struct HandlerPanic {
 pub(super) struct Expansion {
     pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
-    /// Global states of the candidates, by shard. Empty unless the search stores whole states.
+    /// Content of the global states in `candidates`, by shard. Empty unless the search stores whole
+    /// states.
     pub(super) worlds: Vec<Vec<u32>>,
-    /// For each step to a global state beyond a declared bound: the index of its parent in the
-    /// block, and the label of the step.
+    /// Steps that lead beyond a declared bound. Each consists of the index, in the block, of the
+    /// global state in which the step starts, and of the label of the step.
     pub(super) out_of_bounds: Vec<(u32, u32)>,
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, ViolatingStep)>,
@@ -76,7 +77,8 @@ impl Expansion {
         self.parents.bytes() + candidates * size_of::<Candidate>() + worlds * 4
     }
 
-    /// If a handler panics, records the panic and stops.
+    /// Adds successors of one global state, as `expand` does. If a handler panics, records the
+    /// panic and stops.
     pub(super) fn expand_catching_panics(
         &mut self,
         worker: &mut Worker,
@@ -97,8 +99,9 @@ impl Expansion {
         }
     }
 
-    /// Adds successors of one global state. If `time` is true, adds only the successors by the
-    /// passing of time and by the end of a step. Otherwise, adds only the other ones.
+    /// Adds successors of one global state. If `time` is true, adds only the states that are
+    /// reached when time passes or when a step that takes time ends. If `time` is false, adds only
+    /// the states that all other steps reach.
     fn expand(
         &mut self,
         worker: &mut Worker,

@@ -4,7 +4,8 @@ use crate::explore::successors::{Successor, Visit, Worker};
 
 impl Worker {
     /// If the configuration prescribes a step in this global state, visits only the successor by
-    /// this step, and returns true. Otherwise the search has begun: returns false.
+    /// this step and returns true. If not, the prescribed steps are over: visits nothing and
+    /// returns false.
     pub(super) fn visit_forced_step(
         &mut self,
         world: &mut [u32],

@@ -9,8 +9,8 @@ use crate::explore::visited::StateId;
 
 /// Number of global states that one thread expands at a time. These states are packed together.
 pub(super) const CHUNK: usize = 1 << 10;
-/// Number of global states that the search expands between two checks of the limits: a multiple of
-/// [`CHUNK`]. The states of a smaller frontier are not packed.
+/// Number of global states that the search expands between two checks of the limits. It is a
+/// multiple of [`CHUNK`]. If a frontier has fewer states than this number, they are not packed.
 pub(super) const BLOCK: usize = CHUNK * 64;
 
 /// Global states in unpacked form, one after the other.
@@ -56,8 +56,8 @@ impl Chunk {
 #[derive(Debug)]
 pub(super) struct Frontier {
     stride: usize,
-    /// Number of chunks at the front that were dropped because their global states have been
-    /// expanded.
+    /// Number of chunks that were dropped from the front, because the search has expanded all their
+    /// global states.
     dropped_chunks: usize,
     /// Chunks of global states in packed form, without the dropped ones.
     packed: VecDeque<Chunk>,
@@ -106,8 +106,8 @@ impl Frontier {
         packed.copied().skip(begin - self.dropped_chunks * CHUNK)
     }
 
-    /// Drops the packed chunks all of whose global states have an index below `before`. These
-    /// states have been expanded.
+    /// Drops each packed chunk whose global states all have an index below `before`. The search has
+    /// expanded these states.
     pub(super) fn drop_expanded(&mut self, before: usize) {
         while (self.dropped_chunks + 1) * CHUNK <= before {
             let Some(packed) = self.packed.pop_front() else { return };
@@ -132,8 +132,8 @@ impl Frontier {
         if self.unpacked.ids.len() < BLOCK { 0 } else { self.unpacked.ids.len() / CHUNK }
     }
 
-    /// Packs the unpacked global states of the chunk with this number, counted from the first
-    /// unpacked state.
+    /// Packs one chunk of the unpacked global states, and returns the packed chunk. `chunk` is its
+    /// number; chunk 0 begins with the first unpacked state.
     pub(super) fn pack(&self, chunk: usize) -> Chunk {
         let (unpacked, begin) = (&self.unpacked, chunk * CHUNK);
         let worlds = &unpacked.worlds[begin * self.stride..][..CHUNK * self.stride];

@@ -5,8 +5,8 @@ use crate::explore::visited::{Origin, StateId};
 use crate::world::action::{ACTION_KINDS, Action};
 
 const PACK_SIZE: usize = 1 << 10;
-/// Number of integers per origin. Global states found one after another have parents with similar
-/// ids, so each integer differs in few bits.
+/// Number of integers that encode one origin. Global states that are found one after the other have
+/// parents with similar ids, so the integers of their origins differ in few bits.
 const PARTS: usize = 6;
 
 /// Origins of global states, in the order in which the states were found.

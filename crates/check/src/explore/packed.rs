@@ -65,8 +65,8 @@ impl Packed {
         row
     }
 
-    /// Converts `row` to the row at `index`. Before the call, `row` contains the smallest value of
-    /// each slot; the call adds the packed differences.
+    /// Unpacks the row at `index` into `row`. Before the call, `row` contains the smallest value of
+    /// each slot. The call adds to each slot the difference that is packed for it.
     fn add_distances(&self, index: usize, row: &mut [u32]) {
         for column in &self.columns {
             let bit = index * self.width + column.offset as usize;

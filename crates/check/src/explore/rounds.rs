@@ -1,10 +1,12 @@
 //! The steps of a synchronous round, in which all processes step together.
 //!
-//! A round is one unit of time. It begins with commands of the users. Crashes come next: each
-//! message that a crashed process has sent in this round may be lost. Then time passes, and the
-//! round ends: one process after the other receives its messages, in any order, and then its timers
-//! fire. The order of the processes is fixed, because a message that is sent now arrives at the end
-//! of the next round. So no process can tell in which order the others end a round.
+//! A round is one unit of time, and has four parts. First, users issue their commands. Second,
+//! processes may crash; if a process crashes, each message that it has sent in this round may be
+//! lost. Third, time passes. Fourth, one process after the other ends its round: it receives its
+//! messages in any order, and then its timers fire.
+//!
+//! The processes end a round in a fixed order, because no process can notice this order: a message
+//! that is sent at the end of a round arrives only at the end of the next round.
 
 use crate::explore::successors::{FAULT, ScratchWorld, StepSetup, Successor, Visit, Worker};
 use crate::world::action::{Action, ActionKind, Cause};
@@ -50,7 +52,7 @@ impl Worker {
         true
     }
 
-    /// Returns true if a process must take a step of the round before time passes.
+    /// Returns true if some process must still take a step of the current round before time passes.
     pub(super) fn is_in_round(&mut self, world: &[u32]) -> bool {
         self.rules.rounds && self.next_in_round(world).is_some()
     }

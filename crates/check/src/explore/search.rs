@@ -25,8 +25,8 @@ const PREFETCH: usize = 64;
 struct NewWorld {
     id: StateId,
     key: u64,
-    /// Index, in the block under expansion, of the global state from which a step leads to this
-    /// one.
+    /// Index of the parent in the block under expansion. The parent is the global state in which
+    /// the step to the new state starts.
     parent: u32,
     action: Action,
 }
@@ -55,8 +55,8 @@ pub(crate) struct Search<'a> {
     pub(crate) stop: StopSignal,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
-    /// Bits of the monitors to check. When all of these monitors are violated, the search ends,
-    /// unless it measures a value or stores the graph for the analysis of liveness.
+    /// Monitors that the search checks, as bits. Once all these monitors are violated, the search
+    /// ends, unless it measures a value or stores the graph for the analysis of liveness.
     pub(crate) wanted: u32,
     /// Index of the monitor whose value is measured, if any.
     pub(crate) measuring: Option<usize>,
@@ -75,8 +75,8 @@ pub(crate) struct Explored {
     pub(crate) ended: SearchEnd,
     /// Two flags: the first is true if a link was full, the second if a term exceeded its bound.
     pub(crate) exceeded: [bool; 2],
-    /// For each shard, by level: the number of global states in the shard when the search began the
-    /// level.
+    /// For each shard and each level: the number of global states that the shard contained when the
+    /// search began the level.
     pub(crate) levels: Vec<Vec<u32>>,
     /// Global states that were found but not expanded. Empty unless edges are stored.
     pub(crate) open: Vec<StateId>,
@@ -99,8 +99,8 @@ impl Explored {
     }
 }
 
-/// A search in progress. It expands global states in blocks, and this is its state between two
-/// blocks.
+/// A search in progress, in its state between two blocks. A block is a list of global states that
+/// the search expands together.
 struct SearchRun<'a> {
     search: Search<'a>,
     shards: Vec<Mutex<Shard>>,
@@ -195,10 +195,11 @@ impl SearchRun<'_> {
         }
     }
 
-    /// Expands the states of the frontier, block by block. If `time` is true, adds to the frontier
-    /// the states that are reachable if only time passes and steps in progress end. If `time` is
-    /// false, adds the successors to the next frontier and drops the expanded states. Returns false
-    /// if the search must end.
+    /// Expands the states of the frontier, block by block. Returns false if the search must end.
+    ///
+    /// If `time` is true, takes only the steps in which time passes or a step in progress ends, and
+    /// adds the states that they reach to the same frontier. If `time` is false, takes all other
+    /// steps, adds the states that they reach to the next frontier, and drops the expanded states.
     fn expand_frontier(&mut self, length: u32, time: bool) -> bool {
         let mut begin = 0;
         while begin < self.frontier.len() {
@@ -326,9 +327,10 @@ impl SearchRun<'_> {
         new_by_shard
     }
 
-    /// Builds the new global states in parallel, in the order of their parents, so that similar
-    /// states are neighbours. States reached by the passing of time alone join the level of their
-    /// parents.
+    /// Builds the new global states in parallel, and adds them to a frontier in the order of their
+    /// parents, so that similar states are neighbours. If `time` is true, only time has passed
+    /// between a state and its parent, so the state joins the frontier of its parent. Otherwise it
+    /// joins the next one.
     fn extend_frontier(&mut self, expansions: &[Expansion], new: &[Vec<NewWorld>], time: bool) {
         let stride = self.stride();
         let (measuring, stop) = (self.search.measuring, &self.search.stop);
@@ -470,7 +472,8 @@ impl SearchRun<'_> {
     }
 }
 
-/// The new global states whose parents belong to one chunk, in the order of the parents.
+/// New global states whose parents all belong to one chunk. The states are in the order of their
+/// parents.
 struct NewWorlds {
     new_by_shard: Vec<NewWorld>,
     fingerprints: Vec<u64>,

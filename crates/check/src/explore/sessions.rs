@@ -30,8 +30,8 @@ impl Worker {
         }
     }
 
-    /// After a step, updates which processes have yet to detect a new session, and which must trust
-    /// a peer next.
+    /// Updates two facts about processes after a step: which new sessions of its peers a process
+    /// has not detected yet, and which peer a process must trust next.
     pub(super) fn update_sessions(
         &mut self,
         world: &mut [u32],

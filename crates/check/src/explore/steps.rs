@@ -13,7 +13,8 @@ impl Worker {
         steps
     }
 
-    /// Returns the first step with this label that leads to the visited global state `to`.
+    /// Returns the first step from the state `from` that has this label and leads to the visited
+    /// global state `to`. Returns `None` if there is no such step.
     pub(crate) fn step_to(
         &mut self,
         from: WorldRef<'_>,

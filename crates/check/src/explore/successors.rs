@@ -69,8 +69,8 @@ pub(crate) struct Successor<'a> {
 }
 
 impl Successor<'_> {
-    /// Returns the label that the graph stores for the step. It is the fairness label or, if
-    /// `weighs`, a label that contains the weight of the step.
+    /// Returns the label that the graph stores for the step. If `weighs` is true, the label
+    /// contains the weight of the step. Otherwise it is the fairness label.
     #[inline]
     pub(crate) fn stored_label(&self, weighs: bool) -> u32 {
         if weighs && self.label != TIME {
@@ -121,10 +121,11 @@ pub(crate) struct Worker {
     suspicion_labels: Vec<u32>,
     /// Fairness labels of suspicions because of a new session, indexed by process and peer.
     pub(super) session_labels: Vec<u32>,
-    /// For each process, by index: the fairness label of its crash if it is *mute*, that is, if it
-    /// releases no further effects.
+    /// For each process, by index: the fairness label of the crash that the process takes if it is
+    /// *mute*. A mute process will crash before it releases any further effect.
     pub(super) mute_crash_labels: Vec<u32>,
-    /// True if a full link has prevented a duplication since the flag was last cleared.
+    /// True if a full link has prevented the duplication of a message since this flag was last
+    /// reset.
     pub(crate) has_blocked_duplicate: bool,
     pub(crate) own: OwnCache,
     /// Deliveries that this thread chose, and inputs that processes received. The reduction by
@@ -325,8 +326,8 @@ impl Worker {
         }
     }
 
-    /// Performs an action permanently: [`Worker::undo`] cannot revert it. Returns `None` if the
-    /// action is not possible.
+    /// Performs an action. Returns `None` if the action is not possible. In contrast to
+    /// [`Worker::perform`], the action cannot be reverted by [`Worker::undo`].
     pub(crate) fn advance(
         &mut self,
         world: &mut [u32],
@@ -495,9 +496,9 @@ impl Worker {
         result
     }
 
-    /// Applies the consequences of crashes for links and sessions, and compares terms with their
-    /// bound. Most searches have neither crashes nor a bound on terms, so the compiler does not
-    /// inline this function.
+    /// Updates links and sessions after a crash or a recovery, and compares the term of the process
+    /// with the bound on terms. Most searches have neither crashes nor such a bound, so the
+    /// compiler does not inline this function.
     #[inline(never)]
     fn consequences(
         &mut self,
@@ -537,8 +538,8 @@ impl Worker {
         self.cache.local(world[process]).down && self.rules.remaining(world, Fault::Recovery) == 0
     }
 
-    /// Clears the links to processes that can no longer recover. No message on these links can have
-    /// an effect.
+    /// Empties the links to processes that are down and can no longer recover. No process will
+    /// receive the messages on these links.
     fn clear_links_to_dead(&mut self, world: &mut [u32], result: &mut StepResult) {
         for slot in self.rules.layout.link_slots() {
             if world[slot] != 0 && self.is_dead_forever(world, self.rules.layout.receiver(slot)) {

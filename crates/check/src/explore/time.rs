@@ -6,8 +6,8 @@ use crate::explore::successors::{
 use crate::world::action::{Action, ActionKind};
 
 impl Worker {
-    /// Visits the global states that follow by the end of a step, and by the passing of one unit of
-    /// time. In asynchronous time there are none.
+    /// Visits the global states that are reached when a step that takes time ends, and when one
+    /// unit of time passes. In asynchronous time, there are no such states.
     pub(crate) fn time_steps(&mut self, from: WorldRef<'_>, visit: &mut impl Visit) {
         if !self.rules.timed || self.rules.forced_steps.contains_key(&from.fingerprint) {
             return;
@@ -29,8 +29,8 @@ impl Worker {
         self.scratch = world;
     }
 
-    /// Lets a unit of time pass. Returns `None` if a timer, a delivery or another step is due
-    /// first, or if nothing depends on time.
+    /// Lets one unit of time pass. Returns `None` if a timer, a delivery or another step must come
+    /// first. Also returns `None` if nothing in the state depends on time.
     pub(super) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<StepResult> {
         let layout = self.rules.layout;
         let due = self.rules.forced_steps.contains_key(&fingerprint)

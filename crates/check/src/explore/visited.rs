@@ -53,8 +53,8 @@ pub(crate) struct Edge {
     pub(crate) label: u32,
 }
 
-/// Returns the preferred slot of a key. Slots follow the order of the keys, so that a table that
-/// grows is read and written sequentially.
+/// Returns the slot at which the lookup of a key begins. Keys in ascending order of their lower 32
+/// bits have slots in ascending order. So a table that grows is read and written sequentially.
 #[inline]
 fn slot_of(key: u64, slots: usize) -> usize {
     (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize
@@ -121,8 +121,8 @@ impl Shard {
         self.origins.at(index)
     }
 
-    /// Prefetches the slots of some keys. The slots are far apart, and the memory serves several
-    /// reads at the same time.
+    /// Loads the slots of several keys into the cache of the processor. The slots are far apart.
+    /// Loading them together is faster, because the memory serves several reads at the same time.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprints: impl Iterator<Item = u64>) {
         let slots = self.keys.len();

@@ -7,11 +7,13 @@ use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
 use crate::shortest_walk::shortest_walk;
 
-/// Returns a closed walk from `entry` within `members`: its steps, each with the global state in
-/// which it starts. For each fairness label, the walk contains a step with this label, or a state
-/// in which no such step is possible.
+/// Returns a cycle that a fair run can repeat forever. The cycle begins and ends in `entry`, and
+/// contains only states in `members`. The result is the list of its steps, each with the global
+/// state in which the step starts.
 ///
-/// Under strong fairness the walk takes every fair step that is possible in a member.
+/// Under weak fairness, the cycle contains for each fairness label either a step with this label,
+/// or a state in which no step with this label is possible. Under strong fairness, it contains a
+/// step with each fairness label that is possible in a member.
 pub(crate) fn fair_cycle(
     graph: &Graph,
     members: &[u32],

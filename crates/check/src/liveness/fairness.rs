@@ -1,17 +1,18 @@
-//! Liveness: conditions that can last forever under a fair environment.
+//! Liveness: looks for conditions that can last forever although the environment is fair.
 //!
-//! Fairness is weak by default. A delivery, a timer, an exit, a report of the failure detector or
-//! the passing of time that stays possible forever eventually happens. A request, a fault or a
-//! recovery need not happen.
+//! Fairness is weak by default: a fair step that stays possible forever eventually happens. The
+//! fair steps are deliveries, timers, exits, reports of the failure detector, and the passing of
+//! time. Requests, faults and recoveries need not happen.
 //!
-//! For each [`Condition`] that must not last, the global states in which it is met are split into
-//! strongly connected components. A fair run can stay in a component forever if each fair step is
-//! taken inside it or is impossible somewhere inside it. A state without any step is such a
-//! component, because a run ends there.
+//! A [`Condition`] must not last forever. To find out whether it can, the global states in which
+//! the condition is met are split into strongly connected components. A fair run can stay in a
+//! component forever if each fair step is taken inside the component, or is impossible in some
+//! state of the component. A state without any step is such a component, because a run ends there.
 //!
-//! Under strong fairness each fair step that is possible anywhere in a component must be taken
-//! inside it. States in which another step is possible are removed, and the rest is split again
-//! (the emptiness check of Streett automata). Without fairness a run may stop in any state.
+//! Under strong fairness, each fair step that is possible anywhere in a component must be taken
+//! inside the component. If some step is not, the states in which this step is possible are
+//! removed, and the rest is split again (the emptiness check of Streett automata). Without
+//! fairness, a run may stop in any state.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -38,8 +39,8 @@ impl Condition {
         Condition { marks, ends_with_any: false }
     }
 
-    /// Creates a condition that is met while any of these bits is set. A step that clears one of
-    /// the bits interrupts it.
+    /// Creates a condition that is met in each state with any of these marks. A step that clears
+    /// one of the marks interrupts the condition, even if other marks stay set.
     pub(crate) const fn uninterrupted(marks: u32) -> Self {
         Condition { marks, ends_with_any: true }
     }
@@ -73,17 +74,18 @@ pub(crate) fn waits(layout: Layout, informed: bool) -> Vec<Condition> {
 /// Global states in which a condition can last forever.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
-    /// Set of global states, with one bit per state number. From each of them, the condition lasts
-    /// forever in every run without further faults.
+    /// Global states from which the condition lasts forever in every run, unless a further fault
+    /// occurs. The set has one bit per state number.
     doomed: Vec<u64>,
-    /// First global state in `doomed`, without those in which the check prescribes the next step.
-    /// `None` if no other state is doomed.
+    /// First global state in `doomed` in which the check does not prescribe the next step. `None`
+    /// if there is no such state.
     pub(crate) first_doomed: Option<u32>,
-    /// Members, sorted, of the first component in which a fair run can stay forever while the
-    /// condition is met. Other runs may leave the component. `None` if there is no such component.
+    /// First component in which a fair run can stay forever while the condition is met, as a sorted
+    /// list of its states. Other runs may leave the component. `None` if there is no such
+    /// component.
     pub(crate) cycle: Option<Vec<u32>>,
-    /// First global state in which a run can stop while the condition is met. `None` unless runs
-    /// may stop anywhere.
+    /// First global state in which the condition is met, if no fairness is assumed: a run may then
+    /// stop in this state. Otherwise `None`.
     pub(crate) stopped: Option<u32>,
 }
 
@@ -98,8 +100,9 @@ impl Lasting {
         word.is_some_and(|word| word >> (world % 64) & 1 != 0)
     }
 
-    /// Adds global states to `doomed`. A state with a prescribed step belongs there only because
-    /// its other steps are not explored. So it cannot be `first_doomed`.
+    /// Adds global states to `doomed`. If the check prescribes the next step in a state, this state
+    /// does not become `first_doomed`: it may be doomed only because its other steps are not
+    /// explored.
     fn doom(&mut self, members: &[u32], graph: &Graph) {
         self.doomed.resize(graph.len().div_ceil(64), 0);
         for world in members {
@@ -112,7 +115,7 @@ impl Lasting {
 
 #[derive(Debug)]
 pub(crate) enum Unserved {
-    /// These processes are never served in any run from this global state.
+    /// From the global state `world` on, these processes are never served, whatever the run is.
     Doomed { processes: Vec<u32>, world: u32 },
     /// This process may wait forever on a cycle through these global states, although other steps
     /// would serve it.
@@ -122,8 +125,9 @@ pub(crate) enum Unserved {
     Stopped { process: u32, world: u32 },
 }
 
-/// Looks for processes that may wait forever. Among findings of the same kind, returns the one that
-/// is closest to an initial state. `waits` has one condition for each process.
+/// Looks for processes that may wait forever. `waits` has one condition for each process. If
+/// several processes may wait forever in the same way, returns the finding that is closest to an
+/// initial state.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -> Option<Unserved> {
     let waits = map_parts(graph.threads, waits, |_, wait| lasting(graph, *wait, fairness));
     let stopped = (0..).zip(&waits).filter_map(|(process, wait)| Some((wait.stopped?, process)));
@@ -145,9 +149,9 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition], fairness: Fairness) -
 
 /// Returns the global states in which a condition can last forever.
 ///
-/// A full link only delays a message in a real network, so no fair run drops messages forever.
-/// Hence the condition does not count as lasting in a state that can be left only by dropping a
-/// message.
+/// In the model, a full link may drop a message. In a real network, it would only delay the
+/// message, so no fair run drops messages forever. Hence, if a run can stay in a component only by
+/// dropping messages, the condition does not count as lasting there.
 pub(crate) fn lasting(graph: &Graph, condition: Condition, fairness: Fairness) -> Lasting {
     let mut lasting = Lasting::default();
     if fairness == Fairness::None {
@@ -206,8 +210,9 @@ fn sorted(members: &[u32]) -> Vec<u32> {
     members
 }
 
-/// Returns the part of a component in which a strongly fair run can stay, sorted. If there are
-/// several, returns the earliest. `None` if there is none.
+/// Returns a set of states in a component among which a strongly fair run can stay forever, as a
+/// sorted list. If there are several such sets, returns the one with the smallest first state.
+/// `None` if there is no such set.
 fn strongly_fair(
     graph: &Graph,
     members: &[u32],
@@ -248,9 +253,9 @@ fn strongly_fair(
     found
 }
 
-/// Returns true if every fair run obviously ends the condition: the global states in which the
-/// condition is met form no cycle, and each has a step that must be taken. This common case is
-/// cheaper to decide than the general one by components.
+/// Returns true if it is obvious that every fair run ends the condition. This is so if the global
+/// states in which the condition is met form no cycle, and each of them has a step that must be
+/// taken. The case is common, and this test is cheaper than the analysis of components.
 fn always_ends(graph: &Graph, condition: Condition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;
@@ -310,8 +315,7 @@ fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
     requirements.values().all(|it| it.taken_inside || it.possible_at < part.members.len())
 }
 
-/// Steps with one fairness label in a component: whether a run can take one without leaving the
-/// component, and in how many states of the component one is possible.
+/// Facts about all steps in a component that have the same fairness label.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requirement {
     /// True if a step with the label leads to a state of the component.

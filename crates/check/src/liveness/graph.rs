@@ -22,7 +22,8 @@ pub(crate) struct Graph {
     marks: Vec<u32>,
     /// True for each global state that the search did not expand.
     open: Vec<bool>,
-    /// Fairness label of the steps that the check takes before the search.
+    /// Fairness label of the steps that the configuration prescribes before the search. The graph
+    /// contains these steps, too.
     forced_label: u32,
     pub(crate) threads: usize,
     stop: StopSignal,
@@ -58,11 +59,11 @@ struct NumberedEdge {
 pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 
 impl Graph {
-    /// Builds the graph, and takes the edges and marks out of the search result. If the analysis is
-    /// stopped meanwhile, the graph is incomplete and proves nothing.
+    /// Builds the graph of a finished search. Takes the edges and the marks out of `explored`. If
+    /// `stop` is raised meanwhile, the graph is incomplete and proves nothing.
     ///
-    /// `forced_label` is the label of the steps that the check takes before the search. The
-    /// analysis runs on as many threads as [`analysis_threads`] returns.
+    /// `forced_label` is the fairness label of the steps that the configuration prescribes before
+    /// the search. The analysis runs on as many threads as [`analysis_threads`] returns.
     pub(crate) fn of(explored: &mut Explored, forced_label: u32, stop: StopSignal) -> Self {
         let (levels, threads) = (explored.levels.clone(), analysis_threads(&explored.workers));
         let mut graph = Graph { levels, forced_label, threads, stop, ..Graph::default() };
@@ -221,9 +222,9 @@ impl Graph {
     }
 }
 
-/// Returns the number of threads that analyse a graph after a search by these workers. It is at
-/// most the number of processes: there is one condition for each process, and each thread needs
-/// memory for the condition that it analyses.
+/// Returns the number of threads that analyse a graph: one for each worker of the search, but at
+/// most one for each process. More threads would be of no use, because there is one condition for
+/// each process. Each thread needs memory for the condition that it analyses.
 pub(crate) fn analysis_threads(workers: &[Worker]) -> usize {
     let size = workers.first().map_or(1, |worker| worker.rules.layout.size);
     workers.len().clamp(1, size.max(1))

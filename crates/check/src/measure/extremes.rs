@@ -7,8 +7,8 @@ use crate::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::measure::weights::{is_fault, weight_of};
 
-/// Bit in the marks of a global state. It is set if every user has issued all its commands, and no
-/// user waits.
+/// Bit in the marks that the search stores with a global state. It is set if every user has issued
+/// all its commands, and no user waits.
 pub(crate) const SERVED: u32 = 1;
 
 /// Packs the measured value of a global state and the [`SERVED`] bit into the marks of the state.
@@ -16,8 +16,8 @@ pub(crate) fn marks_of(value: u32, is_served: bool) -> u32 {
     value << 1 | if is_served { SERVED } else { 0 }
 }
 
-/// Marks a global state without a predecessor: no path has reached the state, or a path begins in
-/// it.
+/// Value in place of the predecessor of a global state, if the state has none: no path has reached
+/// the state, or a path begins in the state.
 const NONE: u32 = u32::MAX;
 
 /// A step of a path: the global state in which the step starts, and the step.
@@ -33,8 +33,8 @@ pub(super) struct Path {
 pub(super) enum Greatest {
     /// Greatest total of the measure over all runs, and a run with this total.
     Total(u32, Path),
-    /// The totals have no bound: these steps form a cycle that a run can repeat forever. The
-    /// measure counts the first of these steps.
+    /// The totals have no bound. These steps form a cycle that a run can repeat forever, and the
+    /// first of them increases the total.
     Unbounded(Vec<Step>),
 }
 
@@ -47,8 +47,8 @@ pub(super) struct Least {
     pub(super) is_quiescent: bool,
 }
 
-/// An analysis of a graph. `first` lists the initial global states, each with the weight of the
-/// boots that lead to it.
+/// Analysis of the graph of a measure. `first` lists the initial global states. Each has a weight,
+/// by which the boots of the processes increase the measure.
 pub(super) struct Extremes<'g> {
     pub(super) graph: &'g Graph,
     pub(super) first: &'g [(u32, u32)],
@@ -107,9 +107,10 @@ impl Extremes<'_> {
         steps
     }
 
-    /// Returns a path of greatest total weight from a global state in `first`: a shortest one, if
-    /// there are several. For each state, `values` contains the greatest total weight of a path
-    /// from it. If possible, the path ends in a state in which a run ends.
+    /// Returns a path with the greatest total weight among the paths from the global states in
+    /// `first`. Among several such paths, prefers one that ends in a state in which a run ends, and
+    /// then a shortest one. `values` contains, for each state, the greatest total weight of a path
+    /// from this state.
     fn tight_path(&self, values: &[u32], first: impl Iterator<Item = u32> + Clone) -> Path {
         let value = |world: u32| values[world as usize];
         let is_tight = |from: u32, step: &OutEdge| {
@@ -127,8 +128,8 @@ impl Extremes<'_> {
             .unwrap_or_else(|| Path { first: first.clone().next().unwrap_or(0), steps: Vec::new() })
     }
 
-    /// Returns a shortest path from one of the global states in `first` to a state that `is_wanted`
-    /// accepts, by steps that `follows` accepts.
+    /// Returns a shortest path from a global state in `first` to a state that `is_wanted` accepts.
+    /// All steps of the path are steps that `follows` accepts. `None` if there is no such path.
     fn shortest(
         &self,
         first: impl Iterator<Item = u32>,
@@ -175,10 +176,12 @@ impl Extremes<'_> {
         (self.value(world), world)
     }
 
-    /// Returns the run with the least value among those that serve all users. If `is_total`, the
-    /// value of a run is the total of its steps, and otherwise the greatest value of its global
-    /// states. Among runs of equal value, returns a shortest one. If some such runs end because no
-    /// step is possible, only these runs count.
+    /// Returns the run with the least value among the runs that serve all users. `None` if there is
+    /// no such run.
+    ///
+    /// If `is_total`, the value of a run is the sum over its steps. Otherwise it is the greatest
+    /// value of its global states. If some of these runs end because no step is possible, only such
+    /// runs are compared. Among runs of equal value, returns a shortest one.
     pub(super) fn least(&self, is_total: bool) -> Option<Least> {
         let (keys, before) = self.lightest(is_total);
         let worlds = || 0..self.graph.len() as u32;

@@ -27,10 +27,10 @@ pub struct MeasureReport {
     /// Greatest value of a run, whether or not the run serves all users. `None` if a limit stopped
     /// the analysis.
     pub maximum: Option<Extreme>,
-    /// Least value of a run that serves all users; `None` if there is no such run, or a limit
-    /// stopped the analysis.
+    /// Least value among the runs that serve all users. `None` if there is no such run, or if a
+    /// limit stopped the analysis.
     pub minimum: Option<Extreme>,
-    /// Kind of state in which runs that serve all users end. `None` if there is no minimum.
+    /// Kind of state in which the run with the least value ends. `None` if there is no minimum.
     pub ends: Option<RunEnd>,
     /// True if all states were explored and no declared bound pruned any. Otherwise the maximum is
     /// a lower bound, and the minimum an upper bound.
@@ -70,18 +70,19 @@ pub enum MeasureValue {
     Exactly(u32),
     /// Counting stopped at this value, so the measure may have a greater one.
     AtLeast(u32),
-    /// The measure has no bound: the last steps of the run can repeat forever, and the measure
-    /// counts some of them.
+    /// The measure has no bound. The last steps of the run form a cycle that can repeat forever,
+    /// and the measure counts some of these steps.
     Unbounded,
 }
 
 /// State in which a run that serves all users ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
-    /// In the last state, no step but a fault is possible.
+    /// The run ends by itself: in its last state, no step is possible except a fault.
     Quiescent,
     /// In the last state, all commands were issued and no user waits, but further steps are
-    /// possible. No run that serves all users ends by itself.
+    /// possible. If some run that serves all users ends by itself, the report contains
+    /// [`RunEnd::Quiescent`] instead.
     Served,
 }
 
@@ -170,8 +171,9 @@ impl MeasureReport {
         )
     }
 
-    /// Returns the schedules that attain the extremes, in words and as diagrams of at most this
-    /// many columns. A minimum that equals the maximum has no schedule of its own.
+    /// Returns the schedules that attain the maximum and the minimum, in words and as diagrams of
+    /// at most this many columns. If the two are equal, returns only the schedule that attains the
+    /// maximum.
     pub fn schedules(&self, columns: usize) -> String {
         let mut text = String::new();
         let same = self.maximum.as_ref().zip(self.minimum.as_ref());

@@ -99,8 +99,8 @@ impl<P: Checkable> Check<P> {
 }
 
 impl<P: Checkable> FinishedSearch<'_, P> {
-    /// Returns the initial global states, each with the weight of its boots: the number of counted
-    /// messages that processes send as they boot.
+    /// Returns the initial global states, each with its weight. The weight is the number of
+    /// messages that the processes send as they boot and that the measure counts.
     fn weighted_first(&self, graph: &Graph) -> Vec<(u32, u32)> {
         let size = self.processes.config.size;
         let counts_sent = matches!(

@@ -27,7 +27,8 @@ pub(crate) struct QueueRow {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeRow {
     pub(crate) local: u32,
-    /// Difference between the fingerprints of the global state after and before the step.
+    /// Change of the fingerprint of the global state: the fingerprint after the step minus the
+    /// fingerprint before the step.
     pub(crate) change: u64,
     pub(crate) observation: u32,
     pub(crate) weight: u16,
@@ -53,7 +54,8 @@ pub(crate) struct ModelCache {
     items: Vec<Item>,
     /// First outcome for each local state and each input that occurred in it.
     outcomes: Memo<OutcomeRow>,
-    /// Further outcomes. Those of the same input form a list, linked by `next`.
+    /// All outcomes of an input except the first one. The outcomes of one input form a linked list,
+    /// in which `next` leads to the following outcome.
     more_outcomes: Vec<OutcomeRow>,
     sent: Vec<SentMessage>,
     pushes: Memo<Change>,
@@ -111,7 +113,8 @@ impl ModelCache {
         self.local_row(id).0
     }
 
-    /// Returns the indices in `menus` of the commands and timers that may occur in a local state.
+    /// Returns the menu of a local state: the commands and timers that may occur in this state, as
+    /// indices in `menus`.
     #[inline]
     pub(crate) fn menu(&mut self, id: u32) -> impl Iterator<Item = usize> + use<> {
         range(self.local_row(id).1)
@@ -191,8 +194,8 @@ impl ModelCache {
         }
     }
 
-    /// Returns the outcome that follows this one, of the same input in the same local state. `None`
-    /// after the last one.
+    /// Returns the next outcome of the same input in the same local state. `None` if `row` is the
+    /// last one.
     #[inline]
     pub(crate) fn next_outcome(&self, row: OutcomeRow) -> Option<OutcomeRow> {
         let index = row.next.checked_sub(1)?;
@@ -369,7 +372,7 @@ impl ModelCache {
     }
 }
 
-/// Kinds of those parts of a global state that contain timestamps or process names.
+/// Kinds of parts of a global state, as far as these parts can contain timestamps or process names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Local,

@@ -79,9 +79,9 @@ pub(crate) enum Role {
     Session,
 }
 
-/// Returns the fingerprint of one part of a global state. The fingerprint of a state is the sum of
-/// those of its parts, modulo 2⁶⁴. So a step computes only the fingerprints of the parts that it
-/// changes.
+/// Returns the fingerprint of one part of a global state. The fingerprint of a global state is the
+/// sum of the fingerprints of its parts, modulo 2⁶⁴. So a step needs to compute only the
+/// fingerprints of the parts that it changes.
 pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
     let mut hasher = FoldHasher::default();
     role.hash(&mut hasher);

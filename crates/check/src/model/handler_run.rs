@@ -17,13 +17,12 @@ pub(crate) struct HandlerRun<P: Checkable> {
     /// Receiver of a message between applications, if the step sends one.
     pub(super) application: Option<u32>,
     pub(crate) choices: Vec<Choice>,
-    /// Causal past that the messages carry. `None` if they carry the current causal past of the
-    /// process.
+    /// Causal past that the messages of the run carry. `None` if it is the causal past in `local`.
     pub(super) past: Option<Vec<u32>>,
 }
 
 impl<P: Checkable> HandlerRun<P> {
-    /// `local` is the local state after the run.
+    /// Creates a run that leads to the local state `local` and has no effects.
     pub(super) fn without_effects(local: LocalState<P>) -> Self {
         let (messages, events, seen) = (Vec::new(), Vec::new(), Vec::new());
         let (application, past) = (None, None);

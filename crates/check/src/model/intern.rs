@@ -13,8 +13,8 @@ pub(crate) struct Interned {
     pub(crate) fingerprint: u64,
 }
 
-/// Id that represents a missing content, such as the queue that would result from sending on a full
-/// link.
+/// Id in place of content that does not exist. For instance, if a link is full, no message can be
+/// appended to its queue, and the id of the new queue is `NONE`.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Replacement of a part of a global state: the new id of the part, and the resulting change of the

@@ -63,8 +63,9 @@ pub(crate) trait Model: Send + Sync {
 
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
-    /// Returns the facts that the monitor at `index` has collected in the state `monitor`. Only one
-    /// monitor collects facts; properties written as expressions read them.
+    /// Returns the facts that the monitor at `index` has collected in its state `monitor`. At most
+    /// one monitor of a search collects facts. The properties that are written as expressions read
+    /// them.
     fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
 
     /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
@@ -125,8 +126,8 @@ pub(crate) struct LocalFacts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// True if no run may end or stay forever in a global state in which the monitor is in this
-    /// state.
+    /// True if a run violates the property when it ends, or stays forever, in global states in
+    /// which the monitor is in this state.
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures in this state; 0 if it measures nothing.
     pub(crate) measure: u64,

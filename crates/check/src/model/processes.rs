@@ -36,8 +36,8 @@ pub(crate) struct ProtocolHooks<P: Protocol> {
     pub(crate) term: Option<fn(&P) -> u64>,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
-    /// Functions that access the clock in application messages. `None` if these messages carry no
-    /// clock.
+    /// Functions that read and update the logical clock of a process for application messages.
+    /// `None` if application messages carry no clock.
     pub(crate) stamping: Option<Stamping<P>>,
     /// Function that erases the logical clock of a process. It may be called only if no later
     /// request reads the clock.
@@ -56,11 +56,11 @@ impl<P: Protocol> Default for ProtocolHooks<P> {
     }
 }
 
-/// Data about a run that the monitors of a check need.
+/// Facts about a run that the monitors of a check need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MonitorNeeds {
-    /// True if a monitor stores process names that cannot be derived from the states of the
-    /// processes.
+    /// True if the state of some monitor contains process names that cannot be derived from the
+    /// states of the processes. Symmetry reduction is then not possible.
     pub(crate) names: bool,
     pub(crate) causality: Causality,
     /// Layer whose messages the monitors observe. `None` if they observe none.
@@ -90,8 +90,9 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) measure: Option<MeasureConfig>,
     /// True if, in any state found so far, a process is in a term.
     pub(crate) has_terms: AtomicBool,
-    /// True while the search uses the reduction by commuting deliveries. The model then postpones
-    /// events that may be postponed, and erases clocks that no later request reads.
+    /// True while the search uses the reduction by commuting deliveries. The model then does two
+    /// things: it delays events that a user may receive later, and it erases clocks that no later
+    /// request reads.
     pub(crate) is_reducing: AtomicBool,
 }
 
@@ -101,8 +102,8 @@ impl<P: Checkable> Processes<P> {
         self.all_boot_runs(at).into_iter().map(|run| self.outcome(run)).collect()
     }
 
-    /// Returns the run of the boot handler of process `at` that ends in the local state with the id
-    /// `local`.
+    /// Returns the run of the boot handler of process `at` that ends in the local state `local`.
+    /// The handler has one run for each combination of its choices.
     pub(crate) fn boot_into(&self, at: ProcessId, local: u32) -> HandlerRun<P> {
         let index = self.boots(at).iter().position(|outcome| outcome.local.id == local);
         self.all_boot_runs(at).swap_remove(index.expect("a boot leads to one of its outcomes"))

@@ -18,8 +18,9 @@ impl<P: Checkable> Processes<P> {
         latency.as_ref().map_or((0, 0), |_| timer_units(after, *drift_ppm))
     }
 
-    /// Applies the timer changes of a step. Returns the timers that start at the end of the step,
-    /// sorted by name. Returns none if steps take no time: the timers then start at once.
+    /// Applies the changes that a step makes to the timers of its process. If steps take time,
+    /// returns the timers that start only at the end of the step, sorted by name. If steps take no
+    /// time, starts all timers at once and returns none.
     pub(super) fn change_timers(
         &self,
         local: &mut LocalState<P>,

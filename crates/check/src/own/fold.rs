@@ -19,7 +19,8 @@ pub(crate) struct ServiceFold {
 }
 
 impl ServiceFold {
-    /// Creates the monitor at this index. Its initial state is `first`.
+    /// Creates this monitor. `index` is its number among the monitors of the check, and `first` is
+    /// its initial state.
     pub(crate) fn new(first: ServiceFacts, index: usize) -> Self {
         ServiceFold { states: Interner::new(), first, index }
     }

@@ -13,11 +13,11 @@ use crate::model::fingerprint::{Role, fingerprint};
 use crate::world::rules::Rules;
 
 impl Watched {
-    /// Writes into `key` the key under which the result of the property is cached. Returns false if
-    /// the property reads messages: its result is not cached.
+    /// Writes into `key` the key under which the result of the property is cached, and returns
+    /// true. Returns false if the result is not cached, because the property reads messages.
     ///
-    /// The key contains ids of local states. The local state of a process determines its state,
-    /// whether it is down, and which peers it suspects.
+    /// The key contains ids of local states. Such an id determines the state of the process,
+    /// whether the process is down, and which peers it suspects.
     fn write_key(&self, from: [u32; 4], locals: &[u32], key: &mut Vec<u32>) -> bool {
         let uses = self.property.uses();
         if uses.reads_messages() {

@@ -12,7 +12,8 @@ use crate::check::{CheckKind, SelectedProperty};
 use crate::error::CheckError;
 use crate::world::Layout;
 
-/// Maximum number of marks of a global state.
+/// Maximum number of marks of a global state. A mark is one bit of a `u32`, and states one fact
+/// about the global state.
 const MARKS: usize = u32::BITS as usize;
 
 /// The properties of a search that are written as expressions, prepared for evaluation.
@@ -26,38 +27,43 @@ pub(crate) struct OwnProperties {
     pub(crate) no_facts: Arc<ServiceFacts>,
 }
 
-/// A property written as an expression, with the marks for its bindings. A global state has the
-/// mark of a binding while an event is still due for this binding.
+/// A property written as an expression. A binding of the property is one combination of values of
+/// its variables. Each binding has one bit in the marks of a global state. This bit is set while an
+/// event that the property demands for these values has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     pub(crate) property: Arc<OwnProperty>,
     /// Combinations of values of the free variables of a liveness property. Empty for a safety
     /// property.
     pub(crate) bindings: Vec<Binding>,
-    /// Bit number of the mark of the first binding. The marks of the other bindings are the next
-    /// bits.
+    /// Position of the bit of the first binding in the marks of a global state. The bits of the
+    /// other bindings follow in order.
     first_mark: usize,
 }
 
 impl Watched {
-    /// Returns the mark that a global state has while an event is still due for this binding.
+    /// Returns the bit that is set in the marks of a global state while an event is still due for
+    /// the binding with the index `binding`.
     pub(crate) fn mark(&self, binding: usize) -> u32 {
         1 << (self.first_mark + binding)
     }
 
-    /// Returns the marks of all bindings whose bits are set in `pending`.
+    /// Returns the bits that are set in the marks of a global state if an event is still due for
+    /// each binding in the set `pending`. In `pending`, the bit at position *i* stands for the
+    /// binding with the index *i*.
     pub(crate) fn marks(&self, pending: u32) -> u32 {
         if self.bindings.is_empty() { 0 } else { pending << self.first_mark }
     }
 }
 
 impl OwnProperties {
-    /// Prepares properties for a search whose global states have this layout. Returns `None` if
-    /// there are none.
+    /// Prepares the properties for a search. `layout` is the layout of its global states. Returns
+    /// `None` if there are no properties.
     ///
     /// # Errors
     ///
-    /// Returns an error if a state has too few marks for all bindings.
+    /// Returns an error if the properties together have more bindings than the marks of a global
+    /// state have free bits.
     pub(crate) fn new(
         properties: &[Arc<OwnProperty>],
         layout: Layout,

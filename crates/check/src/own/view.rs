@@ -18,13 +18,14 @@ type QueueCounts = Arc<[(&'static str, u64)]>;
 pub(crate) struct OwnCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
     steps: Vec<Option<StepFacts>>,
-    /// For each local state, by id: the state of the process as a tree. The inner `None` means that
-    /// the process is down, the outer one that the tree is not cached.
+    /// For each local state, by id: the state of the process as a tree of values. `None` if the
+    /// tree is not cached, and `Some(None)` if the process is down.
     states: Vec<Option<Option<Arc<Value>>>>,
     queues: Vec<Option<QueueCounts>>,
-    /// Cached results of properties that do not read messages. A key consists of the index of the
-    /// property, the facts, the observation, and the bits of the bindings that were pending before
-    /// the step. If the property reads more than commands and events, the local states follow.
+    /// Cached results of properties that do not read messages. A key begins with four numbers: the
+    /// index of the property, the id of the facts, the id of the observation, and the bindings for
+    /// which an event was due before the step, as bits. If the property reads more than commands
+    /// and events, the ids of the local states follow.
     pub(super) results: HashMap<Box<[u32]>, EvaluationResult, BuildFoldHasher>,
     /// Memory for the key of the next lookup in `results`.
     pub(super) key: Vec<u32>,

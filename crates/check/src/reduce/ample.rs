@@ -6,9 +6,10 @@
 //! observes it, and the status of the user does not change), it commutes with every other step. So
 //! the set that contains only this delivery is an ample set.
 //!
-//! No step is postponed forever. Suppose that a cycle consists of such deliveries alone. Then every
-//! link is refilled again and again, so every process receives messages. At each of these
-//! deliveries, its receiver can do nothing else. So no step is ignored.
+//! No step is postponed forever. To see this, suppose that all steps of a cycle are such
+//! deliveries. Messages then arrive on every link again and again, so every process receives
+//! messages. A process that receives a message in this cycle can do nothing else. So no process has
+//! a step that is postponed.
 
 use tenure_core::Order;
 
@@ -27,8 +28,9 @@ impl Rules {
 }
 
 impl Worker {
-    /// Returns the slot of a link whose first message can be delivered alone: this delivery is an
-    /// ample set. `None` if there is no such link.
+    /// Returns the slot of a link whose first message the search may deliver alone, because this
+    /// delivery is an ample set: all other steps of the global state may be omitted. `None` if
+    /// there is no such link.
     pub(crate) fn ample(&mut self, world: &mut [u32], fingerprint: u64) -> Option<usize> {
         let layout = self.rules.layout;
         (0..layout.size).find_map(|process| {
@@ -41,9 +43,9 @@ impl Worker {
         })
     }
 
-    /// Returns true if a process in the local state `local` can do nothing but receive the first
-    /// message of `queue`, and if this delivery has one outcome that neither the monitors nor the
-    /// user observe.
+    /// Returns true if, in the local state `local`, three conditions hold. The process can do
+    /// nothing but receive the first message of `queue`. This delivery has only one outcome.
+    /// Neither the monitors nor the user observe the delivery.
     fn is_ample_delivery(&mut self, local: u32, queue: u32) -> bool {
         if self.cache.menu(local).next().is_some() {
             return false;

@@ -28,20 +28,20 @@ use crate::world::rules::Rules;
 const MAX_ATTEMPTS: usize = 100;
 
 enum Attempt {
-    /// The search proves that no property is violated, as a search without the reduction would.
-    /// Contains its report.
+    /// The search proves that no property is violated. Contains the report of the search.
     Report(Box<Report>),
     /// The search has chosen these deliveries, but they do not commute with all later steps. The
     /// next search must not choose them.
     Wrong(Vec<Delivery>),
-    /// The search with the reduction decides nothing. A search without it must decide.
+    /// The search with the reduction proves nothing. The check must search without the reduction.
     Failed,
 }
 
 impl<P: Checkable> Check<P> {
-    /// Runs the check with the reduction by commuting deliveries. Returns `None` if the reduction
-    /// does not apply, or if it decides nothing, for instance because of a violation. A search
-    /// without the reduction must then find a shortest run.
+    /// Runs the check with the reduction by commuting deliveries. Returns the report if the search
+    /// proves that no property is violated. Returns `None` if the reduction does not apply, or if
+    /// the search proves nothing, for instance because it finds a violation. The caller must then
+    /// search without the reduction, which also finds a shortest run to the violation.
     pub(crate) fn run_with_commuting_deliveries(
         &mut self,
         processes: &Processes<P>,
@@ -138,8 +138,9 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Returns the report of a search whose certificate is sound, unless the graph violates a
-    /// property or is not completely analysed.
+    /// Analyses the graph of a search whose certificate is sound. If no property is violated,
+    /// returns the report of the search. If a property is violated, the graph has a cycle, or the
+    /// analysis was stopped, returns [`Attempt::Failed`].
     fn decide(&self, finished: &mut FinishedSearch<'_, P>) -> Attempt {
         let (label, layout) = (finished.rules.forced_label(), finished.rules.layout);
         let graph = Graph::of(&mut finished.explored, label, self.stop.clone());
@@ -151,8 +152,8 @@ impl<P: Checkable> Check<P> {
         Attempt::Report(Box::new(self.report_without_violation(finished)))
     }
 
-    /// Returns true if a property of this kind is judged after the search, and the graph violates
-    /// it.
+    /// Returns true if the graph violates the property of this kind. A property that is not judged
+    /// after the search counts as not violated.
     fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
         let fairness = self.config.fairness;
         match kind {
@@ -170,8 +171,8 @@ impl<P: Checkable> Check<P> {
     }
 }
 
-/// Certifies the choices of a search. Returns `None` if a handler panics in a state that the search
-/// has not reached.
+/// Examines whether the deliveries that a search has chosen commute with all later steps. Returns
+/// `None` if a handler panics in a state that the search has not reached.
 fn certified(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Option<Certified> {
     // The workers are not used again after a panic.
     catch_unwind(AssertUnwindSafe(|| certify(workers, initial))).ok()

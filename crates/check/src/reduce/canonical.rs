@@ -5,8 +5,8 @@ use crate::model::cache::{ModelCache, Part};
 use crate::world::rules::Rules;
 use crate::world::{Faults, Layout, VIOLATED};
 
-/// Decreases all timestamps of a global state by the smallest one, so that the smallest becomes 0.
-/// Returns the new fingerprint. Appends the changed slots, with their old values, to `changed`.
+/// Shifts all timestamps of a global state, so that the smallest one becomes 0. Returns the new
+/// fingerprint. Appends each slot that changes to `changed`, with its old value.
 pub(crate) fn rebase(
     cache: &mut ModelCache,
     layout: Layout,
@@ -54,8 +54,9 @@ pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) ->
     smallest
 }
 
-/// Returns the smallest fingerprint of a global state over all renamings. The fingerprint omits the
-/// monitors: in a symmetric search, their states follow from the processes.
+/// Returns the smallest fingerprint that a global state has under any renaming of its processes.
+/// The fingerprint omits the monitors, because in a search with symmetry reduction the states of
+/// the monitors follow from the states of the processes.
 pub(crate) fn canonical_fingerprint(cache: &mut ModelCache, rules: &Rules, world: &[u32]) -> u64 {
     let layout = rules.layout;
     let spent = Faults(world[layout.spent()]).fingerprint();

@@ -1,13 +1,13 @@
 //! Certificate that the chosen deliveries commute with all later steps of their receivers.
 //!
-//! The reduced search takes a chosen delivery before other inputs of its receiver. A plain search
-//! also takes them in the other order, and so reaches further local states. The certificate adds
-//! these states: if the input *i* is taken after the delivery *d*, then *i* is also taken in the
-//! state before *d*, and *d* in the state that follows. Each such pair must commute. The set of
-//! pairs is closed under this rule.
+//! The reduced search takes a chosen delivery *d* before any other input *i* of its receiver. A
+//! plain search also takes *i* before *d*, and so reaches further local states. The certificate
+//! adds these states by a rule. If *i* is taken after *d*, then *i* is also taken in the state
+//! before *d*, and *d* is taken in the state after *i*. In each such pair, *d* and *i* must
+//! commute. The rule is applied until it yields no new pair.
 //!
-//! The rule does not apply to a message that cannot be delivered while the message of *d* is in
-//! flight: see [coexistence](super::coexistence).
+//! The rule has one exception. It does not apply if *i* delivers a message that cannot be delivered
+//! while the message of *d* is in flight: see [coexistence](super::coexistence).
 
 use tenure_core::Order;
 
@@ -36,23 +36,23 @@ struct Certificate<'w> {
     /// For each local state, the inputs that are taken in it.
     taken: IdMap<u32, Vec<Cause>>,
     known: IdSet<(u32, Cause)>,
-    /// For each local state, the deliveries that lead to it.
+    /// For each local state: the deliveries after which the process is in this state.
     leading_to: IdMap<u32, Vec<Delivery>>,
-    /// For each delivery, the deliveries from which it was derived. Chosen deliveries may have
-    /// none.
+    /// For each delivery: the deliveries from which the rule of the certificate has derived it. The
+    /// list may be empty for a chosen delivery.
     derived_from: IdMap<Delivery, Vec<Delivery>>,
     wrong: IdSet<Delivery>,
     /// Pairs of a delivery and an input that are still to be compared.
     open: Vec<(Delivery, Cause)>,
-    /// Pairs of a delivery and an input that need no comparison as far as is known: the input
-    /// delivers a message of the same sender, and no known steps bring both messages in flight
-    /// together. A step that is found later may do so.
+    /// Pairs of a delivery and an input that need not be compared so far. The input delivers
+    /// another message of the same sender, and no known steps bring both messages in flight
+    /// together. A step that is found later may do so, so these pairs are examined again.
     apart: Vec<(Delivery, Cause)>,
     steps: LocalSteps,
 }
 
 /// Examines whether the deliveries that a search has chosen commute with all later steps. `workers`
-/// are those of the search, and `initial` contains the initial local states of each process.
+/// are the workers of this search. `initial` contains, for each process, its initial local states.
 pub(crate) fn certify(workers: &mut [Worker], initial: Vec<Vec<u32>>) -> Certified {
     let mut chosen = IdSet::default();
     let mut taken = Vec::new();
@@ -134,9 +134,9 @@ impl Certificate<'_> {
         self.open.extend(inputs.map(|cause| (delivery, *cause)));
     }
 
-    /// Examines whether a delivery commutes with an input that was taken after it. Also makes the
-    /// certificate examine the other order: the input in the state before the delivery, and the
-    /// delivery in the states after this input.
+    /// Examines whether a delivery commutes with an input that was taken after it. Also adds the
+    /// other order to the certificate: the input in the state before the delivery, and the delivery
+    /// in each state after this input. Does nothing if the other order is not possible.
     fn compare(&mut self, delivery: Delivery, cause: Cause) {
         let (local, packet) = delivery;
         if !self.can_precede(local, packet, cause) {
@@ -155,8 +155,9 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns true if the input `cause`, which was taken after the delivery of `packet` in the
-    /// local state `local`, can also be taken before this delivery.
+    /// Returns true if an input and a delivery are possible in the other order. So far, the input
+    /// `cause` was taken after `packet` was delivered in the local state `local`. In the other
+    /// order, the input comes first.
     fn can_precede(&mut self, local: u32, packet: u32, cause: Cause) -> bool {
         let network = &self.worker.rules.network;
         match cause {
@@ -183,8 +184,8 @@ impl Certificate<'_> {
         }
     }
 
-    /// Returns the chosen deliveries in `open`, and the chosen deliveries from which those in
-    /// `open` were derived. The result is sorted.
+    /// Returns the chosen deliveries among those in `open` and among all deliveries from which
+    /// those in `open` were derived, directly or indirectly. The result is sorted.
     fn chosen_before(&self, mut open: Vec<Delivery>) -> Vec<Delivery> {
         let mut seen: IdSet<Delivery> = open.iter().copied().collect();
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! Messages that may be in flight together.
+//! Messages of one process that may be in flight together.
 //!
-//! Two messages of one process can be in flight together only if some path of its steps sends both.
-//! A message that is sent only after the delivery of *m* cannot be delivered while *m* is in
-//! flight.
+//! Two messages of a process can be in flight together only if the process sends both on one path
+//! of its steps. Some of these paths do not count. Suppose that a message *a* is sent only after
+//! the message *m* was delivered. Once the process has received *a*, *m* is no longer in flight.
 
 use crate::explore::successors::Worker;
 use crate::reduce::id_hash::{IdMap, IdSet};
@@ -53,7 +53,8 @@ impl ProcessSteps {
         indices.map(move |index| &self.steps[*index])
     }
 
-    /// Returns the states that can be reached from `begin` along steps that `is_open` accepts.
+    /// Returns the local states that can be reached from the states in `begin`. Follows only the
+    /// steps that `is_open` accepts.
     fn after(
         &self,
         begin: impl Iterator<Item = u32>,
@@ -62,7 +63,8 @@ impl ProcessSteps {
         self.reachable(begin, &self.leaving, |step| is_open(step).then_some(step.to))
     }
 
-    /// Returns the states from which `end` can be reached along steps that `is_open` accepts.
+    /// Returns the local states from which a state in `end` can be reached. Follows only the steps
+    /// that `is_open` accepts.
     fn before(
         &self,
         end: impl Iterator<Item = u32>,
@@ -129,8 +131,9 @@ impl LocalSteps {
         self.together[&message].contains(&other)
     }
 
-    /// Returns the messages that the process `from` sends on a path that also sends `message`.
-    /// Paths on which an answer to `message` is delivered do not count.
+    /// Returns the messages that the process `from` can send on a path on which it also sends
+    /// `message`. Omits paths on which `from` receives an answer to `message`, because `message` is
+    /// then no longer in flight.
     fn messages_beside(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let answers = self.answers(message, from, to);
         let is_open =
@@ -151,8 +154,9 @@ impl LocalSteps {
         steps.flat_map(|step| step.sent.iter().copied()).collect()
     }
 
-    /// Returns the messages from `to` to `from` that are sent only after the delivery of `message`.
-    /// Returns none if `from` can send `message` more than once.
+    /// Returns the answers to `message`, which the process `from` sends to the process `to`. An
+    /// answer is a message that `to` sends only after it has received `message`. If `from` can send
+    /// `message` more than once, returns an empty set.
     fn answers(&self, message: u32, from: usize, to: usize) -> IdSet<u32> {
         let (mine, theirs) = (&self.processes[from], &self.processes[to]);
         let later = mine.after(mine.senders(message).map(|step| step.to), |_| true);

@@ -1,13 +1,14 @@
 //! Partial-order reduction by single deliveries that commute with every other step.
 //!
-//! Steps of different processes commute: each changes its own process, takes a message from a link,
-//! and appends messages to links. So a delivery commutes with every later step if it commutes with
-//! the later steps of its receiver. The search takes such a delivery alone.
+//! Steps of different processes commute: each step changes its own process, takes a message from a
+//! link to this process, and appends messages to links. So a delivery commutes with every later
+//! step if it commutes with the later steps of its receiver. The search takes such a delivery
+//! alone.
 //!
-//! It chooses a delivery that commutes with all steps that its receiver can take now. Whether it
-//! also commutes with the steps that become possible later is examined after the search, by a
-//! [certificate](super::certificate). If the certificate fails, the search is repeated and does not
-//! choose the deliveries that were wrong.
+//! The search chooses a delivery that commutes with all steps that its receiver can take now. The
+//! receiver may take further steps later. After the search, a [certificate](super::certificate)
+//! examines whether the chosen deliveries also commute with these steps. If some do not, the search
+//! is repeated, and no longer chooses them.
 
 use tenure_core::Order;
 
@@ -44,8 +45,8 @@ impl Rules {
 }
 
 impl Worker {
-    /// If one delivery is sufficient in a global state, visits only this delivery and returns true.
-    /// Otherwise returns false.
+    /// Looks for a delivery that the search may take alone in a global state. If there is one,
+    /// visits this delivery only, and returns true. Otherwise returns false.
     pub(crate) fn visit_commuting_delivery(
         &mut self,
         scratch: &mut ScratchWorld<'_>,

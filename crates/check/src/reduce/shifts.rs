@@ -2,8 +2,8 @@
 
 use tenure_core::{Algorithm, Protocol};
 
-/// Functions by which an [`Algorithm`] shifts its timestamps. Only checks that shift timestamps
-/// have them.
+/// Functions by which an [`Algorithm`] shifts its timestamps. A check contains them only if it
+/// merges states that differ by such a shift.
 pub(crate) struct Shifts<P: Protocol> {
     pub(crate) smallest: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),

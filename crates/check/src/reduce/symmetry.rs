@@ -4,9 +4,9 @@ use tenure_core::{ProcessId, Protocol};
 
 /// A protocol whose rules never compare process names.
 ///
-/// Implementing this trait is optional, and serves only checks of safety. The search merges global
-/// states that differ only by a renaming, so it cannot detect starvation of one process. A renaming
-/// must change every name in a state.
+/// Implementing this trait is optional. It lets the search merge global states that differ only by
+/// a renaming of processes. Such a search can check only safety: it cannot detect that one
+/// particular process starves. The methods of the trait must rename every process name in a state.
 pub trait Symmetric: Protocol {
     /// Returns the state with all process names in it renamed.
     #[must_use]

@@ -10,7 +10,7 @@ use crate::components::StepGraph;
 /// from the initial state.
 pub(crate) type StateId = u32;
 
-/// Stands for the target of a step that exceeds a bound on values.
+/// Number in place of the state to which a step leads, if the step exceeds a bound on values.
 pub(crate) const OUT_OF_BOUNDS: StateId = StateId::MAX;
 
 #[derive(Clone, Debug)]
@@ -31,7 +31,8 @@ pub(crate) enum Action {
 /// States, steps, and a shortest path to each state.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    /// Sections of all processes in each state, one state after the other.
+    /// Section of the code in which each process is. The list contains all processes of the first
+    /// state, then all processes of the second state, and so on.
     pub(crate) sections: Vec<Section>,
     pub(crate) size: usize,
     pub(crate) edges: Vec<Vec<Edge>>,

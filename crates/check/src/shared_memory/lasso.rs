@@ -1,9 +1,9 @@
-//! Infinite runs: a path to a state, and a fair cycle that returns to it.
+//! Infinite runs: a path to a state, and a fair cycle that begins and ends in this state.
 //!
-//! In each state a process has one next step. While the process is in its remainder, this step is a
-//! request, which fairness does not demand. In any other section the step stays possible until it
-//! is taken. So weak and strong fairness demand the same: a process that is never in its remainder
-//! takes steps for ever.
+//! In each state, a process has exactly one next step. While a process is in its remainder section
+//! (it does not use the lock), this step is a request, and fairness does not demand requests. In
+//! any other section, the step stays possible until the process takes it. So weak and strong
+//! fairness demand the same: a process that never returns to its remainder takes steps for ever.
 
 use tenure_core::shared_memory::Section;
 
@@ -18,9 +18,9 @@ pub(crate) struct Lasso {
     pub(crate) cycle: Vec<Edge>,
 }
 
-/// Returns a fair cycle through states that `belongs` accepts. `None` if there is none. Its entry
-/// is as close to the initial state as possible, and the cycle is a shortest one through this
-/// entry.
+/// Returns a fair cycle through states that `belongs` accepts. `None` if there is no such cycle.
+/// The state in which the cycle begins is as close to the initial state as possible. The cycle is a
+/// shortest fair one from this state.
 pub(crate) fn fair_lasso(graph: &Graph, belongs: impl Fn(StateId) -> bool) -> Option<Lasso> {
     let mut all: Vec<Vec<StateId>> = Vec::new();
     let stays = |_, to: StateId| to != OUT_OF_BOUNDS && belongs(to);
@@ -54,8 +54,9 @@ fn is_fair(graph: &Graph, members: &[StateId]) -> bool {
     steps.next().is_some() && settled == all_processes(graph)
 }
 
-/// Returns a shortest closed walk from `entry` within the component of `members`. On the walk, each
-/// process takes a step or is in its remainder in some state.
+/// Returns a shortest cycle that is fair, begins in `entry`, and stays within the component of
+/// `members`. A cycle is fair if each process takes a step in it, or is in its remainder in some
+/// state of it.
 fn fair_cycle(graph: &Graph, members: &[StateId], entry: StateId) -> Option<Vec<Edge>> {
     let steps = |(state, settled): (StateId, u64)| {
         let next = move |edge: &Edge| (edge.to, settled | bit(edge) | idle(graph, edge.to));

@@ -22,9 +22,10 @@ pub(crate) fn pairs(graph: &Graph) -> impl Iterator<Item = Pair> {
     graph.processes().flat_map(of)
 }
 
-/// Returns a shortest run that violates the automaton `next`, which begins in its state 0. `next`
-/// maps a state of the automaton, the state of the graph before a step, and the step to the next
-/// state of the automaton. It returns `None` if the step is a violation.
+/// Returns a shortest run that an automaton rejects, or `None` if there is no such run. The
+/// automaton is the function `next`, and begins in its state 0. The arguments of `next` are the
+/// state of the automaton, the state of the graph before a step, and the step. The function returns
+/// the next state of the automaton, or `None` if the step is a violation.
 pub(crate) fn shortest_violation(
     graph: &Graph,
     next: impl Fn(u32, StateId, &Edge) -> Option<u32>,
@@ -38,8 +39,8 @@ pub(crate) fn shortest_violation(
     Some(run.into_iter().cloned().collect())
 }
 
-/// Returns a shortest run in which the rival enters more than `most` times while the waiter waits
-/// after its doorway.
+/// Returns a shortest run in which the rival enters more than `most` times while the waiter waits.
+/// The wait begins when the waiter has left its doorway, the first part of its entry code.
 pub(crate) fn overtaken(graph: &Graph, pair: Pair, most: u32) -> Option<Vec<Edge>> {
     let waits = |state| graph.section(state, pair.waiter) == Section::Waiting;
     shortest_violation(graph, |count, before, edge| {

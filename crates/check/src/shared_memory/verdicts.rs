@@ -141,8 +141,8 @@ impl Analysis<'_> {
         Some(self.endless(kind, &explanation, &lasso))
     }
 
-    /// Returns a shortest run to a state that `belongs` accepts. If no fairness is assumed, a run
-    /// may stop in this state.
+    /// Returns a violation whose run is a shortest run to a state that `belongs` accepts. Used only
+    /// if no fairness is assumed: a run may then stop in this state.
     fn stop(&self, belongs: &dyn Fn(StateId) -> bool) -> Option<Violation> {
         let state = self.graph.states().find(|state| belongs(*state))?;
         let waiting = self.graph.processes_in(state, Section::is_trying);

@@ -60,7 +60,8 @@ impl<'s> Analysis<'s> {
         analysis
     }
 
-    /// Counts all steps. Finds a step that violates closure, and a state that is not legitimate and
+    /// Counts all steps of the system. Looks for a violation of closure: a step from a legitimate
+    /// state to a state that is not legitimate. Also looks for a state that is not legitimate and
     /// has no step.
     fn judge_steps(&mut self) {
         for state in 0..self.space.states {
@@ -129,8 +130,8 @@ impl<'s> Analysis<'s> {
         (self.moves_from(first), path)
     }
 
-    /// Returns a cycle of states that are not legitimate, which a schedule can repeat for ever. The
-    /// last step leads back to the first state. `None` if there is no such cycle.
+    /// Returns a cycle that a schedule can repeat for ever, and that contains no legitimate state.
+    /// `None` if there is no such cycle. The last step leads back to the first state.
     pub(super) fn cycle(&self) -> Option<Path> {
         let trap = self.trap.as_ref()?;
         if self.space.system.is_fair() {
@@ -144,8 +145,8 @@ impl<'s> Analysis<'s> {
         cycles.min_by_key(|cycle| cycle.steps.len())
     }
 
-    /// Returns a cycle in the component `trap` that a fair schedule can repeat. Each rule of each
-    /// machine is applied in the cycle, or is not applicable in some state of it.
+    /// Returns a cycle in the component `trap` that a fair schedule can repeat. Every rule of every
+    /// machine is applied somewhere in the cycle, or is not applicable in some state of the cycle.
     fn fair_cycle(&self, trap: &[u32]) -> Path {
         let first = *trap.iter().min().expect("a component has a state");
         let mut path = Path { first, steps: Vec::new() };
@@ -181,7 +182,8 @@ impl<'s> Analysis<'s> {
     }
 
     /// Returns the steps of a shortest walk from `from` whose last step `is_goal` accepts. `None`
-    /// if there is none. Only the last step may leave the component of `from`.
+    /// if there is no such walk. All steps except the last one must stay in the component of
+    /// `from`.
     fn search(&self, from: u32, is_goal: &dyn Fn(&Successor) -> bool) -> Option<Vec<Successor>> {
         let steps = |state| {
             let next = move |it: &Successor| self.is_inner(from, it.to).then_some(it.to);
@@ -196,18 +198,19 @@ fn steps_of(successors: &[Successor]) -> BTreeSet<SystemStep> {
 }
 
 struct ComponentVerdict {
-    /// Greatest number of moves from the component to a legitimate state, not counting moves inside
-    /// the component.
+    /// Greatest number of moves until a legitimate state is reached, counted from the step that
+    /// leaves the component. Moves inside the component are not counted.
     moves: u32,
-    /// True if a schedule can stay inside the component for ever.
+    /// True if a schedule can stay in the component for ever. If the system assumes fairness, only
+    /// fair schedules count.
     is_trap: bool,
     /// True if a move leads from a state of the component to another one.
     has_inner_move: bool,
 }
 
 impl ComponentVerdict {
-    /// Judges a component. `moves` contains, for each component that is reachable from it, the
-    /// greatest number of moves to a legitimate state.
+    /// Judges a component. `moves` contains the greatest number of moves from other components to a
+    /// legitimate state. It must contain each component that can be reached from this one.
     fn of(space: &Space<'_>, component: &Component<'_>, moves: &[u32]) -> Self {
         let mut verdict = ComponentVerdict { moves: 0, is_trap: false, has_inner_move: false };
         let (mut taken, mut has_inner_step) = (BTreeSet::new(), false);

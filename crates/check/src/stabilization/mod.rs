@@ -1,8 +1,8 @@
-//! Check of self-stabilization: explores the whole state space of a system, from every state.
+//! Check of self-stabilization: explores all runs of a system, from every state.
 //!
-//! A search of a [`Check`](crate::Check) stores the states that it has reached from the initial
-//! ones. Here every state is initial. So the content of a state determines its number, and no table
-//! of states is needed.
+//! A [`Check`](crate::Check) explores the states that can be reached from some initial states, and
+//! stores them in a table. In a check of self-stabilization, every state is an initial state. The
+//! states are numbered by their content, so no table is needed.
 
 mod analysis;
 mod report;

@@ -1,9 +1,9 @@
 //! Swarm search: independent depth-first searches with bitstate hashing, for state spaces beyond
 //! memory (Holzmann, Joshi, Groce, "Swarm verification techniques", IEEE TSE 2011).
 //!
-//! Each member of a swarm has its own order of steps and its own hash functions. It stores a few
-//! bits for each state, so it may omit states. Hence it proves nothing. A violation that it finds
-//! is a real run, which is replayed like that of any other search.
+//! Each member of a swarm is one search, with its own order of steps and its own hash functions. A
+//! member stores a few bits for each state, so it may omit states. Hence it proves nothing. If it
+//! finds a violation, the run is real, and is replayed like the run of any other search.
 
 pub(crate) mod report;
 mod run;

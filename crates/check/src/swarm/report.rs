@@ -27,14 +27,15 @@ pub struct SwarmCoverage {
     pub cut_states: u64,
     /// Maximum number of steps of a run.
     pub depth_max: u32,
-    /// True if the successors of every state that the search found were explored. Otherwise the
-    /// number of unexplored states is unknown.
+    /// True if the search explored the successors of every state that it found. Otherwise it ended
+    /// early, and the number of states that it did not explore is unknown.
     pub is_exhausted: bool,
 }
 
 impl SwarmCoverage {
-    /// Returns an estimated upper bound on the fraction of the reachable states that this member
-    /// explored, from 0 to 1. `None` if there is no estimate, because the search ended early.
+    /// Returns an upper bound on the fraction of the reachable states that this member explored,
+    /// from 0 to 1. The bound is an estimate. `None` if the search ended early, because there is
+    /// then no estimate.
     pub fn explored_share(&self) -> Option<f64> {
         self.is_exhausted.then_some(1.0 - self.omission_probability)
     }

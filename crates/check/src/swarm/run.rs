@@ -36,8 +36,9 @@ const LEAST_STATES: u64 = 20_000;
 impl<P: Checkable> Check<P> {
     /// Performs the search of one member of a swarm.
     ///
-    /// Judges safety in every state. Judges liveness only in states in which a run can end, that
-    /// is, in which no possible step must be taken. Never reports that a property holds.
+    /// Judges safety in every state. Judges liveness only in states in which a run can end. These
+    /// are the states in which no step must be taken, even if some steps are possible. Never
+    /// reports that a property holds.
     pub(crate) fn run_swarm_member(
         &mut self,
         swarm: SwarmConfig,
@@ -101,8 +102,9 @@ impl<P: Checkable> Check<P> {
         }
     }
 
-    /// Searches for a shorter run that violates the first property that `found` violates. Returns
-    /// `found` if it finds none. Each of these searches visits at most a quarter of the states of
+    /// Searches repeatedly for shorter runs that violate the same property as `found`, and returns
+    /// the shortest run. If `found` violates several properties, the first of them counts. Returns
+    /// `found` if there is no shorter run. Each search visits at most a quarter of the states of
     /// the first search, or [`LEAST_STATES`] if that is more.
     fn shortened(
         &self,
@@ -193,7 +195,8 @@ fn first_id(index: usize) -> StateId {
     StateId::new(0, index)
 }
 
-/// Returns the marks of the global states in which a property of this kind permits no run to end.
+/// Returns the marks that the last global state of a run must not have, according to a property of
+/// this kind.
 fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     let layout = rules.layout;
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mark(at));

@@ -29,8 +29,8 @@ pub(super) struct SwarmSearch<'a> {
     pub(super) states_max: u64,
     /// Bits of the monitors and of the expressions that the search judges in each step.
     pub(super) wanted: u32,
-    /// Marks of global states in which no run may end: a run that can end in such a state violates
-    /// a property.
+    /// Marks of global states, as bits. If a run can end in a global state with one of these marks,
+    /// the run violates a property.
     pub(super) wanted_at_end: u32,
 }
 
@@ -45,9 +45,10 @@ pub(super) struct SwarmViolation {
 /// Violated properties, as bits, and whether a step or the end of the run violates them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ViolatedBits {
-    /// The last step violates these monitors and expressions.
+    /// The last step of the run violates the monitors and expressions that have these bits.
     Step(u32),
-    /// The run can end in its last global state, which has these marks.
+    /// The run can end in its last global state, but a property forbids this. Contains the marks of
+    /// the state.
     End(u32),
 }
 
@@ -93,7 +94,8 @@ struct SwarmRun<'a> {
     frames: Vec<Frame>,
     /// Global states of the frames, one after the other.
     worlds: Vec<u32>,
-    /// Unexplored steps of all frames, one frame after the other.
+    /// Steps that are still to be explored. The steps of the first frame come first, then those of
+    /// the second frame, and so on.
     steps: Vec<Action>,
     first: usize,
     expanded: u64,
@@ -199,8 +201,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Adds a frame for the last of `worlds`, with its steps in random order. `action` led to this
-    /// global state.
+    /// Adds a frame for the last global state in `worlds`, and the steps of this state in random
+    /// order. `action` is the step that led to the state.
     fn expand(&mut self, action: Action, fingerprint: u64) {
         let first_step = self.steps.len();
         self.frames.push(Frame { action, fingerprint, first_step });
@@ -252,8 +254,8 @@ impl SwarmRun<'_> {
         }
     }
 
-    /// Records a violation by the current run. If `last` is a step, this step ends the run and
-    /// causes the violation.
+    /// Records a violation by the current run. If `last` is a step, the run is extended by this
+    /// step, which causes the violation.
     fn found(&mut self, last: Option<Action>, kind: ViolatedBits) {
         let mut actions = self.actions();
         actions.extend(last);

@@ -16,8 +16,8 @@ pub(super) struct BitTable {
 }
 
 impl BitTable {
-    /// Creates an empty table of at most `bytes` bytes: a whole number of 64-bit words, at least
-    /// one.
+    /// Creates an empty table. Its size is a whole number of 64-bit words, at most `bytes` bytes,
+    /// but at least one word.
     pub(super) fn new(bytes: u64, hashes: u32, seed: u64) -> Self {
         let words = usize::try_from(bytes / u64::from(u64::BITS / u8::BITS)).unwrap_or(usize::MAX);
         BitTable { words: vec![0; words.max(1)], hashes, seed, bits_set: 0, omissions: 0.0 }
@@ -42,10 +42,12 @@ impl BitTable {
         fill.powi(self.hashes as i32)
     }
 
-    /// Inserts the global state with this key. Returns false if it counts as visited already.
+    /// Inserts the global state with this key. Returns false if the state counts as visited
+    /// already.
     ///
-    /// Adds to the expected number of omissions: an insertion that succeeds stands for 1 / (1 − p)
-    /// new states, where p is the probability of a mistake at that moment.
+    /// Also updates the expected number of omissions. Let p be the probability that the table now
+    /// mistakes a new state for a visited one. For each state that the table accepts as new, p / (1
+    /// − p) new states are omitted on average.
     pub(super) fn insert(&mut self, key: u64) -> bool {
         let matched = self.match_probability();
         let mut is_new = false;
@@ -69,8 +71,8 @@ impl BitTable {
     }
 }
 
-/// Returns, for each hash function, the index of a word and the mask of the bit in it. The hash
-/// functions are derived from two (double hashing).
+/// Returns the bits that represent a key, one for each hash function. A bit is the index of a word
+/// and the mask of the bit in this word. All hash functions are computed from two (double hashing).
 fn places(key: u64, seed: u64, hashes: u32, bits: u64) -> impl Iterator<Item = (usize, u64)> {
     let first = mix(key ^ mix(seed));
     let step = mix(first ^ key) | 1;

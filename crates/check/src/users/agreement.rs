@@ -23,8 +23,8 @@ pub struct AgreementUser<U> {
     schedule: Option<Box<VecDeque<agreement::Command>>>,
 }
 
-/// Returns the parameters of the user of process `at`. A user issues no commands unless its process
-/// is an initiator.
+/// Returns the parameters of the user of process `at`. If the process is not an initiator, its user
+/// issues no commands.
 fn user_config(at: ProcessId, workload: &Workload) -> UserModelConfig {
     let times = match workload.entries(at) {
         _ if !workload.initiates(at) => 0,

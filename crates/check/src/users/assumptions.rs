@@ -18,8 +18,9 @@ impl CheckConfig {
         }
     }
 
-    /// Returns true if a full link may drop messages beyond the budget of losses. If the algorithm
-    /// tolerates only a bounded number of losses, its [`Card`] excludes such runs.
+    /// Returns true if a full link drops messages. Such losses do not count towards the maximum
+    /// number of losses. So a full link drops none if the configured [`Card`] does not tolerate any
+    /// number of losses.
     pub(crate) fn drops_when_full(&self) -> bool {
         let unbounded = self.model.assumed_card.as_ref().is_none_or(|card| card.faults.loss);
         self.faults.losses > 0 && unbounded && !self.bounds.prunes_full_links

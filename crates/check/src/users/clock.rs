@@ -6,9 +6,9 @@ use tenure_core::service::clock::{Command, Event};
 use crate::users::entries::Entries;
 use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// User of clock synchronisation. [`Workload::entries`] is the number of synchronisations that it
-/// requests. Once the clock of any process has been adjusted, every user waits until the clock of
-/// its own process is adjusted.
+/// User of clock synchronisation. It requests as many synchronisations as [`Workload::entries`]
+/// says. Once some process has adjusted its clock, every process must adjust its clock, too: a user
+/// waits until its own process has done so.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: Entries,

@@ -30,12 +30,12 @@ impl UserPhase {
 /// Points around a save at which a check explores crashes, for processes that save their state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Saving {
-    /// A step, its save and the release of its effects are atomic.
+    /// A step, its save and the release of its effects are atomic: no crash occurs between them.
     ///
-    /// This option covers every crash *before* a save, even if several steps share the save: the
-    /// other processes cannot tell it from a crash before the first of these steps. The inputs of
-    /// these steps are lost, like messages to a process that is down. A half-written save needs no
-    /// further case, because recovery removes it.
+    /// This option also covers crashes before a save, even if one save covers several steps. For
+    /// the other processes, such a crash looks like a crash before the first of these steps. The
+    /// inputs of the steps are lost, like messages to a process that is down. A half-written save
+    /// needs no further case, because recovery removes it.
     #[default]
     Atomic,
     /// A crash may occur after the save and before the release of the effects. If several steps

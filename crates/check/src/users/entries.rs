@@ -16,11 +16,11 @@ impl Entries {
         self != Entries::AtMost(0)
     }
 
-    /// Returns the number of requests that remain after one more request.
+    /// Uses up one request, and returns the number of requests that remain after it.
     ///
     /// # Panics
     ///
-    /// Panics if none remains.
+    /// Panics if no request is left.
     #[must_use]
     pub fn decrement(self) -> Self {
         match self {

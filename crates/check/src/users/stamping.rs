@@ -2,8 +2,8 @@
 
 use tenure_core::{Protocol, Timestamped};
 
-/// Functions that read and update the logical clock of a [`Timestamped`] protocol. Only checks in
-/// which application messages carry the clock have them.
+/// Functions that read and update the logical clock of a [`Timestamped`] protocol. A check contains
+/// them only if application messages carry this clock.
 pub(crate) struct Stamping<P: Protocol> {
     pub(crate) clock: fn(&P) -> u64,
     pub(crate) observe: fn(&mut P, u64),

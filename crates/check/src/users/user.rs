@@ -132,8 +132,8 @@ impl<C> EnabledCommand<C> {
         EnabledCommand { command, is_obligatory: false }
     }
 
-    /// Converts the command of one service to a command of a protocol that combines two services.
-    /// `whole` performs the conversion.
+    /// Converts this command of one service to a command of a protocol that combines two services.
+    /// `whole` converts the command itself.
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
         EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }

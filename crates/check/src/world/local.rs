@@ -34,7 +34,7 @@ pub(crate) enum Lifecycle<P: Protocol> {
     /// The process is up, but mute: it will crash before it releases any further effect.
     Mute {
         process: P,
-        /// Kind of the steps that the process has taken since it became mute.
+        /// Progress of the process since it became mute.
         since: MuteState,
     },
     /// The process is up, and has released effects of steps that it has not saved yet.
@@ -84,8 +84,8 @@ impl<P: Protocol> Lifecycle<P> {
         }
     }
 
-    /// Returns the saved state, for modification. `None` if the saved state follows from the state
-    /// of the process.
+    /// Returns the saved state, for modification. `None` if the saved state is not stored, because
+    /// it can be derived from the state of the process.
     pub(crate) fn saved_mut(&mut self) -> Option<&mut P::Stable> {
         match self {
             Lifecycle::Down(saved) | Lifecycle::SaveBehind { saved, .. } => Some(saved),

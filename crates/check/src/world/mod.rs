@@ -1,6 +1,6 @@
-//! A world: a global state as one row of small integers. Its slots contain the processes (each with
-//! its timers and its user), the links, the counts of faults, the monitors, and the sessions of
-//! peers.
+//! A world: a global state as one row of small integers. The positions in this row are called
+//! slots. They contain the processes (each with its timers and its user), the links, the counts of
+//! faults, the monitors, and the sessions of peers.
 
 pub(crate) mod action;
 pub(crate) mod choices;
@@ -14,13 +14,16 @@ use crate::model::fingerprint::{Role, fingerprint};
 
 pub(crate) const MAX_PROCESSES: u32 = 31;
 
-/// Value in the slot of a monitor that is violated. The search does not check this monitor any
-/// more.
+/// Value in the slot of a monitor whose property the run has already violated. The search does not
+/// check this monitor any more.
 pub(crate) const VIOLATED: u32 = u32::MAX;
 
-/// Layout of the global states of a search: the slot of each process, link and monitor in the row
-/// of ids, and the bit of each mark. A mark is a fact about a global state that the analysis of
-/// liveness reads.
+/// Layout of the global states of a search. A global state is a row of ids. The layout assigns one
+/// position of this row, a slot, to each process, link and monitor.
+///
+/// The search also stores up to 32 marks with each global state. A mark is one bit that states a
+/// fact about the global state, for example that a process waits. The layout assigns the bits, and
+/// the analysis of liveness reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) size: usize,
@@ -31,29 +34,31 @@ pub(crate) struct Layout {
     pub(crate) own: usize,
     pub(crate) detects_restarts: bool,
     /// True if the protocol combines a lock with an election. Each process then has two marks: one
-    /// for waiting to be served, one for waiting to be informed.
+    /// is set while the process waits to be served, the other while it waits to be informed.
+    /// Otherwise each process has one mark for both.
     pub(crate) has_election: bool,
 }
 
 impl Layout {
-    /// Returns the mark of the global states in which this process waits to be served.
+    /// Returns the bit that is set in the marks of a global state if this process waits to be
+    /// served.
     pub(crate) fn waiting_mark(self, process: usize) -> u32 {
         1 << process
     }
 
-    /// Returns the mark of the global states in which this process has not been informed of a
-    /// result that another process knows.
+    /// Returns the bit that is set in the marks of a global state if this process has not been
+    /// informed of a result that another process knows.
     pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
 
-    /// Returns the mark of the global states in which no run may end, according to the monitor at
-    /// `index`.
+    /// Returns the bit that is set in the marks of a global state if a run that ends there violates
+    /// the property of the monitor at `index`.
     pub(crate) fn end_mark(self, index: usize) -> u32 {
         1 << (self.marks_of_processes() + index)
     }
 
-    /// Returns the number of marks that belong to processes. Marks are bits of one `u32`.
+    /// Returns the number of marks that state facts about processes. These are the lowest bits.
     pub(crate) fn marks_of_processes(self) -> usize {
         if self.has_election { 2 * self.size } else { self.size }
     }
@@ -96,8 +101,9 @@ impl Layout {
         self.spent() + 1 + index
     }
 
-    /// Returns the slot of the property at `index` that is written as an expression. The slot
-    /// contains the events that are still due.
+    /// Returns the slot of a property that is written as an expression. `index` is the number of
+    /// the property among such properties. The slot tells for which values of the property's
+    /// variables an event is still due.
     pub(crate) fn own(self, index: usize) -> usize {
         self.monitor(self.monitors) + index
     }
@@ -108,8 +114,8 @@ impl Layout {
         self.own(self.own) + process
     }
 
-    /// Returns the slot that contains, as a bit, the peer that this process has suspected because
-    /// of a new session and must trust next.
+    /// Returns the slot that tells which peer this process must trust next, as a bit. The process
+    /// has suspected this peer because of a new session.
     pub(crate) fn pending_trust(self, process: usize) -> usize {
         self.unseen_sessions(self.size) + process
     }
@@ -128,7 +134,8 @@ pub(crate) enum Fault {
     Recovery,
     FalseSuspicion,
     ApplicationMessage,
-    /// A partition. At most one can occur, so it needs fewer bits than the others.
+    /// A partition of the network. At most one can occur in a run, so its count needs fewer bits
+    /// than the counts of the other faults.
     Partition,
 }
 

@@ -95,8 +95,8 @@ impl Network {
         self.pasts.get(id)
     }
 
-    /// Returns the fairness label of the step with the number `of` among the steps of this kind.
-    /// Labels start at 1.
+    /// Returns the fairness label of a step. `kind` is the kind of the step, and `of` is its number
+    /// among the steps of this kind. Labels start at 1.
     pub(crate) fn label(&self, kind: u64, of: u64) -> u32 {
         self.labels.intern((kind, of), |label| fingerprint(Role::Label, label)).id
     }
@@ -119,8 +119,8 @@ impl Network {
         Some(self.queue(content))
     }
 
-    /// Returns the message `packet`, with delays such that it arrives no earlier than the message
-    /// `ahead`. So FIFO links keep the order of messages in synchronous time.
+    /// Returns the message `packet` with increased delays: it arrives no earlier than the message
+    /// `ahead`. With such delays, a FIFO link keeps the order of its messages in synchronous time.
     fn not_before(&self, packet: u32, ahead: u32) -> u32 {
         let (ahead, _) = *self.packets.get(ahead);
         let (mut packet, message) = *self.packets.get(packet);
@@ -242,8 +242,8 @@ impl Network {
         facts
     }
 
-    /// Returns the fairness label of a delivery. A FIFO link has one label, a reordering link has
-    /// one for each message.
+    /// Returns the fairness label of a delivery. All deliveries on a FIFO link have the same label.
+    /// On a reordering link, each message has its own label.
     fn label_of(&self, packet: InFlightMessage) -> u32 {
         let link = u64::from(packet.from) << 32 | u64::from(packet.to);
         let application = u64::from(packet.message == 0);

@@ -31,14 +31,15 @@ pub(crate) struct Rules {
     pub(crate) can_shift_timestamps: bool,
     pub(crate) ample: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
-    /// commute with all later steps. `None` if the search does not use this reduction.
+    /// commute with all later steps. `None` if the search does not use the reduction.
     pub(crate) commuting: Option<Arc<IdSet<Delivery>>>,
-    /// Number of renamings by which the search merges global states, the identity included. 1
-    /// without symmetry reduction.
+    /// Number of renamings of processes, the identity included. Global states that differ only by
+    /// one of them are merged. Without symmetry reduction, the number is 1.
     pub(crate) renamings: usize,
     pub(crate) has_term_bound: bool,
-    /// True if a step may change more than its process, its links and the monitors. This is the
-    /// case if a process can be down, or if there is a bound on terms.
+    /// True if, after each step, the search must look for consequences beyond the process, its
+    /// links and the monitors. This is the case if a process can be down, or if there is a bound on
+    /// terms.
     pub(crate) has_consequences: bool,
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
@@ -79,8 +80,8 @@ impl Rules {
         self.layout.detects_restarts && world[self.layout.pending_trust(process)] != 0
     }
 
-    /// Returns true if no message of the link at `slot` can be delivered now, because the receiver
-    /// of the link must trust a peer first.
+    /// Returns true if the link at `slot` can deliver no message now, because its receiver must
+    /// first trust a peer.
     #[inline]
     pub(crate) fn is_link_blocked(&self, world: &[u32], slot: usize) -> bool {
         self.layout.detects_restarts && self.has_pending_trust(world, self.layout.receiver(slot))

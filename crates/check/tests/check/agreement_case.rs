@@ -26,7 +26,7 @@ const MAX_IN_FLIGHT: usize = 16;
 enum Purpose {
     /// Counts states. Progress is the only property that the check judges.
     States,
-    /// Judges progress and the properties that the algorithm promises.
+    /// Checks progress, and all properties that the algorithm promises.
     Promises,
     /// Judges one property. The search ends at the first violation.
     Property(Property),

@@ -27,8 +27,8 @@ use crate::catalogue::safe_and_live;
 use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
-/// Sums over many pairs of searches, one without and one with the reduction: the numbers of cases,
-/// of cases with a violation, and of states.
+/// Totals over many pairs of searches, each without and with the reduction: the number of pairs,
+/// the number of pairs with a violation, and the numbers of states.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,
@@ -273,7 +273,8 @@ fn faults_and_reordering_disable_the_reduction() {
 }
 
 /// With six processes and one initiator, the reduction divides the number of states by seventeen.
-/// With two initiators, fewer processes only forward messages, and the reduction saves less.
+/// With two initiators, there are fewer processes that only forward messages, so the reduction
+/// saves less.
 #[test]
 fn reduction_saves_factor_of_seventeen_for_six() {
     let ids = [1, 2, 3, 4, 5, 6];
@@ -310,8 +311,9 @@ fn reduction_keeps_judgements_within_link_bound() {
     assert!(violated > 0, "something is wrong within a bound");
 }
 
-/// Monitor that rejects a run unless the processes that report events are in ascending order or, in
-/// the other mode, in descending order.
+/// Monitor of the order in which processes report events. If `ascending` is true, the numbers of
+/// these processes must never decrease; otherwise, they must never increase. The monitor rejects
+/// every other run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventOrder {
     ascending: bool,
@@ -355,8 +357,8 @@ fn reduction_finds_every_order_of_observations() {
     assert!(judgements.contains(&Judgement::Violated) && judgements.contains(&Judgement::Holds));
 }
 
-/// The ring locks in this test pass a token, and few of their steps are invisible. The reduction
-/// hides no violation.
+/// The locks in this test pass a token around a ring, and few of their steps are invisible. So the
+/// reduction saves little, but it hides no violation.
 #[test]
 fn reduction_keeps_judgements_of_ring_locks() {
     fn same<P: Mutex>(check: impl Fn() -> Check<P>) -> Judgement {

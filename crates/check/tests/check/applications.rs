@@ -325,8 +325,8 @@ fn clock_adjustments_sum_to_zero_and_survive_crashes() {
     assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }
 
-/// The channel hides the faults of links that lose, duplicate and reorder messages. A link that
-/// already holds one message loses every further one.
+/// The links lose, duplicate and reorder messages. A link that holds one message loses every
+/// further message. The reliable channel hides these faults from the applications.
 #[test]
 fn reliable_channel_hides_loss_and_duplication() {
     fn over<A: Application + Checkable>(inner: A::Config) -> Check<Fifo<Led<A, DetectorElection>>> {

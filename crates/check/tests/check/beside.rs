@@ -40,8 +40,8 @@ fn pair_has_product_of_state_counts() {
     assert_eq!(both.states, alone * election, "{alone} and {election}");
 }
 
-/// A lock and an election that both survive a crash still do so side by side. They use the same
-/// failure detector, and crash together.
+/// A lock and an election run side by side, and each alone survives a crash. The pair survives a
+/// crash, too, although both use one failure detector and both crash together.
 #[test]
 fn pair_survives_crash_if_both_parts_do() {
     let check = pair::<TolerantRicartAgrawala, Bully>((), bully(&[]));

@@ -41,16 +41,16 @@ fn b4_stale_announcement_makes_three_disagree_without_terms() {
     assert_eq!(states(two.always_and_at_end(Agreement::new())), 892);
 }
 
-/// A leader that crashes and recovers leads at the same time as its successor. Among the five steps
-/// of the run are a crash, a timeout and a recovery.
+/// A leader crashes and recovers, and then leads at the same time as its successor. The run has
+/// five steps, which include a crash, a timeout and a recovery.
 #[test]
 fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);
     violated(&check.always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time", 5);
 }
 
-/// With terms, three processes agree after the crash and the recovery that make them disagree in
-/// 7-B4 of the checklist. The recovered process leads the second term.
+/// In case 7-B4 of the checklist, the highest process crashes and recovers, and three processes
+/// then disagree. With terms, they agree. The recovered process leads the second term.
 #[test]
 fn terms_let_three_agree_after_highest_recovers() {
     let check = restarted(3, &[]).crashing_at([ProcessId(2)]).synchronous(0..=1).term_max(2);

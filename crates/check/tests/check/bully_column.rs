@@ -1,6 +1,6 @@
-//! Bully column of the election fault matrix (section 5.7 of the checklist). P1, the lowest
-//! process, starts. Timeouts are perfect unless the row says otherwise. `bullies` contains the
-//! restarts of three processes.
+//! The bully algorithm's column of the election fault matrix (section 5.7 of the checklist). P1,
+//! the lowest process, starts the election. Timeouts are perfect unless a row states otherwise. The
+//! tests of restarts in groups of three are in the module `bullies`.
 
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::Switch;
@@ -13,15 +13,17 @@ use crate::elections::{bully, with_properties};
 use crate::rings::Outcome::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
-/// Variants of the algorithm. The first two have no terms: with the first, a process that receives
-/// an announcement of a lower process starts an election; with the second, it accepts the
-/// announcement. The third is the default.
+/// Variants of the algorithm. The first two have no terms. They differ in what a process does when
+/// it receives an announcement of a lower process. With the first variant, it starts an election.
+/// With the second, it accepts the lower process as its leader. The third variant is the default,
+/// with terms.
 const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
 
 type Fault = fn(ServiceCheck<Bully>) -> ServiceCheck<Bully>;
 
-/// Returns, for each variant in `RULES`, the outcome of an election, and true if two processes can
-/// lead at the same time. `ids` contains the ranks, and 0 for a process that is down.
+/// Returns two results for each variant in `RULES`: the outcome of an election, and whether two
+/// processes can lead at the same time. `ids` contains the rank of each process, or 0 for a process
+/// that is down.
 fn cells(ids: &[u32], fault: Fault) -> [(Outcome, bool); 3] {
     RULES.map(|switches| {
         // Timeouts assume that messages take at most one unit of time.
@@ -49,9 +51,9 @@ fn tolerates_reordering() {
     assert_eq!(cells(&THREE, |check| check), ALL_FINE);
 }
 
-/// In a group of two without terms, a higher process that accepts the lower leader follows it
-/// forever. If it does not accept the lower leader, both lead until an announcement starts another
-/// election.
+/// In a group of two, a lost message lets the lower process lead. Without terms, the consequence
+/// depends on the higher process. If it accepts the lower leader, it follows the lower leader
+/// forever. If not, both processes lead until an announcement starts another election.
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
@@ -80,9 +82,9 @@ fn tolerates_crash_at_any_moment() {
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
 }
 
-/// The recovered process and its successor lead at the same time. If processes accept lower
-/// leaders, this lasts forever. Without terms, a leader that is elected again causes no event, so
-/// the initiator is not informed.
+/// The recovered process and its successor lead at the same time. With the second variant,
+/// processes accept lower leaders, and this lasts forever. With the first variant, users receive no
+/// event when the same leader is elected again, so the initiator is not informed.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];

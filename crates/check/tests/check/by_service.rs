@@ -1,5 +1,6 @@
-//! Checks of catalogue algorithms. Each algorithm runs as a member of one type per service. So the
-//! checker is compiled once per service instead of once per algorithm.
+//! Checks of algorithms of the catalogue. All algorithms of one service are members of one Rust
+//! type, [`Member::All`], and the checks use this type. So the checker is compiled once per service
+//! instead of once per algorithm.
 
 use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::channel::{Fifo, fifo};

@@ -1,6 +1,6 @@
-//! Judgements of section 7 of the checklist, by their ids, each with the length of its shortest
-//! counterexample. A wrong length would show that the checker takes a step that the algorithm
-//! lacks.
+//! The judgements in section 7 of the checklist, by their ids. Each test also asserts the length of
+//! a shortest counterexample. If the length differed, the checker would take a step that the
+//! algorithm does not have.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -215,9 +215,9 @@ fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     }
 }
 
-/// Application messages without a clock violate the order of requests, although replies carry a
-/// clock. Such a message can tell a process of a request, and the process may then request with a
-/// smaller timestamp.
+/// If application messages carry no clock, the lock violates the order of requests, although its
+/// replies carry a clock. The reason is that an application message can tell a process of an
+/// earlier request. This process may then request with a smaller timestamp.
 #[test]
 fn r6_stamped_reply_does_not_stamp_application_messages() {
     for (size, steps) in [(2, 7), (3, 9)] {
@@ -255,8 +255,9 @@ fn m2_maekawa_as_of_1985_is_live_in_pairs() {
     assert_sound(maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Original1985]));
 }
 
-/// Maekawa's algorithm of 1985 deadlocks on a grid of four processes. P2, P3 and P4 have requested,
-/// and three requests have arrived. Each process has a vote that another one needs.
+/// Maekawa's algorithm of 1985 deadlocks on a grid of four processes. In the shortest run, P2, P3
+/// and P4 request, and three of their requests arrive. Then each of the three processes has a vote
+/// that another one of them needs.
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
     assert_deadlock(maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]), 6);

@@ -53,8 +53,8 @@ fn mistakes_violate_causal_order_or_agreement() {
     }
 }
 
-/// In a group of two, a broadcast that keeps the order of each sender is causal. Only items of one
-/// sender can be out of order.
+/// In a group of two, a broadcast is causal if it keeps the order of the items of each sender. The
+/// reason is that items of different senders cannot be out of order.
 #[test]
 fn order_of_each_sender_is_sufficient_for_two() {
     case(&[2, 2], &["fifo-only"]).judged().assert_holds();

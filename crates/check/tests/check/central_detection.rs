@@ -24,8 +24,9 @@ fn states_match_independent_model() {
     compare(&[1, 0, 1]);
 }
 
-/// The numbers of states and steps match those of the independent model if two of three processes,
-/// or both of two, perform the rounds. Takes some seconds: `cargo test -p tenure-check --test check
+/// Compares the numbers of states and steps with those of the independent model in two cases. In
+/// the first case, two of three processes perform one round each. In the second case, both of two
+/// processes perform two rounds each. Takes some seconds: `cargo test -p tenure-check --test check
 /// -- --ignored two_of_three`.
 #[test]
 #[ignore = "takes some seconds"]

@@ -17,9 +17,10 @@ const MAX_STATES: u64 = 5_000;
 /// Results of a check without and with the reduction.
 type Pair = [Result<Report, CheckError>; 2];
 
-/// Scope in which a lock is checked. As a visitor of the catalogue, it returns the report without
-/// the reduction and the one with it. It returns `None` if the lock requires an environment in
-/// which the reduction does not apply, or if the search without it is too large.
+/// Scope in which a lock is checked. It is also a visitor of the catalogue. The visitor checks a
+/// lock without and with the reduction, and returns both reports. It returns `None` in two cases:
+/// the lock requires an environment in which the reduction does not apply, or the search without
+/// the reduction is too large.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     size: u32,
@@ -91,7 +92,8 @@ impl Visitor for Case {
     }
 }
 
-/// Compares the judgements on every `share`-th lock of the catalogue.
+/// Asserts that the reduction changes no judgement of the locks in the catalogue. To save time,
+/// checks only every `share`-th lock.
 fn assert_judgements_kept(share: usize) {
     let two = Case { size: 2, entries: 2, order: None, max_states: MAX_STATES };
     let three = Case { size: 3, entries: 1, ..two };

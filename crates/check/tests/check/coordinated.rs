@@ -1,6 +1,7 @@
-//! A lock at a leader that has a lease, under a partition. While clocks are accurate, a holder
-//! exits before a process on the other side enters. In the controls, entries do not expire, or
-//! expire too late.
+//! A lock at a leader that has a lease, while a partition separates the processes. If clocks are
+//! accurate, a holder exits before a process on the other side enters. There are two controls, in
+//! which both are inside: an entry does not expire, or the next process gets the lock before the
+//! entry expires.
 
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
@@ -14,9 +15,9 @@ use crate::catalogue::violates;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
-/// Returns the shortest durations that suffice if messages take no time. The election timeout
-/// exceeds heartbeat interval and lease, the lease exceeds the renewal interval, and the
-/// reservation exceeds the lease.
+/// Returns the shortest durations that suffice if messages take no time. The lease is longer than
+/// the renewal interval, and the reservation is longer than the lease. In addition, the election
+/// timeout in [`partitioned`] is longer than its heartbeat interval and its lease together.
 fn times() -> EntryDurations {
     let [lease, expiry, renewal] = [2, 3, 1].map(Delay::units);
     EntryDurations { lease, expiry, renewal, request_modulus: 1 }

@@ -1,6 +1,6 @@
-//! Crash rows of the fault matrix (section 5.6 of the checklist). The crashed process is one that
-//! never requests, any waiting process, any process inside, or the process on which all others
-//! depend.
+//! The rows of the fault matrix with a crash (section 5.6 of the checklist). There is one row for
+//! each kind of process that may crash: a process that never requests, any process that waits, any
+//! process inside the critical section, and the process on which all others depend.
 
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
@@ -26,9 +26,9 @@ fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
 
-/// Returns the outcomes of four crashes: of an idle P3, of a waiting process, of a process inside
-/// the critical section, and of an idle P1. P1 is the coordinator, the first holder of a token, or
-/// an ordinary process.
+/// Returns the outcomes of four crashes: the crash of P3 while P3 is idle, of any waiting process,
+/// of any process inside the critical section, and of P1 while P1 is idle. P1 is the coordinator or
+/// the first holder of the token, if the lock has one.
 fn outcomes<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Outcome; 4] {
     [
         crashing_idle(of([1, 1, 0]), 2),
@@ -109,8 +109,8 @@ fn crash_takes_one_of_two_places() {
     }
 }
 
-/// The filters restrict crashes to one process and one phase. Without them, the crash of the
-/// coordinator would block the waiting process.
+/// The options of the check restrict crashes to one process and one phase of its user. Without
+/// them, the coordinator could crash too, and the waiting process would wait forever.
 #[test]
 fn crash_filters_restrict_process_and_phase() {
     let one = || of::<Central>(3).entries([0, 1, 0]).crashing(1);

@@ -1,6 +1,8 @@
-//! Heartbeat failure detector, and protocols that use it as a node does, in place of an oracle. In
-//! tests of sufficient timeouts, time is synchronous; in the others, timers fire at any time. A
-//! local clock reads any value below a bound.
+//! Heartbeat failure detector, and protocols that use this detector as they do on a node. In other
+//! tests, these protocols use an oracle.
+//!
+//! If a test is about a sufficient timeout, time is synchronous. In all other tests, timers fire at
+//! any time. A local clock may show any value below a bound.
 
 use std::ops::RangeInclusive;
 
@@ -21,9 +23,9 @@ use tenure_core::{
 use crate::by_service::variants;
 use crate::catalogue::{violated, violates};
 
-/// A message takes up to one unit, so two heartbeats arrive at most three units apart. A timeout of
-/// four units is sufficient. A timeout of three units may fire at the very moment at which the
-/// second heartbeat arrives.
+/// Latency of a message, in units. A heartbeat is sent every two units, so two heartbeats arrive at
+/// most three units apart. A timeout of four units is therefore sufficient. A timeout of three
+/// units is not: it may fire at the very moment at which the second heartbeat arrives.
 const LATENCY: RangeInclusive<u32> = 0..=1;
 const SUFFICIENT_TIMEOUT: u32 = 4;
 const SHORT_TIMEOUT: u32 = 3;
@@ -95,8 +97,9 @@ fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<WithDetector<Heartbe
     check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
 }
 
-/// The bully algorithm agrees on a leader if a heartbeat detector reports crashes. The tests of
-/// elections whose names start with `b2_perfect_timeouts` use an oracle in place of the heartbeats.
+/// The bully algorithm agrees on a leader if a heartbeat detector reports crashes. The module
+/// `elections` tests the same with an oracle in place of the heartbeats. The names of these tests
+/// start with `b2_perfect_timeouts`.
 #[test]
 fn bully_agrees_with_heartbeat_detector() {
     let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
@@ -163,8 +166,8 @@ impl Protocol for SuspicionEcho {
     }
 }
 
-/// A heartbeat detector that ignores new sessions. It keeps its opinion of a peer's previous
-/// session.
+/// A heartbeat detector that ignores new sessions. If a peer restarts, the detector keeps the
+/// opinion that it had of the peer before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SessionBlindHeartbeat(Heartbeat);
 

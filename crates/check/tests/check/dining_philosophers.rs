@@ -64,9 +64,9 @@ fn matches_independent_model() {
     }
 }
 
-/// If only the first and the last process are hungry, the checker matches the independent model on
-/// all 28 classes of graphs of two to five vertices, and on the graph with one vertex. No other
-/// process requests a fork.
+/// The checker matches the independent model if only the first and the last process are hungry. No
+/// other process then requests a fork. The test covers all 28 classes of graphs of two to five
+/// vertices, and the graph with one vertex.
 #[test]
 fn two_hungry_match_independent_model_on_all_graphs_up_to_five() {
     for graph in (1..=5).flat_map(classes) {

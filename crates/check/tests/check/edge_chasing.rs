@@ -55,8 +55,8 @@ fn ordered_acquisition_prevents_deadlock() {
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
 
-/// Fences can decrease if the manager of each lock counts alone, because it does not know the
-/// fences of other locks.
+/// Each lock has a manager, which assigns the fences. If a manager counts alone, it does not know
+/// the fences of the other locks, and the fences can decrease.
 #[test]
 fn separate_fence_counters_can_decrease() {
     let check = |variants| Check::<EdgeChasing>::with(3, variants).entries([2, 1, 1]);
@@ -64,8 +64,9 @@ fn separate_fence_counters_can_decrease() {
     violated(&report, "fencing", 12);
 }
 
-/// A process that enters once can be in at most one deadlock, so it makes at most two attempts. An
-/// attempt that is aborted although it was not in a deadlock adds a third one.
+/// A process that enters once can be in at most one deadlock, so it should make at most two
+/// attempts. If aborts carry no number and links reorder messages, an attempt that is in no
+/// deadlock can be aborted. The process then makes a third attempt.
 #[test]
 fn unnumbered_aborts_need_fifo_links() {
     let within = |check: Check<EdgeChasing>| check.term_max_by(EdgeChasing::attempts, 2);
@@ -112,9 +113,10 @@ fn two_named<P: Mutex>(
     Check::with(2, ordered_locks::Config { names, inner })
 }
 
-/// Each named lock is an instance of a permission lock or a token lock, which boots when its name
-/// first occurs. If all processes use one order, the locks are correct. With opposite orders they
-/// deadlock. An unsafe lock stays unsafe for any number of names.
+/// Processes acquire several named locks. Each name has its own permission lock or token lock,
+/// which boots when the name first occurs. If all processes acquire the locks in the same order,
+/// the locks are correct. If two processes use opposite orders, they deadlock. An unsafe lock stays
+/// unsafe for any number of names.
 #[test]
 fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
     let right = Variants::none();
@@ -135,8 +137,8 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
     violated(&wrong, "mutual-exclusion", 10);
 }
 
-/// Returns a check in which P2 and P3 acquire two locks at one coordinator. Each has its own order
-/// of the locks.
+/// Returns a check in which P2 and P3 each acquire two locks at one coordinator. The order in which
+/// each of them acquires the locks is a parameter.
 fn named(second: [&str; 2], third: [&str; 2]) -> Check<OrderedLocks<Central>> {
     let names = Arc::new([second, second, third].map(lock_names));
     let config = ordered_locks::Config { names, inner: central::Config::default() };

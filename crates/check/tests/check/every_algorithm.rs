@@ -1,10 +1,10 @@
-//! All algorithms of the catalogue in the same scopes, as far as their cards permit. The scopes are
-//! two processes, three processes, and two over the reliable channel with one loss and one
-//! duplicate.
+//! Checks all algorithms of the catalogue in three scopes, as far as their cards permit. The scopes
+//! are two processes, three processes, and two processes over the reliable channel with one loss
+//! and one duplicate.
 //!
 //! The expected numbers of states are in the file `states` next to the golden runs of the
-//! algorithm. `TENURE_GOLDEN=rewrite` updates this file, and all lines of it with
-//! `--include-ignored`. A changed number means that the algorithm has changed.
+//! algorithm. A changed number means that the algorithm has changed. `TENURE_GOLDEN=rewrite`
+//! updates the lines of the tests that run. With `--include-ignored`, it updates all lines.
 //!
 //! Some of these numbers have independent confirmation in `tests/independent`. This checker
 //! computed the others.
@@ -29,9 +29,10 @@ const MAX_STATES: u64 = 100_000;
 
 /// Scope of a search. The file `states` of an algorithm has one line for each scope.
 ///
-/// In the first scope, two processes both enter twice, or both start an election. In the second,
-/// three processes all enter once, or all start an election. In the third, two processes over the
-/// reliable channel both enter once, or one of them starts an election.
+/// In the first scope, each of two processes enters twice, or starts an election. In the second
+/// scope, each of three processes enters once, or starts an election. In the third scope, two
+/// processes communicate over the reliable channel. Each of them enters once, or only one of them
+/// starts an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Two,
@@ -239,8 +240,9 @@ fn explore(names: &[&'static str], scope: Scope) {
     assert!(wrong.is_empty(), "\n{wrong}TENURE_GOLDEN=rewrite updates the files.");
 }
 
-/// Returns true if an algorithm needs synchronous rounds. The channel is no help to such an
-/// algorithm: it sends a lost message again, but too late for the round.
+/// Returns true if an algorithm needs synchronous rounds. The reliable channel cannot hide a loss
+/// from such an algorithm: the channel sends the lost message again, but the message then arrives
+/// too late for its round.
 fn is_in_rounds(name: &str) -> bool {
     let card = catalogue::card(name, &Parameters::plain(2)).unwrap();
     card.timing == Timing::Rounds
@@ -289,11 +291,11 @@ fn agreements_hold_over_reliable_channel_with_faults() {
     explore(AGREEMENTS, OverTheChannel);
 }
 
-/// Agreements with hundreds of thousands of states if all three processes take part.
+/// Agreement algorithms that have hundreds of thousands of states if all three processes take part.
 const LARGE_AGREEMENTS: [&str; 3] = ["atomic-broadcast", "echo", "central-detection"];
 
-/// Locks with hundreds of thousands of states over the channel. Other tests explore them with one
-/// user or with a smaller window.
+/// Locks that have hundreds of thousands of states if they run over the reliable channel. Other
+/// tests explore these locks with only one user, or with a smaller window of the channel.
 const LARGE_LOCKS: [&str; 5] = ["lamport", "maekawa", "k-mutex", "majority", "edge-chasing"];
 
 #[test]

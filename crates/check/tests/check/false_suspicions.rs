@@ -1,6 +1,6 @@
-//! Wrong suspicions, which a detector that is only eventually perfect may report. A composition
-//! whose card permits them keeps its promises; a lock at a leader without a lease needs a detector
-//! without mistakes.
+//! Wrong suspicions. A failure detector that is only eventually perfect may suspect a live process.
+//! If the card of a composition permits wrong suspicions, the composition keeps its promises. A
+//! lock at a leader without a lease does not: it needs a detector that makes no mistakes.
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement};
@@ -9,8 +9,8 @@ use tenure_core::{
     Agreement, Algorithm, Card, Detection, Election, Mutex, Order, Property, SystemModel, Timing,
 };
 
-/// Maximum number of states of a search. A tenth of it is enough to find every violation of the
-/// locks without a lease.
+/// Maximum number of states of a search. Some locks at a leader have no lease. To find every
+/// violation of these locks, a tenth of this number is enough.
 const MAX_STATES: u64 = 20_000;
 
 /// Visitor of the catalogue that checks an algorithm with two processes and one wrong suspicion. It
@@ -65,8 +65,8 @@ fn judge(name: &str) -> Option<Judgement> {
     catalogue::visit(name, &parameters(), Suspect).expect("a name of the catalogue")
 }
 
-/// Returns the compositions without the reliable channel. The other ones are the same algorithms
-/// with more states.
+/// Returns the asynchronous compositions that do not use the reliable channel. With the channel,
+/// they would be the same algorithms with more states.
 fn compositions() -> impl Iterator<Item = (&'static str, Card)> {
     let names = catalogue::compositions().filter(|name| !name.starts_with("fifo:"));
     let cards = names.filter_map(|name| Some((name, catalogue::card(name, &parameters()).ok()?)));

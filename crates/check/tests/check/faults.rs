@@ -93,8 +93,8 @@ fn duplicates_are_unsafe_without_request_numbers() {
     assert_eq!(cell(three.duplicating(1)), Fine);
 }
 
-/// If links hold one message, a full link prevents the duplication of the token. The report must
-/// list this bound.
+/// If a link can hold only one message, the link is full and the token cannot be duplicated. Such a
+/// search is incomplete, so the report must list the bound on messages per link.
 #[test]
 fn blocked_duplicate_is_reported_as_bound() {
     let within = |max| ring().duplicating(1).in_flight(max).always(MutualExclusion::new()).run();
@@ -190,9 +190,10 @@ fn partition_blocks_sides_lacking_permissions() {
     assert_eq!(cell(maekawa(3, [0, 1, 0]).partitioning(cut(2))), Blocked);
 }
 
-/// A token stays on its side of a partition, and processes on the other side wait. In the first
-/// case, P1 and P2 request, and the partition separates P3. In the other cases, it separates P1,
-/// which has the token: first only P1 requests, then only P2 and P3.
+/// In a partition, the token stays on one side, and processes on the other side wait. There are
+/// three cases. In the first, P1 and P2 request, and the partition separates P3. In the other two,
+/// the partition separates P1, which has the token: either only P1 requests, or only P2 and P3
+/// request.
 #[test]
 fn partition_keeps_token_on_its_side() {
     fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Outcome; 3] {
@@ -232,9 +233,9 @@ fn reliable_channel_hides_loss_and_duplication() {
     assert_sound(over().entries([1, 0]).losing(1).duplicating(1));
 }
 
-/// The channel hides the faults of links that lose, duplicate and reorder messages. A link that
-/// already holds one message loses every further one. The test contains no token lock, because the
-/// sequence numbers of the channel would grow without end.
+/// The links lose, duplicate and reorder messages, and a full link loses every further message. The
+/// reliable channel hides these faults from the locks. The test contains no token lock, because a
+/// token circulates for ever, and the sequence numbers of the channel would grow without end.
 #[test]
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]

@@ -120,8 +120,9 @@ fn connected_graphs(size: usize, rng: &mut SplitMix64) -> Vec<Vec<(usize, usize,
     all.filter(|edges| theirs::minimum_tree(size, edges).len() + 1 == size).collect()
 }
 
-/// Runs one schedule, and returns the cluster at its end. At each step, `pick` receives the number
-/// of links in use and returns the index of one of them. The links are in ascending order.
+/// Runs one schedule to its end, and returns the cluster. In each step, one of the links in use
+/// delivers a message. To select this link, `pick` receives the number of links in use, and returns
+/// an index in their list, which is sorted in ascending order.
 fn run(config: Config, mut pick: impl FnMut(usize) -> usize) -> TestCluster<GallagerHumbletSpira> {
     let size = config.graph.vertices();
     let mut cluster = TestCluster::uniform(size, Order::Fifo, config);

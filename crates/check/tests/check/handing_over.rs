@@ -131,9 +131,10 @@ fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// A process that votes for the successor breaks its promise not to vote while another process may
-/// lead. This is safe, because the old leader has stepped down before. In the control, the old
-/// leader continues to lead, and there are two leaders.
+/// A leader transfers its leadership to a successor. A process that votes for the successor breaks
+/// its promise not to vote while another process may lead. This is safe, because the old leader
+/// steps down before the vote. In the control, the old leader does not step down, and there are two
+/// leaders.
 #[test]
 fn leadership_transfer_never_creates_two_leaders() {
     one_leader_at_a_time(timed(false)).assert_holds();
@@ -188,9 +189,9 @@ fn bully_transfers_leadership_and_all_agree() {
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
 }
 
-/// If the successor crashes after the transfer, two processes may lead: one that did not learn of
-/// the successor, and the one that transferred its leadership to the successor. This ends when the
-/// lower of the two learns of the higher one.
+/// If the successor crashes after the transfer, two processes may lead: the old leader, and a
+/// process that has not learned of the successor. This ends when the lower one of the two learns of
+/// the higher one.
 #[test]
 #[ignore = "takes some seconds on two cores"]
 fn bully_leads_again_if_its_successor_crashes() {

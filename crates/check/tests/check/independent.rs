@@ -145,8 +145,8 @@ fn bully_matches_independent_state_counts() {
     }
 }
 
-/// If an independent model omits a rule of the paper, its number of states differs from that of the
-/// checker.
+/// If an independent model omits a rule of the paper, the model and the checker have different
+/// numbers of states.
 #[test]
 fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);

@@ -1,6 +1,6 @@
-//! A lock that expires. While clocks are accurate, two processes are never inside the critical
-//! section at the same time, whatever messages and processes fail. The controls omit a rule, or
-//! pause a holder.
+//! A lock whose entries expire. While clocks are accurate, two processes are never inside the
+//! critical section at the same time, whatever messages are lost and whatever processes crash. In
+//! the controls, the lock omits a rule, or the holder is paused.
 
 use std::ops::RangeInclusive;
 

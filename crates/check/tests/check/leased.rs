@@ -21,7 +21,7 @@ fn two(switches: &[Switch]) -> ServiceCheck<Leased> {
     exclusive(switches).always(Fencing::new())
 }
 
-/// Returns the check of [`two`] with mutual exclusion as its only property.
+/// Returns a check of the same two processes as in [`two`]. Mutual exclusion is its only property.
 fn exclusive(switches: &[Switch]) -> ServiceCheck<Leased> {
     with::<Leased>(2, config(switches)).synchronous(0..=1).always(MutualExclusion::new())
 }
@@ -45,8 +45,8 @@ fn lease_ends_crashed_holder_across_leader_changes() {
     violates(&full, "starvation-freedom");
 }
 
-/// P2 enters and crashes in steps before the search, in which no time passes. The command on the
-/// algorithm's card begins with the same steps.
+/// Before the search begins, P2 enters and crashes. No time passes during these steps. The command
+/// on the algorithm's card begins with the same steps.
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
@@ -56,8 +56,9 @@ fn steps_before_the_search_precede_time() {
     violates(&check(&[Switch::TtlJumpsBack]), "starvation-freedom");
 }
 
-/// The leader grants the lock before the end of the previous lease is in its log. The next leader
-/// may not know of this end, but the lease expires nevertheless.
+/// In this variant, a lease ends, and the leader grants the lock again before the log contains the
+/// end. If the leader changes, the new leader may not know that the old lease has ended. The lock
+/// stays safe and live, because the old lease expires nevertheless.
 #[test]
 fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[Switch::EarlyRelease]);
@@ -86,9 +87,10 @@ fn every_rule_is_needed() {
     violates(&two(&[Switch::WatchFromWrongRevision]).starvation_free().run(), "starvation-freedom");
 }
 
-/// A random choice decides whether a renewal reaches the leader or its predecessor. A schedule
-/// repeats this choice in the checker and in the simulator. If the choice were different, the next
-/// step of the schedule would not be possible.
+/// In this counterexample, a random choice decides whether a renewal reaches the leader or its
+/// predecessor. Its schedule is replayed on nodes, in the checker and in the simulator, and each of
+/// them repeats the choice. With another choice, the next step of the schedule would not be
+/// possible.
 #[test]
 fn counterexample_with_choices_replays_in_every_engine() {
     let mistake = [Switch::DeadlineFromAnswer];
@@ -140,8 +142,9 @@ fn tolerates_duplication() {
     assert_eq!(states(two(&[]).duplicating(1).in_flight(2)), 144_129);
 }
 
-/// Two processes enter twice each, and no message is lost. With one lost message, a search found no
-/// violation in its first 4.8 million states, for which it needed more than 5 GB of memory.
+/// Two processes enter twice each, and no message is lost. If one message may be lost, the search
+/// is too large: it found no violation in 4.8 million states, for which it needed more than 5 GB of
+/// memory.
 #[test]
 #[ignore = "takes ten seconds on one core when optimised"]
 fn safe_with_two_entries_each() {

@@ -131,8 +131,8 @@ const LATE_READER: &str = "lock p1 part; lock p3 whole; deliver p3→p1; deliver
 const TWO_CLAIMS: &str =
     "lock p2 whole; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 part";
 
-/// The same as [`TWO_CLAIMS`], but P1 first enters and exits with a part, and then requests the
-/// whole lock.
+/// The same steps as in [`TWO_CLAIMS`], with two differences. P1 first enters and exits with a
+/// part. In the last step, P1 requests the whole lock.
 const TWO_UPGRADES: &str = "lock p1 part; unlock p1; lock p2 whole; deliver p2→p1; \
     deliver p1→p2; deliver p2→p1; deliver p1→p2; lock p1 whole";
 
@@ -140,8 +140,8 @@ const LIVE: Case<'_> = Case { properties: &[Property::Progress], ..TWO };
 const FENCED: Case<'_> = Case { entries: &[1; 3], properties: &[Property::Fencing], ..TWO };
 const EXCLUSIVE: Case<'_> = Case { properties: &[Property::SessionExclusion], ..FENCED };
 
-/// Known mistakes. Each consists of variants without the mistake, variants with it, and the case
-/// that distinguishes them.
+/// Known mistakes. Each element contains the variants without the mistake, the variants with the
+/// mistake, and a case in which only the latter violate a property.
 const MISTAKES: [(&[&str], &[&str], Case<'_>); 5] = [
     (
         &["early-release"],

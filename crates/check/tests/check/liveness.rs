@@ -16,8 +16,9 @@ use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
 use crate::verdicts::states;
 
-/// Returns a check of a lock whose coordinator, P1, always serves the waiting process with the
-/// smallest number. P2 and P3 request again and again, and P4 once.
+/// Returns a check of a lock with an unfair coordinator, P1. Among the waiting processes, P1 always
+/// serves the one with the smallest number. P2 and P3 request again and again, and P4 requests
+/// once.
 fn unfair_coordinator() -> Check<QueueCoordinator> {
     let check = Check::with(4, Manner::SmallestFirst).fifo().entries(vec![
         Entries::AtMost(0),

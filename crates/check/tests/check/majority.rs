@@ -60,8 +60,8 @@ fn reordered_withdrawal_cancels_next_request() {
     violated(&report, "starvation-freedom", 8);
 }
 
-/// If the quorums are all three pairs of processes, one quorum is left whichever process crashes.
-/// If they are the two pairs with P2, none is left if P2 crashes.
+/// If the quorums are {P1, P2}, {P2, P3} and {P1, P3}, one quorum stays live whichever process
+/// crashes. If the quorums are only {P1, P2} and {P2, P3}, the crash of P2 leaves no live quorum.
 #[test]
 fn listed_quorums_survive_while_one_is_left() {
     let listed = |text: &str| {

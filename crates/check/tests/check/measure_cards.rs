@@ -11,7 +11,7 @@ use tenure_core::{
 
 use crate::independent::searches::graphs::permutations;
 
-/// A group in which some processes enter once, or start an election.
+/// A group of `size` processes. Each process in `active` enters once, or starts an election.
 #[derive(Clone, Debug)]
 struct Case {
     size: u32,
@@ -94,8 +94,8 @@ fn attains(name: &str, size: u32) -> Option<bool> {
     attained
 }
 
-/// Returns the algorithms of which no run attains the upper bound on the number of messages, as the
-/// algorithm's [`Card`] states it.
+/// Returns the algorithms that never attain the upper bound on messages on their [`Card`]: every
+/// run in a group of this size sends fewer messages.
 fn not_attained(size: u32) -> BTreeSet<&'static str> {
     let names = MUTEXES.iter().chain(ELECTIONS.iter()).copied();
     let found: BTreeMap<&str, bool> =
@@ -104,17 +104,19 @@ fn not_attained(size: u32) -> BTreeSet<&'static str> {
     found.into_iter().filter(|(_, attained)| !attained).map(|(name, _)| name).collect()
 }
 
-/// With quorums, two processes that enter once each send at most 7 messages, although the
-/// algorithm's bound is 12. An entry takes 6(K − 1) messages only with more competitors, where K is
-/// the size of a quorum.
+/// With two processes, all algorithms attain the upper bound on their cards except those with
+/// quorums. There, two processes that enter once each send at most 7 messages, but the bound is 12.
+/// An entry takes 6(K − 1) messages only if more processes compete, where K is the size of a
+/// quorum.
 #[test]
 fn cards_of_two_are_attained_but_for_quorums() {
     assert_eq!(not_attained(2), BTreeSet::from(["maekawa", "majority"]));
 }
 
-/// With three processes that enter once each, a tree or a path of pointers is never long enough to
-/// attain the bound for all entries together. Takes ten seconds: `cargo test -p tenure-check --test
-/// check -- --ignored cards_of_three`.
+/// With three processes that enter once each, more algorithms do not attain the upper bound on
+/// their cards. In a tree or a path of pointers, the pointers are never long enough for all entries
+/// together. Takes ten seconds: `cargo test -p tenure-check --test check -- --ignored
+/// cards_of_three`.
 #[test]
 #[ignore = "takes ten seconds"]
 fn cards_of_three_are_attained_but_for_quorums_trees_and_waves() {

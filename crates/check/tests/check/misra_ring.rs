@@ -57,7 +57,8 @@ fn tokens_overtake_each_other_without_fifo() {
     violates(&report, "mutual-exclusion");
 }
 
-/// The ring tolerates neither a duplicate, which makes it unsafe, nor a crash, which blocks it.
+/// The ring tolerates no faults of two kinds: a duplicated message makes the lock unsafe, and a
+/// crash blocks it.
 #[test]
 fn duplicate_is_unsafe_and_crash_blocks() {
     violates(&check(2).duplicating(1).always(MutualExclusion::new()).run(), "mutual-exclusion");
@@ -66,8 +67,9 @@ fn duplicate_is_unsafe_and_crash_blocks() {
     violates(&crash, "starvation-freedom");
 }
 
-/// In contrast to the ring with one token, the second token (the pong) can carry causality past the
-/// first one (the ping). So entries may violate the order of requests.
+/// The lock violates the order of requests. The reason is that the ring has two tokens, the ping
+/// and the pong. The pong can overtake the ping and tell a process of an earlier request. On a ring
+/// with one token, this is impossible.
 #[test]
 fn does_not_keep_request_order() {
     violates(&check(3).always(Order::new()).run(), "order");

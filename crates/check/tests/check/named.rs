@@ -16,7 +16,7 @@ use crate::catalogue::violates;
 use crate::elections::ranks;
 use crate::verdicts::states;
 
-/// A process with many named locks, whose user knows one name.
+/// A process with many named locks. Its user knows only the lock with the name `name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SingleNameUser<E: Election> {
     locks: NamedLocks<E>,
@@ -111,9 +111,9 @@ fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-/// A named lock exists from the first request with its name, even if the leader that receives the
-/// request does not know the name. It is safe and live in all states, whose number the test
-/// asserts.
+/// A named lock exists as soon as a process requests its name, even if the leader that receives the
+/// request has never seen the name. The lock is safe and live in all states. The test also asserts
+/// the numbers of states.
 #[test]
 fn named_lock_is_safe_and_live_with_recovery() {
     let same = || named(["a", "a"]).starvation_free();

@@ -39,8 +39,8 @@ fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_372);
 }
 
-/// The search includes this case: a process replaces the token, and later the inquiry of a crashed
-/// process arrives. The process then gives up its new token.
+/// The explored runs include the following one. A process replaces the token. Later, it receives an
+/// inquiry from another process, which has crashed in the meantime. It then gives up its new token.
 #[test]
 fn survives_two_crashes_with_two_entries() {
     assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);

@@ -1,5 +1,6 @@
-//! Properties written as expressions. They have the same judgements and shortest counterexamples as
-//! the built-in monitors. Reductions that would hide a violation are off.
+//! Properties written as expressions. They lead to the same judgements and shortest counterexamples
+//! as the built-in monitors. If a reduction would hide a violation of such a property, the check
+//! turns this reduction off.
 
 use std::num::NonZeroU32;
 
@@ -39,7 +40,8 @@ fn result(report: &Report) -> (Judgement, Option<usize>) {
     (report.properties[0].1, report.shortest().map(|found| found.length()))
 }
 
-/// Asserts that a monitor and an expression give the same result, with this judgement.
+/// Asserts that a built-in monitor and an expression lead to the same result, and that both
+/// judgements equal `expected`.
 fn agree<P: Checkable>(
     check: impl Fn() -> Check<P>,
     built_in: impl Fn(Check<P>) -> Check<P>,
@@ -200,8 +202,8 @@ fn fairness_decides_liveness() {
     judged(Fairness::Strong).assert_holds();
 }
 
-/// A process that enters when its second timer fires. Its first timer fires again and again, and
-/// alternately arms and cancels the second one.
+/// A process with two timers, which enters when the second timer fires. The first timer fires again
+/// and again. In turn, it arms the second timer and cancels it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Toggling {
     is_armed: bool,
@@ -273,9 +275,10 @@ fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     built_in.assert_holds();
 }
 
-/// The search does not merge symmetric states if a property names processes. If it kept only one of
-/// "P2 crashed, P3 waits" and "P3 crashed, P2 waits", it would miss a violation. For a property
-/// without names, it merges symmetric states.
+/// If a property names processes, the search does not merge symmetric states. Suppose that it kept
+/// only one of the states "P2 crashed, P3 waits" and "P3 crashed, P2 waits". A violation that
+/// occurs only in the other state would then be missed. If a property names no process, the search
+/// merges symmetric states.
 #[test]
 fn symmetry_is_off_for_named_processes() {
     let clients = [ProcessId(1), ProcessId(2)];

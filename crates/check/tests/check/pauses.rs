@@ -1,8 +1,8 @@
-//! Pauses of a process, and what its runner does afterwards.
+//! Pauses of a process, and what its runner does after a pause.
 //!
 //! [`Pausable`] models the runner. During a pause, messages and due timers wait. Some timers
-//! measure the silence of a peer. After the pause, the runner delivers the waiting messages before
-//! it fires such timers or, by mistake, after it.
+//! measure the silence of a peer. After the pause, a correct runner delivers the waiting messages
+//! before it fires such timers. A runner with a known mistake fires the timers first.
 
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::Config;
@@ -34,8 +34,8 @@ enum Timer<T> {
     Inner(T),
 }
 
-/// Effects of the paused process. If it sets or cancels a timer that was due, the timer is no
-/// longer due.
+/// Effects of the paused process. If the process sets or cancels a timer in `due`, the timer is
+/// removed from `due`.
 struct InnerEffects<'a, F, T> {
     fx: &'a mut F,
     due: &'a mut Vec<T>,

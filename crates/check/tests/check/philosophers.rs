@@ -98,8 +98,9 @@ impl Visitor for Explore<'_> {
     }
 }
 
-/// If links reorder messages, a bottle can go to and fro any number of times while a fork is in
-/// transit. So the messages are compared on FIFO links.
+/// Compares the numbers of states on both kinds of links, and the numbers of messages on FIFO links
+/// only. On links that reorder messages, a bottle can go to and fro any number of times while a
+/// fork is in transit, so the number of messages has no bound.
 fn compare_drinking(lists: &graphs::Graph, sessions: &[u32]) {
     let sites = || searches::drinking::sites(lists, sessions);
     let unordered = Case { graph: Some(graph(lists)), ..Case::new(DRINKING, sessions) };

@@ -1,6 +1,7 @@
 //! Raft's election: one leader per term under all faults, and one leader at a time while clocks are
-//! accurate. In the controls, a process forgets its vote or its promise, or a leader does not check
-//! whether a majority responds.
+//! accurate. There are three controls: a process forgets its vote, a process forgets its promise to
+//! a leader not to vote for another process, or a leader does not check whether a majority
+//! responds.
 //!
 //! The expected numbers of states were computed by this checker, and detect changes. They have no
 //! independent confirmation.
@@ -36,9 +37,9 @@ fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// Returns a check in synchronous time. A timer fires at any unit within the range of its delay, as
-/// if clocks differed. As in [`raft::Config::plain`], heartbeat interval and lease together are
-/// shorter than the election timeout.
+/// Returns a check in synchronous time. A timer may fire at any unit within the range of its delay,
+/// which models clocks that differ. As in [`raft::Config::plain`], the election timeout is longer
+/// than the heartbeat interval and the lease together.
 fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
     // A heartbeat interval is longer than a message and its answer.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
@@ -67,8 +68,8 @@ fn three_elect_one_leader_per_term_under_faults() {
     one_leader_per_term(raft(1).losing(1).crashing(1).recovering(1)).assert_holds();
 }
 
-/// The bounds of the searches above are large enough to find a forgotten vote. If no message may be
-/// lost, one message per link is not enough.
+/// The searches above allow one message per link. If messages may be lost, this bound is large
+/// enough to find a forgotten vote. If no message may be lost, the bound hides the mistake.
 #[test]
 fn bounds_suffice_to_find_forgotten_vote() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]).in_flight(1).crashing(1).recovering(1);
@@ -87,8 +88,8 @@ fn three_elect_one_leader_in_each_of_two_terms() {
     one_leader_per_term(raft().crashing(1).recovering(1)).assert_holds();
 }
 
-/// A voter that recovers without its vote votes again, and one term has two leaders (checklist
-/// 2.12).
+/// A voter crashes and recovers without its vote. It then votes a second time in the same term, and
+/// this term has two leaders (checklist 2.12).
 #[test]
 fn forgotten_vote_makes_two_leaders_of_one_term() {
     let forgetful = || raft(3, 1, &[Switch::ForgottenVote]);

@@ -20,7 +20,8 @@ fn config(ids: &[u32]) -> Config {
     Config::of(ranks(ids), TICKS_PER_UNIT)
 }
 
-/// Returns a check of a ring with these ids. The search prunes attempts after the second.
+/// Returns a check of a ring with these ids. The search prunes every state in which an initiator
+/// makes a third attempt to elect a leader.
 fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
     with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).term_max(2)
 }
@@ -52,8 +53,8 @@ fn unnumbered_attempts_are_swallowed() {
     assert!(report.counterexample("progress").is_some(), "{report}");
 }
 
-/// If one process is down from the start, the others elect a leader on a ring that excludes this
-/// process. On a ring that contains it, a process waits forever.
+/// One process is down from the start. If the ring excludes this process, the others elect a
+/// leader. If the ring contains this process, another process waits forever.
 #[test]
 fn ring_of_survivors_needs_known_crashes() {
     let ids = [3, 1, 4, 2];

@@ -37,8 +37,9 @@ fn started<P: Member<All: Checkable>>(
     check.configure(|config| config.model.single_election = true).progress()
 }
 
-/// Compares the checker with the independent model on one ring. Omits the number of states if the
-/// ring is large. Returns the number of messages, which is the same in all schedules.
+/// Compares the checker with the independent model on one ring. Compares the numbers of messages,
+/// and on rings of less than four processes also the numbers of states and steps. Returns the
+/// number of messages, which is the same in all schedules.
 fn compare<P: Member<All: Checkable>, S: Process>(
     ids: &[u32],
     initiators: &[usize],

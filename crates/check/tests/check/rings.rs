@@ -121,8 +121,9 @@ pub(crate) fn classified<P: Election>(check: Check<P>) -> Outcome {
 
 const THREE: [u32; 3] = [3, 1, 2];
 
-/// The bidirectional algorithms number their phases, and Itai–Rodeh its rounds. So these tolerate
-/// reordering, in contrast to the other algorithms.
+/// Two kinds of elections tolerate links that reorder messages. The bidirectional algorithms number
+/// their phases, and the algorithm of Itai and Rodeh numbers its rounds. The other algorithms need
+/// FIFO links.
 #[test]
 fn reordering_breaks_algorithms_that_need_fifo() {
     let reordered = Order::Reordered;

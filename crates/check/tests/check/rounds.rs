@@ -116,8 +116,8 @@ impl Visitor for Explore<'_> {
 
 const FLOODSET: &str = "floodset";
 
-/// FloodSet reaches agreement in f + 1 rounds, but not in f rounds. By default, f is N − 2, so that
-/// the algorithm takes N − 1 rounds.
+/// FloodSet reaches agreement in f + 1 rounds, but not in f rounds, where f is the number of
+/// crashes for which it is configured. By default, f is N − 2, so the algorithm takes N − 1 rounds.
 #[test]
 fn f_plus_one_rounds_agree_and_f_rounds_do_not() {
     for (size, crashes) in [(2, 1), (3, 1), (3, 2), (4, 2)] {
@@ -178,8 +178,8 @@ fn asynchronous_time_violates_agreement_without_a_crash() {
     assert_eq!(asynchronous.is("agreement"), Judgement::Violated);
 }
 
-/// FloodSet needs no common clock if its rounds are longer than the latency. A common start is
-/// enough.
+/// FloodSet does not need synchronous rounds if its own rounds are longer than the latency. The
+/// processes then need no common clock either: it is enough that they start at the same time.
 #[test]
 fn known_bounds_carry_rounds_that_are_long_enough() {
     let stretched = |units| {

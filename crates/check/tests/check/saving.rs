@@ -90,7 +90,8 @@ fn counting(saving: Saving, max: u64) -> Report {
     check.always(MaxSkipped { max, last: 0 }).run()
 }
 
-/// A crash suppresses the effects of one saved step, or of several that share a save.
+/// A process saves one step, or several steps together, and crashes before it releases their
+/// effects. None of these effects is released later.
 #[test]
 fn crash_after_save_suppresses_all_effects() {
     counting(Saving::Atomic, 0).assert_holds();
@@ -141,8 +142,8 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
 }
 
-/// Asserts that a counterexample can be replayed in the checker and in the simulator. Without the
-/// steps in which a save is lost, the schedule must fail or lead to another run.
+/// Asserts that the checker and the simulator can replay a counterexample in which saves are lost.
+/// If the steps that lose a save are removed, the schedule must fail or lead to another run.
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,

@@ -96,7 +96,9 @@ fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     check.detecting().initiators([]).term_max_by(|process| process.0.highest_term(), 3)
 }
 
-/// Two processes lead after two steps: a wrong suspicion, and a timeout before the answer arrives.
+/// With every variant, two processes lead after two steps: a wrong suspicion, and a timeout before
+/// the answer arrives. With terms, the processes agree in the end. If processes accept lower
+/// leaders, a run can end in disagreement after six steps.
 #[test]
 fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
@@ -110,8 +112,9 @@ fn b1_two_lead_after_two_steps_and_follow_after_six() {
     right.always_and_at_end(Agreement::new()).run().assert_holds();
 }
 
-/// After a recovery, two processes lead. The four steps are crash, suspicion, timeout and recovery.
-/// With perfect timeouts, there is a fifth step: the link drops the query to the crashed process.
+/// After a crash and a recovery of the leader, two processes lead. The shortest run has four steps:
+/// crash, suspicion, timeout and recovery. With perfect timeouts, it has a fifth step: the link
+/// drops the query to the crashed process.
 #[test]
 fn b5_recovery_makes_two_leaders_after_four_steps() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {

@@ -68,8 +68,9 @@ fn figures_match_independent_search() {
     }
 }
 
-/// The figures for the first solution hold if K is at least N, the number of machines. With K = N −
-/// 1 they differ only for three machines.
+/// Greatest numbers of moves until Dijkstra's three solutions converge, for several numbers of
+/// machines. In the first solution, each of N machines has K states. Its numbers are the same for
+/// all K from N on. If K = N − 1, only the number for three machines differs.
 #[test]
 fn moves_to_converge_at_most() {
     let default = |name: &'static str| move |size| moves(name, &plain(size)).expect("a bound");
@@ -180,8 +181,8 @@ fn ring_with_messages_needs_more_states() {
     }
 }
 
-/// The search has 3 million states. To run it: `cargo test --release -p tenure-check --test check
-/// -- --ignored three_processes`.
+/// Takes minutes, because the search has 3 million states. To run the test: `cargo test --release
+/// -p tenure-check --test check -- --ignored three_processes`.
 #[test]
 #[ignore = "takes minutes"]
 fn ring_of_three_processes_with_messages_needs_five_states() {

@@ -1,6 +1,6 @@
-//! Swarm searches: they visit all states if the table has room, and otherwise omit about as many as
-//! they estimate. They find the known mistakes that an exhaustive search finds. They never report
-//! that a property holds.
+//! Swarm searches. If the table has room, a search visits all states. If not, it omits some states,
+//! and their number is close to the estimate in the report. Swarm searches find the known mistakes
+//! that an exhaustive search finds. They never report that a property holds.
 
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Maekawa, RicartAgrawala, maekawa, ricart_agrawala};

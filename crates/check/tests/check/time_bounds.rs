@@ -74,8 +74,9 @@ fn least_safe_answer(size: u32, initiators: u32, bounds: Bounds) -> u32 {
     unreachable!("there is a safe timeout")
 }
 
-/// Returns the least safe answer timeout T according to the theory. A question, a step and an
-/// answer take at most 2 L + S, and even the fastest clock must then show less than T.
+/// Returns the least answer timeout T that is safe in theory. Let L be the greatest latency, and S
+/// the greatest duration of a step. A question, a step and an answer take at most 2 L + S. After
+/// this time, even the fastest clock must show less than T.
 fn safe_answer(bounds: Bounds) -> u32 {
     let longest = 2 * bounds.latency.1 + bounds.step.1;
     let mut safe = (1..).filter(|answer| answer * 100 > longest * (100 + bounds.drift));
@@ -183,8 +184,8 @@ fn derived_timeouts_of_lease_are_safe() {
     violates(&lease(derived(2, bounds), (0, 0), 20), "mutual-exclusion");
 }
 
-/// Messages are sent at the end of a step, so the number of messages does not depend on the
-/// duration of steps.
+/// A process sends its messages at the end of a step, and they are counted there. Their number does
+/// not depend on the duration of steps.
 #[test]
 fn measures_count_messages_at_the_end_of_steps() {
     let measured = |step| {

@@ -17,7 +17,6 @@ use crate::faults::Outcome::{Blocked, Fine, Unsafe};
 use crate::faults::{Outcome, cell};
 use crate::survival::explored;
 
-/// Message of the assertions that runs this short contain no violation.
 const SHORT: &str = "no violation in runs this short";
 
 fn suzuki_kasami(size: u32) -> ServiceCheck<SuzukiKasami> {
@@ -78,8 +77,8 @@ fn suzuki_kasami_breaks_request_order_of_three() {
     assert_eq!(violated(&report, "order", 5), ViolationKind::Step);
 }
 
-/// The locks on trees violate the order of requests if a message between applications tells a
-/// process of a request.
+/// If a message between applications tells a process of an earlier request, the locks on trees
+/// violate the order of requests.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
     let context = |report| violated(&report, "order", 4);
@@ -91,8 +90,9 @@ fn application_message_reveals_request_order_violation_of_trees() {
     }
 }
 
-/// Raymond's lock on a path violates the order of requests if a process enters twice, even without
-/// messages between applications. The lock's own messages carry the causality.
+/// Raymond's lock on a path violates the order of requests if a process enters twice. This needs no
+/// messages between applications, because the lock's own messages can tell a process of an earlier
+/// request.
 #[test]
 fn trees_break_request_order_with_second_entry() {
     holds(&naimi_trehel(4).always(Order::new()).run(), "order");
@@ -129,9 +129,9 @@ fn reordering_and_loss_match_fault_matrix() {
     assert_eq!(cell(path(3).losing(1)), Blocked);
 }
 
-/// A process that does not wait ignores a token. So a duplicated token violates exclusion between
-/// two processes only if a message overtakes the duplicate, and among three processes only with a
-/// second entry.
+/// A process that does not wait ignores a token. So, between two processes, a duplicated token
+/// violates exclusion only if a message overtakes the duplicate. Among three processes on FIFO
+/// links, it violates exclusion only if some process enters twice.
 #[test]
 fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     let twice = |size| suzuki_kasami(size).duplicating(1);
@@ -141,8 +141,9 @@ fn duplication_matches_fault_matrix_for_suzuki_kasami() {
     assert_eq!(cell(twice(3).entries([2, 2, 1]).fifo()), Unsafe);
 }
 
-/// A duplicated request makes two processes wait for each other. A duplicated token violates
-/// exclusion only with a second entry.
+/// In the lock of Naimi and Trehel, a duplicated request makes two processes wait for each other. A
+/// duplicated token violates exclusion if a process enters twice. In Raymond's lock with three
+/// processes, a duplicate violates exclusion even if each process enters once.
 #[test]
 fn duplication_matches_fault_matrix_for_trees() {
     let twice = |size| naimi_trehel(size).duplicating(1);
@@ -165,8 +166,8 @@ fn crashes_match_fault_matrix() {
     }
 }
 
-/// Checks three processes, of which the process `down` is down. Returns whether the others are
-/// served without it.
+/// Checks a lock with three processes, of which the process `down` is down from the start. The
+/// outcome tells whether the other processes are served.
 fn without<P: Mutex>(check: Check<P>, down: u32, entries: [u32; 3]) -> Outcome {
     cell(check.entries(entries).down([ProcessId(down)]))
 }

@@ -18,8 +18,8 @@ fn check(size: u32) -> ServiceCheck<TolerantRicartAgrawala> {
     of::<TolerantRicartAgrawala>(size).detecting()
 }
 
-/// The lock is safe and live, and its fences increase. Processes store their last entry, which adds
-/// a few states to those of the plain algorithm.
+/// The lock is safe and live, and its fences increase. In contrast to the plain algorithm, each
+/// process stores its last entry, so there are a few more states.
 #[test]
 fn safe_and_live_with_increasing_fences() {
     assert_eq!(survives(check(2).entries(2)), 221);

@@ -1,5 +1,6 @@
-//! Reasons to trust a judgement. A judgement does not depend on threads, fingerprints or
-//! reductions. A property is never reported to hold if the search was pruned or stopped.
+//! Tests that the judgements of the checker can be trusted. A judgement does not depend on the
+//! number of threads, on fingerprints or on reductions. If a search was pruned or stopped, the
+//! checker does not report that a property holds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -28,14 +28,14 @@ pub type OnSlice = fn(&Progress) -> bool;
 
 static ON_SLICE: OnceLock<OnSlice> = OnceLock::new();
 
-/// Sets the function that each search calls after each part of its work. If one is set already,
-/// keeps it and returns false.
+/// Sets the function that each search calls after each part of its work. If a function is set
+/// already, keeps that function and returns false.
 pub fn set_on_slice(on_slice: OnSlice) -> bool {
     ON_SLICE.set(on_slice).is_ok()
 }
 
-/// Returns an observer of a search that calls the function of [`set_on_slice`]. Returns `None` if
-/// none is set.
+/// Returns an observer that passes the progress of a search to the function that [`set_on_slice`]
+/// has set. If no function is set, returns `None`.
 pub(super) fn progress_observer() -> Option<OnProgress> {
     let on_slice = *ON_SLICE.get()?;
     Some(Arc::new(move |progress: &Progress| {

@@ -18,7 +18,7 @@ use super::name_parser::NameParser;
 
 pub(crate) const DEFAULT_SIZE: u32 = 5;
 
-/// Upper bound on the number of processes. More of them do not fit into the memory of ordinary
+/// Upper bound on the number of processes. Larger groups do not fit into the memory of ordinary
 /// machines.
 const MAX_PROCESSES: u32 = 16_000_000;
 
@@ -117,8 +117,9 @@ impl GroupOptions {
         Ok(size)
     }
 
-    /// Lists the given options that determine the number of processes. An element has the name of
-    /// the option, the name of the option's items, and the number of these items.
+    /// Returns the given options that determine the number of processes. Each element has the name
+    /// of the option, a noun for the items that it lists, such as `ranks`, and their number. There
+    /// is one item per process.
     fn given_sizes(&self) -> Vec<(&'static str, &'static str, usize)> {
         let ids = match &self.ids {
             Some(Ids::Listed(ids)) => Some(ids.0.len()),
@@ -276,8 +277,8 @@ impl GroupOptions {
         )
     }
 
-    /// Formats the options that configure the algorithm for the header of a trace. The contents of
-    /// files replace their names.
+    /// Formats the options that configure the algorithm, for the header of a trace. If an option
+    /// names a file, the text has the contents of the file in place of the name.
     pub(crate) fn header_options(&self) -> String {
         self.options_with(
             TopologyOption::without_file,

@@ -72,10 +72,10 @@ impl RunSource for RunFactory {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordsFrom {
-    /// The command line of `tenure lab`. Its options may name files.
+    /// The words come from the command line of `tenure lab`. Options among them may name files.
     Terminal,
-    /// The page in the browser. Its user may be on another machine, and must not read files of this
-    /// machine.
+    /// The words come from the page in the browser. The user of the page may be on another machine,
+    /// and must not read files of this machine.
     Page,
 }
 

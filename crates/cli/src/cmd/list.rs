@@ -150,8 +150,10 @@ fn variant_entry<'a>(card: &Card, variant: &'a Variant) -> VariantEntry<'a> {
 
 /// Returns the command that demonstrates a variant; `None` if there is none.
 ///
-/// If the variant belongs to a component of a composition, the command runs the component alone. In
-/// the composition, users issue other commands, and other properties are checked.
+/// An algorithm may be a composition, for example of a lock and an election. If the variant belongs
+/// to a component, the command runs this component alone. The reason is that the users of the
+/// composition issue other commands than those of the component, and that other properties are
+/// checked.
 fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     let parameters = Parameters::plain(SIZE);
     let mut full_card: &str = &card.name;

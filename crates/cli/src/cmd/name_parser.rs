@@ -117,8 +117,8 @@ fn parse_with_variants(text: &str) -> Result<String, String> {
     Ok(if variants.is_empty() { name } else { format!("{name}+{variants}") })
 }
 
-/// Describes why a lock and an election do not match. `write` formats a setting from its key and
-/// its value.
+/// Describes why a lock and an election do not match. The description contains settings that the
+/// user can write. `write` formats a setting from the name of the setting and its value.
 pub(crate) fn describe_mismatch(
     mutex: &str,
     election: &str,
@@ -142,8 +142,10 @@ pub(crate) fn describe_mismatch(
     )
 }
 
-/// Describes why the names of a lock and an election are invalid, for names that no command-line
-/// parser has checked. `write` formats a setting from its key and its value.
+/// Describes why the names of a lock and an election are invalid. No command-line parser has
+/// checked these names, for example because they come from a configuration file. The description
+/// may contain settings that the user can write. `write` formats a setting from the name of the
+/// setting and its value.
 pub(crate) fn describe_unknown_names(
     mutex: &str,
     election: &str,

@@ -174,8 +174,9 @@ pub(crate) fn format_columns<R: AsRef<[String]>>(
     text
 }
 
-/// Wraps lines that are longer than the terminal is wide. If a line has a label, its further lines
-/// begin where the text after the label begins. A wrapped command line can still be copied.
+/// Wraps lines that are longer than the width of the terminal. If a line consists of a label and a
+/// text, the text stays in its column: the further lines are indented to the column in which the
+/// text begins. A wrapped command line can still be copied.
 pub(crate) fn wrap_lines(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {

@@ -41,8 +41,8 @@ impl OwnPropertyOptions {
         self.all().next().is_none()
     }
 
-    /// Returns the properties as the user wrote them, each with its form, which is the name of its
-    /// option.
+    /// Returns the properties as the user wrote them. Each property has its form, which corresponds
+    /// to the option that contains the property, such as `--never`.
     fn all(&self) -> impl Iterator<Item = (Form, &String)> {
         let of = |form: Form, texts| std::iter::repeat(form).zip(texts);
         of(Form::Never, self.never.iter())

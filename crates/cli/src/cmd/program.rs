@@ -22,8 +22,8 @@ pub(crate) fn set_own_name(is_own: bool) {
 }
 
 thread_local! {
-    /// Arguments of a command that runs inside another program; `None` if the command is this
-    /// process itself.
+    /// Arguments of the command, if it runs inside another program. `None` if the command has a
+    /// process of its own. The arguments are then those of the process.
     static ARGUMENTS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 

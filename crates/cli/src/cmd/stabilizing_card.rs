@@ -19,8 +19,9 @@ pub(crate) struct SystemEntry<'a> {
     variants: &'a [Variant],
 }
 
-/// Returns the [`StabilizingCard`] of a self-stabilizing system that only `tenure check` runs;
-/// `None` for another name.
+/// Returns the [`StabilizingCard`] of the self-stabilizing system with this name. Returns `None` if
+/// there is no such system, or if the name is that of an algorithm, which other commands run as
+/// well.
 pub(crate) fn card(name: &str) -> Option<StabilizingCard> {
     let is_algorithm = tenure_instances::names().any(|known| known == name);
     stabilization::card(name).filter(|_| !is_algorithm)

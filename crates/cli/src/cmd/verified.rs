@@ -59,7 +59,7 @@ const CHECKED_FOR_THREE: [&str; 48] = [
     "variable-speeds",
 ];
 
-/// Algorithms of which only groups of two are checked over all schedules without faults. Groups of
+/// Algorithms that are checked over all schedules without faults only in groups of two. Groups of
 /// three have more states than `tenure compare --faults` searches.
 const CHECKED_FOR_TWO: [&str; 8] = [
     "atomic-broadcast",
@@ -72,8 +72,9 @@ const CHECKED_FOR_TWO: [&str; 8] = [
     "relayed-log",
 ];
 
-/// Pairs of an algorithm and a variant that no model describes. `tenure prove` refuses the variant
-/// when it compares the variant's code with the algorithm's model. A test checks this list.
+/// Pairs of an algorithm and a variant that exists only in the code, because no model describes it.
+/// `tenure prove` compares the variant's code with the algorithm's model. It refuses the variant
+/// because they differ. A test checks this list.
 const REFUSED_BY_COMPARISON: [(&str, &str); 9] = [
     ("lamport", "clock-only-own-first"),
     ("lamport", "ids-as-stamps"),
@@ -132,8 +133,9 @@ impl Display for Verified {
     }
 }
 
-/// Returns the part of `tenure prove` that refuses a variant: `invariant` or `comparison`. Returns
-/// `None` if neither does.
+/// Returns how `tenure prove` shows that a variant is wrong: `invariant` if the invariant does not
+/// hold for the model of the variant, `comparison` if the code of the variant differs from the
+/// algorithm's model. Returns `None` if neither is the case.
 pub(crate) fn refusal(algorithm: &str, variant: &str) -> Option<&'static str> {
     let is_refuted = |it: &ModelVariant| it.name == variant && it.is_refuted;
     if proved_properties(algorithm).flat_map(|proved| proved.variants).any(is_refuted) {
@@ -152,8 +154,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the verdict that the table of `docs/algorithms.md` contains for an algorithm without
-    /// faults.
+    /// Returns a cell of the table in `docs/algorithms.md`: the verdict on the algorithm `name` in
+    /// runs without faults.
     fn documented(page: &str, name: &str, order: Order) -> Option<String> {
         let (_, section) = page.split_once("one fault does")?;
         let (table, _) = section.split_once("## Variants")?;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionResult {
-    /// Figures that the action yields, as the JSON output of its command or call.
+    /// Results of the action: the JSON that its command or function has returned.
     pub(crate) data: Value,
     /// Diagram of the run, as text; `None` if none was drawn.
     pub(crate) picture: Option<String>,

@@ -19,8 +19,8 @@ pub(crate) struct Experiment {
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
-    /// Several command lines, one per line of this text. The data of the experiment is then a list
-    /// with one element per command line.
+    /// Several command lines, one per line of this text. If they are given, the data of the
+    /// experiment is a list with one element per command line.
     lines: Option<String>,
     /// Name of a call, for an action that no command line can perform. `with` has its arguments. If
     /// they are a list, the call is performed once per element, and the data is a list.
@@ -36,14 +36,15 @@ pub(crate) struct Experiment {
     broken: Broken,
 }
 
-/// Negative control of an experiment: one change to its actions that must make an expectation fail.
-/// Actions whose field is omitted stay the same.
+/// Negative control of an experiment: one change to its actions, after which at least one
+/// expectation must fail. Each field except `of` replaces the field of the experiment with the same
+/// name. If a field is omitted, the field of the experiment stays the same.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Broken {
     line: Option<String>,
-    /// Name of the expectation whose command line is changed. `None` if the command line of the
-    /// experiment is changed.
+    /// Name of the expectation whose command line the negative control changes. `None` if it
+    /// changes the command line of the experiment.
     of: Option<String>,
     lines: Option<String>,
     call: Option<String>,

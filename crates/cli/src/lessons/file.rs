@@ -50,8 +50,8 @@ pub(crate) fn substitute(value: &Value, with: &Parameters) -> Result<Value, Stri
     }
 }
 
-/// Expands an item of a list. An item with the key `each` stands for one item per element of this
-/// key; any other item stands for itself.
+/// Expands an item of a list. If the item has the key `each`, which contains a list, returns one
+/// copy of the item per element of that list. Any other item is returned alone.
 fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     let Some(each) = item.get("each") else { return Ok(vec![substitute(item, with)?]) };
     let Value::Array(each) = substitute(each, with)? else {

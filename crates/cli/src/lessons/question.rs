@@ -159,8 +159,9 @@ mod tests {
         }
     }
 
-    /// If a question has an unknown field, no negative control or a duplicate name, the message of
-    /// the panic contains its number.
+    /// Parses the experiments of all questions. If a question has an unknown field, no negative
+    /// control or a duplicate name, the test panics. The message then contains the number of the
+    /// question.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

@@ -168,8 +168,8 @@ impl Admin {
         }
     }
 
-    /// Requests a snapshot of a member's store, and returns once its first message has arrived.
-    /// Dropping the future cancels the request.
+    /// Requests a snapshot of a member's store, and returns once the first message of the snapshot
+    /// has arrived. Dropping the future cancels the request.
     ///
     /// # Errors
     ///
@@ -300,8 +300,9 @@ async fn call(
     (place, connection, response.unwrap_or_else(|_| Err(no_response())))
 }
 
-/// Waits for a connection while calls are pending, and adds calls that end meanwhile to `finished`.
-/// Returns `None` after a final response, which makes the connection unnecessary.
+/// Waits for a connection while calls are pending, and adds each call that ends meanwhile to
+/// `finished`. If one of these calls received a final response, no further connection is necessary,
+/// and the function returns `None`. It also returns `None` if no connection can be opened.
 async fn connect_during_calls(
     connecting: impl Future<Output = Option<(usize, Arc<Connection>)>>,
     pending: &mut JoinSet<FinishedCall>,

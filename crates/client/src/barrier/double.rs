@@ -165,8 +165,10 @@ impl Entered {
 }
 
 impl DoubleBarrier {
-    /// Leaves as the recipe of etcd does. The participant that entered first waits for the last one
-    /// and leaves after all others. The others leave at once and wait for the first one.
+    /// Leaves the barrier in the order that the recipe of etcd prescribes. All participants except
+    /// the first one delete their keys at once, and then wait until the key of the first
+    /// participant is deleted. The first participant is the one that entered first. It waits until
+    /// all others have left, and leaves last.
     async fn leave_and_wait(&self, claim: Claim) -> Result<(), ClientError> {
         let channel = self.session.channel();
         let own = claim.key().to_vec();

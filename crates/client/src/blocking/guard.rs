@@ -43,8 +43,8 @@ impl Guard {
     }
 
     /// Waits until the lock is lost, but at most for `within`. Returns the reason for the loss;
-    /// `None` if the lock is still held. The loss is detected as by
-    /// [`Guard::lost`](crate::Guard::lost).
+    /// `None` if the lock is still held. [`Guard::lost`](crate::Guard::lost) describes which losses
+    /// are detected.
     pub fn lost_within(&self, within: Duration) -> Option<LossReason> {
         self.session.background().block_within(within, self.guard.lost())
     }

@@ -109,9 +109,10 @@ async fn is_absent(
     }
 }
 
-/// Moves the candidate to the end of the queue, and returns its new place. Returns `None` if the
-/// candidate's old claim or the claim of `better` does not exist any more. Also returns `None` if a
-/// request for a transfer has named this candidate meanwhile.
+/// Moves the candidate to the end of the queue, because the candidate `better` should lead before
+/// it. Returns the new place of the candidate. Returns `None` if the candidate's old claim or the
+/// claim of `better` does not exist any more. Also returns `None` if a request for a transfer has
+/// named this candidate meanwhile.
 async fn yield_to(
     session: &Session,
     name: &str,

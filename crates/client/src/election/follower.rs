@@ -36,8 +36,8 @@ impl RecordFollower {
         }
     }
 
-    /// Reads the current records and, if `key` is given, the claim with this key. `is_alive`
-    /// returns false if the request should not be repeated while no member responds.
+    /// Reads the current records and, if `key` is given, the claim with this key. If no member
+    /// responds, the request is repeated as long as `is_alive` returns true.
     ///
     /// # Errors
     ///
@@ -83,9 +83,9 @@ impl RecordFollower {
         }
     }
 
-    /// Returns the candidate for which the claim with this key should make way, as
-    /// [`ElectionView::preferred_over`] does. Ignores the candidates whose claims are known to be
-    /// absent.
+    /// Returns the candidate for which the claim with this key should make way; `None` if there is
+    /// no such candidate. [`ElectionView::preferred_over`] states the rule. Ignores candidates
+    /// whose claims are known to be absent.
     pub(crate) fn preferred_over<'a>(
         &self,
         view: &'a ElectionView,
@@ -100,8 +100,8 @@ impl RecordFollower {
         self.absent.insert(candidate.key.clone());
     }
 
-    /// Returns true if the claim of a candidate exists. The reference is exclusive because a watch
-    /// cannot be shared between threads.
+    /// Returns true if the claim of a candidate exists. The method takes `&mut self` because this
+    /// value contains a watch, and threads cannot share a watch.
     ///
     /// # Errors
     ///

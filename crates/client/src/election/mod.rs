@@ -101,8 +101,8 @@ impl Client {
     }
 
     /// Requests that a waiting candidate becomes the next leader, and returns this candidate. The
-    /// current leader is notified, see [`Leadership::transfer_requested`]. The other candidates
-    /// with an identity move behind the candidate.
+    /// current leader is notified, see [`Leadership::transfer_requested`]. All other candidates
+    /// that have an identity let this candidate pass: they move behind it in the queue.
     ///
     /// The request remains in force until the candidacy ends, also while the candidate leads. Later
     /// requests take precedence. Dropping the future may leave the request in place.

@@ -80,8 +80,9 @@ impl CandidateKeys<'_> {
 
     /// Returns a request that replaces the candidate's claim: it deletes the claim with the key
     /// `old`, and adds a new one to the end of the queue. The request has no effect unless the old
-    /// claim and the claim of `better` exist. It has no effect either if a request for a transfer
-    /// has named the old claim since `view` was read. A repeated request changes nothing.
+    /// claim and the claim of `better` exist. `better` is the candidate to which this candidate
+    /// yields. The request has no effect either if a request for a transfer has named the old claim
+    /// since `view` was read. A repeated request changes nothing.
     pub(crate) fn yield_to(
         &self,
         (old, fence): (&[u8], u64),
@@ -164,10 +165,11 @@ impl ElectionView {
         view
     }
 
-    /// Returns the candidate for which the claim with this key should make way: the one behind it
-    /// with the highest rank, if that rank is higher than the rank of the claim itself. The last
-    /// request for a transfer decides, then the priority, then the place in the queue. A claim
-    /// without a record has priority 0.
+    /// Returns the candidate for which the claim with this key should make way: of the candidates
+    /// behind the claim, the one with the highest rank. Returns `None` if no candidate behind the
+    /// claim has a higher rank than the claim. The last request for a transfer decides first, then
+    /// the priority. Of equal ranks, the first in the queue is returned. A claim without a record
+    /// has priority 0.
     ///
     /// Ignores candidates for which `is_absent` returns true.
     pub(crate) fn preferred_over(
@@ -284,8 +286,9 @@ mod tests {
         assert_eq!(preferred(&later, "2", 2).as_deref(), Some("four"), "a later request names it");
     }
 
-    /// Starts with every order of four candidates, and lets candidates yield until none has to.
-    /// Checks that this ends, and that the queue is then ordered by descending rank.
+    /// Tests four candidates with every combination of four priorities. Candidates yield one after
+    /// the other, until no candidate has to yield to another one. Checks that this ends, and that
+    /// the queue is then ordered by descending rank.
     #[test]
     fn yielding_ends_with_the_highest_rank_first() {
         for order in 0..256_u32 {

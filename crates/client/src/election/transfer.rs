@@ -69,13 +69,15 @@ impl Leadership {
     /// Makes a waiting candidate the next leader, and waits until it is next in the queue. The
     /// leadership continues: stop the work, then call [`resign`](Leadership::resign).
     ///
-    /// The other candidates with options move behind the candidate. Candidates of
+    /// The other candidates of [`Session::campaign_with`](crate::Session::campaign_with) move
+    /// behind this candidate in the queue. Candidates of
     /// [`Session::campaign`](crate::Session::campaign) and of the libraries of etcd do not move:
     /// those ahead of the candidate lead before it. If the candidate leaves the election before the
     /// leader resigns, the next one in the queue leads.
     ///
-    /// The wait has no time limit: a suspended candidate ahead moves only when its lease expires.
-    /// Dropping the future leaves the nomination in place, so that the leader may resign at once.
+    /// The wait has no time limit. If a candidate ahead in the queue is suspended, it does not move
+    /// until its lease expires. Dropping the future leaves the nomination in place, so that the
+    /// leader may resign at once.
     ///
     /// # Errors
     ///
@@ -103,9 +105,9 @@ impl Leadership {
         }
     }
 
-    /// Waits until the claim directly before a candidate's claim is that of the leader, or a claim
-    /// that never moves because it has no record. Returns false if the claim of the candidate does
-    /// not exist any more.
+    /// Waits until the claim directly before the candidate's claim is that of the leader. The wait
+    /// also ends if the claim directly before it has no record, because such a claim never moves.
+    /// Returns false if the claim of the candidate does not exist any more.
     async fn wait_until_next(
         &self,
         records: &mut RecordFollower,
@@ -142,9 +144,9 @@ impl Leadership {
     ///
     /// # Errors
     ///
-    /// [`TransferError`]. If [`nominate`](Leadership::nominate) fails, it contains the leadership.
-    /// If no member confirms the resignation within ten seconds, it contains no leadership. The
-    /// session then repeats the resignation until it succeeds or the session ends.
+    /// [`TransferError`]. If [`nominate`](Leadership::nominate) fails, the error contains the
+    /// leadership. If no member confirms the resignation within ten seconds, the error contains no
+    /// leadership. The session then repeats the resignation until it succeeds or the session ends.
     pub async fn transfer_to(self, identity: &str) -> Result<(), TransferError> {
         if let Err(error) = self.nominate(identity).await {
             return Err(TransferError { leadership: Some(self), error });

@@ -1,4 +1,5 @@
-//! Work of a leader that stops before the leadership passes on.
+//! Work that only the leader performs. The work stops before the leadership passes to the next
+//! leader.
 
 use tokio::sync::watch;
 

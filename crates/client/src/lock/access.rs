@@ -171,8 +171,8 @@ impl<'a> Waiting<'a> {
 
     /// Returns the earlier claims in the queue that this claim waits for.
     ///
-    /// The reference is exclusive because the future is sent between threads, and a [`QueueEntry`]
-    /// cannot be shared between them.
+    /// The method takes `&mut self` because the future is sent between threads, and threads cannot
+    /// share a [`QueueEntry`].
     async fn blockers(&mut self) -> Result<Blockers, ClientError> {
         let key = self.entry.key();
         let max_revision = self.own.saturating_sub(1);
@@ -209,8 +209,8 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Returns the access that the form of a claim's key states. Clients of etcd may use any key, so a
-/// key of another form is exclusive.
+/// Returns the access mode that the end of a claim's key states, such as `.shared`. A key with
+/// another end is exclusive, because clients of etcd may use any key.
 pub(crate) fn access_of(key: &[u8]) -> Access {
     let slash = key.iter().rposition(|byte| *byte == b'/');
     let name = slash.and_then(|slash| from_utf8(&key[slash + 1..]).ok());

@@ -1,4 +1,5 @@
-//! A claim: a key in the queue of a lock or an election. It is valid as long as its session.
+//! A claim: a key in the queue of a lock or an election. A claim is valid as long as its session
+//! lasts.
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::QueueView;

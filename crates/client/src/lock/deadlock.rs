@@ -2,8 +2,9 @@
 //!
 //! The client searches a graph of claims. An edge leads from a waiting claim to each holder of its
 //! lock. From a holder, edges lead to the other claims of its session that wait. If the search
-//! reaches a claim that the caller holds, there is a cycle. No edge leads to the waiting claims
-//! that are ahead in a queue, because they wait for the same holders.
+//! reaches a claim that the caller holds, there is a cycle. A claim also waits for the waiting
+//! claims ahead of it in its queue. The graph has no edges for these waits, because the claims
+//! ahead wait for the same holders.
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
@@ -36,7 +37,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Shortest interval between two checks, if the watched queues change often.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time for which a cycle must exist before it is reported. A release may be on its way.
+/// Time for which a cycle must exist before it is reported. A younger cycle may soon disappear,
+/// because the request that releases one of its locks may be on its way.
 const CONFIRM_DELAY: Duration = Duration::from_millis(100);
 
 /// Time that is added to [`CONFIRM_DELAY`] for each claim of the cycle that began to wait after the
@@ -45,8 +47,9 @@ const OLDER_DELAY: Duration = Duration::from_secs(2);
 
 const MAX_QUEUES_PER_CHECK: usize = 256;
 
-/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. The
-/// claims of later keys hold no lock, unless a lock has more holders than this number.
+/// Upper bound on the keys that one read of a queue returns, beginning with the oldest key. Keys
+/// beyond this number need no read: their claims hold no lock, unless a lock has more holders than
+/// this number.
 const KEYS_PER_READ: i64 = 256;
 
 /// Upper bound on the reads of one transaction. etcd allows 128 operations.
@@ -79,18 +82,19 @@ impl From<&KeyValue> for Claimed {
 #[derive(Clone, Debug)]
 struct Reached {
     waiting: Claimed,
-    /// Another claim of the session of `waiting`. It holds the lock for which the previous claim
-    /// waits. `None` for the caller's claim, where the search starts.
+    /// Claim that holds the lock for which the previous claim of the search waits. It belongs to
+    /// the same session as `waiting`. `None` for the caller's claim, where the search starts.
     holding: Option<Claimed>,
     /// Index of the claim from which the search reached this one. `None` for the caller's claim,
     /// where the search starts.
     previous: Option<usize>,
 }
 
-/// Lock whose waits the detector can follow.
+/// Lock whose holders the detector can determine from the queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lock {
-    /// A lock or an election with one queue. The form of each key states the access of its claim.
+    /// A lock or an election with one queue. The end of each key states the access mode of its
+    /// claim.
     Queue(String),
     /// A read/write lock. It is held by the readers before the first writer or, if there are none,
     /// by that writer.
@@ -98,8 +102,8 @@ enum Lock {
 }
 
 impl Lock {
-    /// Returns the lock to which a key belongs; `None` if the detector cannot follow the waits of
-    /// its lock.
+    /// Returns the lock to which a key belongs. Returns `None` if the detector cannot determine the
+    /// holders, for instance of a semaphore.
     fn of(key: &[u8]) -> Option<Lock> {
         let key = std::str::from_utf8(key).ok()?;
         let (queue, _) = key.rsplit_once('/')?;
@@ -127,8 +131,8 @@ impl Lock {
 }
 
 impl<'a> Detector<'a> {
-    /// Prepares the search for the waiting claim with this key, which was created in the revision
-    /// `created`. The caller holds the claims with the keys `held`.
+    /// Prepares the search for deadlocks. The caller waits with the claim `key`, which was created
+    /// in the revision `created`, and holds the claims with the keys `held`.
     pub(crate) fn new(
         session: &'a Session,
         key: Vec<u8>,
@@ -288,10 +292,11 @@ impl<'a> Detector<'a> {
     }
 }
 
-/// Returns the path of the search from its start to the claim with this index.
+/// Returns the claims on the path of the search from the caller's claim to the claim with this
+/// index.
 ///
-/// To close the cycle, sets `holding` of the first claim to `closing`: the caller's claim for
-/// which the last claim of the path waits.
+/// The last claim of the path waits for `closing`, a claim that the caller holds. So the path is a
+/// cycle. To record this, the function sets `holding` of the first claim to `closing`.
 fn path(reached: &[Reached], index: usize, closing: Claimed) -> Vec<Reached> {
     let mut path = Vec::new();
     let mut next = Some(index);

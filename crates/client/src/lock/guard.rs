@@ -6,8 +6,9 @@ use crate::error::{ClientError, LossReason};
 use crate::lock::claim::Claim;
 use crate::session::Deadlines;
 
-/// A lock that a session holds: exclusive, as a reader or the writer, or permits of a semaphore.
-/// Dropping the guard releases the lock. The lock is also released when the session ends.
+/// A lock that a session holds. It is an exclusive lock, a read/write lock, or a number of permits
+/// of a semaphore. The session holds a read/write lock as a reader or as the writer. Dropping the
+/// guard releases the lock. The lock is also released when the session ends.
 ///
 /// The guard is valid until its deadline. Before that, the service grants the lock to no client
 /// that the guard excludes, whatever happens in the network.

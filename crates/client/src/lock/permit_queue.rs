@@ -46,8 +46,8 @@ struct PermitClaim {
 }
 
 impl PermitView {
-    /// Returns true if a claim with this access need not wait when it is queued behind all claims
-    /// of the view.
+    /// Returns true if a claim with this access, behind all claims of the view, would get its
+    /// permits without waiting.
     pub(crate) fn is_free(&self, access: Access) -> bool {
         access.blockers(self.claims.iter().map(|claim| (&claim.key, claim.access))).is_empty()
     }

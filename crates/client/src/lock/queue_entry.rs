@@ -17,17 +17,17 @@ use crate::telemetry::{metrics, spans};
 use crate::transport::retry::Backoff;
 use crate::watch::watcher::{WatchEvent, Watcher};
 
-/// Upper bound on the keys of one read. A read returns more only if one revision created more
-/// keys.
+/// Upper bound on the number of keys that one read returns. A read returns more keys only if a
+/// single revision created more keys than this.
 const MAX_KEYS_PER_READ: i64 = 1024;
 
 /// Event at which a waiter acquires the lock from its predecessor in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandOver {
-    /// The predecessor releases the lock, or its key is deleted.
+    /// The predecessor sends the release of its lock, or the predecessor's key is deleted.
     OnRelease,
-    /// The predecessor's key is deleted. Once this waiter holds the lock, no read of the queue
-    /// shows the former holder.
+    /// The predecessor's key is deleted. So once this waiter holds the lock, no read of the queue
+    /// returns the key of the former holder.
     OnDeletion,
 }
 
@@ -65,8 +65,9 @@ pub(crate) struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// Prepares a request that puts a claim into the queue, and also deletes keys that the session
-    /// has released. The lock is handed over at the deletion of the predecessor's key.
+    /// Creates an entry, and prepares the request that puts its claim into the queue. The request
+    /// also deletes keys that the session has released. The entry acquires the lock when the
+    /// predecessor's key is deleted, unless [`QueueEntry::with_hand_over`] chooses another event.
     pub(crate) fn enqueue(
         session: &Session,
         name: &str,
@@ -126,8 +127,8 @@ impl QueueEntry {
         self
     }
 
-    /// Makes the measured wait begin when the wait of `earlier` began. `earlier` is a former entry
-    /// of the same candidate.
+    /// Sets the start of the measured wait to the start of the wait of `earlier`, a former entry of
+    /// the same candidate.
     pub(crate) fn continuing(mut self, earlier: &QueueEntry) -> QueueEntry {
         self.started = earlier.started;
         self
@@ -241,9 +242,9 @@ impl QueueEntry {
         Ok(self.waiter.on_queue_view(view))
     }
 
-    /// Watches the predecessor's key until its lock is released or the key is deleted. The wait
-    /// also ends when this entry's own key is deleted, which may be the first sign that the lease
-    /// was revoked.
+    /// Watches the predecessor's key until the predecessor releases the lock, or until the key is
+    /// deleted. The wait also ends when this entry's own key is deleted, which may be the first
+    /// sign that the lease was revoked.
     async fn watch(&mut self, own: u64, key: Vec<u8>, from: u64) -> Option<WaiterAction<Vec<u8>>> {
         let channel = self.session.channel().clone();
         loop {
@@ -322,7 +323,8 @@ impl Drop for QueueEntry {
 /// # Errors
 ///
 /// [`ClientError::Unavailable`] if the session ends while no member responds, and
-/// [`ClientError::Rejected`], also if one revision created more keys than fit into a response.
+/// [`ClientError::Rejected`] if the service rejects a read, or if one revision created more keys
+/// than fit into a response.
 pub(crate) async fn find_predecessor(
     session: &Session,
     name: &str,
@@ -403,7 +405,8 @@ impl ReadLimit {
 }
 
 /// Creates a key in a queue, and deletes keys that the session has released. Repeats the request
-/// while the session is alive. The returned flag has the meaning that [`EnqueueFuture`] states.
+/// while the session is alive. The returned flag is true if the request was sent more than once.
+/// Then a delayed copy of the request may create the key again.
 async fn enqueue(
     session: Session,
     name: String,
@@ -455,9 +458,9 @@ pub(crate) async fn send_while_alive(
 mod tests {
     use super::*;
 
-    /// Searches a range of 1,000 keys that one revision created, and of which none belongs to the
-    /// queue. The member rejects responses with more than `max_response` keys. Returns true if the
-    /// last read contains all keys.
+    /// Simulates reads of a range with 1,000 keys. One revision created all of these keys, and none
+    /// of them belongs to the queue. The member rejects responses with more than `max_response`
+    /// keys. Returns true if the last read contains all keys, and false if the search fails.
     fn search(max_response: i64) -> bool {
         let message = "the response is too long".to_owned();
         let rejection = ClientError::Rejected { code: Code::OutOfRange, message };

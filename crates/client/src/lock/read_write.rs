@@ -24,7 +24,8 @@ pub(crate) const WRITE: &str = "write";
 /// Queues that a request for a read/write lock uses, as a reader or as the writer.
 struct Queues {
     own: String,
-    /// Queues whose earlier keys the claim waits for.
+    /// Queues that can block the claim. The claim waits until no key in these queues is older than
+    /// its own key.
     blocking: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ impl Queues {
         Ok(entry.into_claim(fence).shared())
     }
 
-    /// Creates the claim if the blocking queues are empty. Returns `None` otherwise.
+    /// Creates the claim if the queues that can block it are empty. Returns `None` otherwise.
     async fn try_acquire(&self, session: &Session) -> Result<Option<Claim>, ClientError> {
         loop {
             let key = session.new_key(&self.own);
@@ -123,8 +124,8 @@ impl Session {
     /// Waits until this session holds a read/write lock as the writer: no other client holds the
     /// lock then. If the future is dropped, the session leaves the queue.
     ///
-    /// Readers that arrive later wait behind this request, so they do not delay it. The rest is as
-    /// for [`Session::read_lock`].
+    /// Readers that arrive later wait behind this request, so they do not delay it.
+    /// [`Session::read_lock`] describes the keys, and the relation to other locks of the same name.
     ///
     /// # Errors
     ///

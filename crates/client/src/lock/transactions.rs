@@ -27,8 +27,9 @@ impl NewKey<'_> {
         }
     }
 
-    /// Returns a request like that of [`NewKey::create`]. If it creates the key, it also reads the
-    /// newest two keys of `queue`, of which one may be the created key.
+    /// Returns a request that creates the key if it does not exist, and reads it. If the request
+    /// creates the key, it also reads the newest two keys of `queue`. One of them may be the
+    /// created key.
     pub(crate) fn enqueue_behind(self, queue: &str) -> rpc::TxnRequest {
         let mut request = self.create();
         // The newest key of the queue may be the created one.

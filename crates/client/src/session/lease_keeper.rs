@@ -103,8 +103,8 @@ pub(crate) struct LeaseKeeper {
     lease: i64,
     times: tenure_session::SessionTimes,
     session: tenure_session::Session,
-    /// Times at which the two deadline timers of the session fire: first that of [`Side::Left`].
-    /// `None` for a timer that is not armed.
+    /// Times at which the two deadline timers of the session fire. The first element belongs to
+    /// [`Side::Left`] and the second to [`Side::Right`]. `None` for a timer that is not armed.
     deadlines: [Option<Instant>; 2],
     /// Time at which the next renewal is sent; `None` if none is scheduled.
     renewal: Option<Instant>,
@@ -229,8 +229,8 @@ impl LeaseKeeper {
         }
     }
 
-    /// Performs the actions that the session of `tenure-session` has returned. The timers that they
-    /// arm start at `from`.
+    /// Performs the actions that the state machine of the crate `tenure-session` has returned. If
+    /// an action arms a timer, the time of the timer counts from `from`.
     fn perform(&mut self, actions: Vec<Action>, from: Instant) {
         for action in actions {
             match action {

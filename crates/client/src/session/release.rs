@@ -1,5 +1,5 @@
-//! Releases: each deletes the key of a lock. A release is repeated until it succeeds or the session
-//! ends. When the session ends, the service deletes all keys of the session.
+//! Releases of locks. A release deletes the key of a lock, and is repeated until it succeeds or the
+//! session ends. When the session ends, the service deletes all keys of the session.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,9 +22,9 @@ const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::f
 /// operations in a transaction.
 const MAX_RELEASES_PER_REQUEST: usize = 16;
 
-/// Releases of a session that have not started. A task starts each of them soon, unless the next
-/// request for a lock includes it before. So a program that moves from lock to lock sends one
-/// request per lock.
+/// Releases of a session that have not started. A task starts each release soon. If the session
+/// requests another lock before that, the request includes the release. So a program that moves
+/// from lock to lock sends one request per lock.
 #[derive(Debug, Default)]
 pub(crate) struct ReleaseQueue(Mutex<Vec<PendingRelease>>);
 

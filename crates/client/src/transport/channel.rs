@@ -138,9 +138,10 @@ impl Channel {
         }
     }
 
-    /// Connects to the first endpoint that accepts a connection, among the next `untried`
-    /// endpoints. If an endpoint does not respond soon, the next one is tried in parallel. Updates
-    /// `next` and `untried` for each endpoint that it tries.
+    /// Tries up to `untried` endpoints in their order, starting at the index `next`. Returns the
+    /// index of the first endpoint that accepts a connection, and the connection. If an endpoint
+    /// does not respond soon, the method tries the next endpoint in parallel. For each endpoint
+    /// that the method tries, it advances `next` and decrements `untried`.
     async fn connect_to_first(
         &self,
         next: &mut usize,
@@ -186,7 +187,8 @@ impl Channel {
         self.transact_counting(txn, &mut 0).await
     }
 
-    /// Like [`Channel::transact`]. Adds the number of attempts to `attempts`.
+    /// Sends an idempotent transaction for at most [`REQUEST_TIMEOUT`], as [`Channel::transact`]
+    /// does. Adds the number of attempts to `attempts`.
     pub(crate) async fn transact_counting(
         &self,
         txn: TxnRequest,
@@ -256,10 +258,10 @@ impl Channel {
 
 #[derive(Clone, Copy, Debug)]
 enum Method {
-    /// As a separate gRPC call with this path.
+    /// Send the request as a separate gRPC call with this path.
     Unary(&'static str),
-    /// As a transaction: on the stream of transactions if the member has one, in a separate call
-    /// otherwise.
+    /// Send the request as a transaction. It goes over the stream of transactions if the member has
+    /// one, otherwise it goes in a separate call.
     Transact,
 }
 

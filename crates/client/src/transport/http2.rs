@@ -36,13 +36,15 @@ pub(crate) const CLOSED: &str = "it closed the connection";
 pub(crate) enum Expected {
     /// A response, which should arrive soon.
     Response,
-    /// An event, which may arrive at any time or never.
+    /// A message of a stream of responses, such as an event of a watch. The next message may arrive
+    /// at any time, or never.
     Event,
 }
 
 impl Expected {
-    /// Returns the number of checks without received bytes after which a ping is sent. The response
-    /// to the ping may take as many checks again.
+    /// Returns the number of checks without received bytes after which a ping is sent. The peer is
+    /// silent if no bytes arrive during the following checks either. Their number is that of
+    /// [`Expected::Response`].
     ///
     /// The number is lower for members of `tenure serve`. etcd closes a connection if it receives
     /// several pings less than 5 s apart while it sends nothing itself.
@@ -75,7 +77,7 @@ struct ConnectionState {
     closed: watch::Sender<Option<String>>,
 }
 
-/// Guard that counts a caller as waiting until it is dropped.
+/// Guard for a caller that waits. The caller counts as waiting until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingGuard(Arc<ConnectionState>, Expected);
 
@@ -169,8 +171,9 @@ fn protocol_error(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Detector of a silent peer. It counts checks instead of time: a client that was suspended or busy
-/// has not looked for bytes meanwhile.
+/// Detector of a silent peer. It counts checks that found no new bytes, instead of measuring time.
+/// If the client was suspended or busy, it has not looked for bytes, and the time would prove
+/// nothing.
 struct LivenessProbe {
     state: Arc<ConnectionState>,
     reads_before: usize,
@@ -200,8 +203,8 @@ impl LivenessProbe {
         }
     }
 
-    /// Checks for new reads. Returns true if a caller waits and too many consecutive checks found
-    /// no new read.
+    /// Checks whether bytes have been read since the last check. Returns true if a caller waits and
+    /// too many consecutive checks found no new bytes.
     ///
     /// The limit depends on the message that the caller waits for, or on `expected` if it is given.
     fn is_silent(&mut self, expected: Option<Expected>) -> bool {
@@ -253,8 +256,8 @@ impl tower_service::Service<Request<Body>> for Http2Client {
     }
 }
 
-/// Moves the frames of a body that are available now to `ready`. Returns true if the body has
-/// ended.
+/// Appends the frames that `body` can provide without a wait to `ready`. Returns true if the body
+/// has ended.
 fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>) -> bool {
     loop {
         match Pin::new(&mut *body).poll_frame(context) {

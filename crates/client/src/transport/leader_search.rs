@@ -15,8 +15,8 @@ use crate::transport::connection::{Connection, connect};
 /// Time within which a member must report its leader, or the search continues without it.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Minimum time between two searches in the same term. A repeated search may reconnect to a leader
-/// to which the connection was lost.
+/// Minimum time between two searches in the same term. A second search can be useful even if the
+/// leader is the same. If the connection to the leader was lost, the search connects to it again.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Term and time of the last search for the leader. `None` if the next search is due at once.

@@ -17,6 +17,6 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// request to another member.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Delay after which the next endpoint is tried in parallel, while one has not accepted the
-/// connection.
+/// Time for which a client waits for one endpoint to accept the connection. After that, the client
+/// also tries the next endpoint, in parallel.
 pub(crate) const NEXT_ENDPOINT_DELAY: Duration = Duration::from_millis(250);

@@ -162,9 +162,10 @@ mod tests {
         calls: AtomicUsize,
     }
 
-    /// Runs a member that supports the stream if `has_stream` is true. It responds to a separate
-    /// call with `call`. On the stream it echoes each transaction, except that the response to
-    /// `long` is too long.
+    /// Runs a member for a test. If `has_stream` is true, the member supports the stream of
+    /// transactions, and echoes each transaction on it. There is one exception: for the transaction
+    /// `long`, the member reports that the response is too long. To a separate call the member
+    /// responds with `call`.
     async fn run_member(stream: DuplexStream, has_stream: bool, counts: Arc<Counts>) {
         let mut requests = h2::server::handshake(stream).await.expect("a handshake");
         while let Some(Ok((request, respond))) = requests.accept().await {

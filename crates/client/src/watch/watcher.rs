@@ -56,16 +56,17 @@ impl Watcher {
         Self::of_range(channel, (key.to_vec(), Vec::new()), from)
     }
 
-    /// Makes the watch also report when the holder of the watched key sends a release, as long as
-    /// the waiter's own key exists. Only `tenure serve` supports this.
+    /// Makes the watch also report when the holder of the watched key sends a release. The service
+    /// reports the release only while the waiter's own key exists. Only `tenure serve` supports
+    /// this.
     pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
         let create_revision = signed(create_revision);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
         self
     }
 
-    /// Makes the watch also report the deletion of another key, from the same revision on. Both
-    /// watches share one stream.
+    /// Makes the watch also report the deletion of another key. Both watches start at the same
+    /// revision and share one stream.
     pub(crate) fn or_deletion_of(mut self, key: &[u8]) -> Self {
         self.second_key = Some(key.to_vec());
         self

@@ -47,8 +47,9 @@ async fn service_with_password(password: &str) -> Service {
     service
 }
 
-/// Returns two services, of which the second rejects the password, a relay in front of each, and a
-/// client of both.
+/// Starts two services and a relay in front of each. Returns the services, the relays, and a client
+/// whose endpoints are both relays. The first service accepts the password of the client, and the
+/// second service rejects it.
 async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], Admin) {
     let service = service_with_password("secret").await;
     let other = service_with_password("changed").await;
@@ -59,8 +60,8 @@ async fn with_differing_passwords() -> ([Service; 2], [Arc<Relay>; 2], Admin) {
     ([service, other], [relay, next], admin)
 }
 
-/// Makes the first relay forward data again soon after the second one has forwarded a request. The
-/// second service rejects that request.
+/// Waits until the second relay has forwarded a request, which its service rejects. Soon after
+/// that, makes the first relay forward data again.
 async fn restore([relay, next]: &[Arc<Relay>; 2]) {
     within(async {
         while next.forwarded.load(Ordering::Relaxed) == 0 {

@@ -31,7 +31,7 @@ fn free_port() -> u16 {
 }
 
 impl Etcd {
-    /// Returns `None` if etcd is not installed.
+    /// Starts an etcd and waits until it grants leases. Returns `None` if etcd is not installed.
     async fn start() -> Option<Etcd> {
         // Another process may take the port before etcd does.
         for _ in 0..5 {

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use crate::relay::Relay;
 use crate::service::{STEP_TIMEOUT, Service, json_string, within};
 
-/// Sessions renew their leases after a third of this time.
+/// TTL of the sessions. A session renews its lease after a third of this time.
 const TTL: Duration = Duration::from_secs(8);
 
 /// Three members, each behind a relay.
@@ -22,8 +22,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts three members, of which the first leads. The first member does not step down, and
-    /// prevents an election of the others even on a busy machine.
+    /// Starts three members, of which the first leads. The first member stays the leader even on a
+    /// busy machine: it does not step down, and the other members cannot elect another leader.
     async fn start() -> Cluster {
         let names = ["a", "b", "c"];
         let peers =

@@ -47,8 +47,8 @@ async fn watch_ends_after_acquisition() {
     within(async { while service.watchers().await > 0 {} }).await;
 }
 
-/// The test writes the predecessor's key itself, and sends its release in a transaction that does
-/// not delete the key.
+/// The test itself writes the key of the predecessor. Then it sends a transaction that releases the
+/// predecessor's lock and does not delete the key.
 #[tokio::test]
 async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;
@@ -117,7 +117,9 @@ async fn repeated_request_keeps_its_place_before_later_waiters() {
     tokio::join!(repeats_request_before(1), repeats_request_before(2));
 }
 
-/// Repeats the request of a claim after `others` other claims have joined the queue.
+/// Tests a claim whose request is sent twice, because the first response is lost. Between the two
+/// requests, `others` other claims join the queue behind the claim. Asserts that all claims acquire
+/// the lock in the order of the queue.
 async fn repeats_request_before(others: usize) {
     let (service, relay, session) = Service::with_relay(60).await;
     let held = service.session().await.lock("a").await.expect("the lock");
@@ -181,8 +183,9 @@ async fn release_during_outage_completes_after_it() {
     assert!(session.deadline().is_some(), "the session is alive");
 }
 
-/// Returns a service, the relay to it, and a session whose requests the relay holds back on the
-/// first connection. The last two values are another session and its guard of the lock `a`.
+/// Starts a service with a relay and two sessions. Returns the service, the relay, a session
+/// through the relay, and another session without the relay. Also returns the guard of the lock
+/// `a`, which the other session holds. The relay holds back all requests on its first connection.
 async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard) {
     let (service, relay, session) = Service::with_relay(60).await;
     let other = service.session().await;

@@ -68,8 +68,8 @@ async fn observer_ignores_nested_elections() {
     assert_eq!(see().await, ElectionState::NoLeader);
 }
 
-/// Clients of etcd treat all keys below a name as one queue, so the lock service of the server
-/// waits for all of them.
+/// Clients of etcd treat all keys below a name as one queue. The lock service of the server does
+/// the same: a claim waits for all earlier keys below the name of its lock.
 #[tokio::test]
 async fn server_side_lock_waits_for_nested_names() {
     let (service, [one, other]) = Service::with_sessions().await;

@@ -14,15 +14,16 @@ use tokio::time::{sleep, timeout};
 
 use crate::relay::Relay;
 
-/// Long enough for a busy machine.
+/// Maximum duration of a step of a test. It is long enough for a busy machine.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// TTL of a session that a busy machine keeps alive.
+/// TTL of a session that must not expire during a test. It is long enough for a busy machine, which
+/// may renew the session late.
 const LONG_TTL: Duration = Duration::from_secs(60);
 
-/// TTL of a session whose next renewal a test waits for.
+/// TTL of a session in a test that waits for the session's next renewal.
 pub(crate) const RENEWED_TTL: Duration = Duration::from_secs(12);
 
 /// Returns the result of a step of a test. Panics if the step takes longer than [`STEP_TIMEOUT`].
@@ -45,7 +46,7 @@ pub(crate) const fn is_revoked(reason: LossReason) -> bool {
     matches!(reason, LossReason::LeaseEnded | LossReason::KeyDeleted)
 }
 
-/// Panics if the task panics, or takes longer than [`STEP_TIMEOUT`].
+/// Returns the result of a task. Panics if the task panics, or takes longer than [`STEP_TIMEOUT`].
 #[track_caller]
 pub(crate) fn joined<T>(task: JoinHandle<T>) -> impl Future<Output = T> {
     let ended = within(task);
@@ -86,12 +87,12 @@ impl Service {
         Service { address, _folder: folder }
     }
 
-    /// Each of the `N` clients has one session.
+    /// Starts a member and `N` clients with one session each. The sessions have a long TTL.
     pub(crate) async fn with_sessions<const N: usize>() -> (Service, [Session; N]) {
         Service::with_sessions_of(LONG_TTL).await
     }
 
-    /// Each of the `N` clients has one session with this TTL.
+    /// Starts a member and `N` clients with one session each. The sessions have this TTL.
     pub(crate) async fn with_sessions_of<const N: usize>(ttl: Duration) -> (Service, [Session; N]) {
         let service = Service::start().await;
         let mut sessions = Vec::new();
@@ -188,7 +189,7 @@ impl Service {
         self.post_ok("/v3/kv/put", &format!(r#"{{"key":"{key}"}}"#)).await;
     }
 
-    /// The key is given in base64.
+    /// Deletes a key, which is given in base64.
     pub(crate) async fn delete(&self, key: &str) {
         self.post_ok("/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).await;
     }

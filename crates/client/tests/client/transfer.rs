@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 use crate::service::{Service, joined, spawn_with, within};
 use crate::workplace::Workplace;
 
-/// Time that a leader takes to stop. Without a wait in the transfer, two leaders would overlap for
-/// this time.
+/// Time that a leader takes to stop its work. If a transfer did not wait for the end of the work,
+/// two leaders would work at once for this time.
 const STOPPING: Duration = Duration::from_millis(50);
 
 /// Starts a candidacy, and waits until it is in the queue.

@@ -33,8 +33,8 @@ impl Agreement {
         Agreement::default()
     }
 
-    /// Returns the leader that each live process believes in. It is `None` before the first report
-    /// of the process, and after the process reported that its leader is deposed.
+    /// Returns each live process with the leader that it believes in. The leader is `None` if the
+    /// process has reported no leader yet, or has reported that its leader is deposed.
     pub fn believed(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
         self.beliefs
             .iter()

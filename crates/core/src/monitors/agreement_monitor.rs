@@ -133,9 +133,9 @@ impl AgreementMonitor {
         }
     }
 
-    /// Returns true if the monitor can judge its property only at the end of a run. The monitors of
-    /// agreement and of validity in consensus return false, because a single step can violate these
-    /// properties.
+    /// Returns true if the monitor can judge its property only at the end of a run. Returns false
+    /// for the monitors of agreement and of validity in consensus, because a single step can
+    /// violate these properties.
     pub fn is_judged_at_end(&self) -> bool {
         let by_a_step = matches!(
             self,

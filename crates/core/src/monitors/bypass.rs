@@ -19,7 +19,8 @@ pub struct Bypass {
 }
 
 impl Bypass {
-    /// Creates a monitor that allows at most `bound` entries of any other process during a wait.
+    /// Creates a monitor that allows each other process at most `bound` entries while a process
+    /// waits.
     pub fn at_most(bound: u32) -> Self {
         Bypass { bound, max_bypass: 0, waiting: BTreeMap::new() }
     }

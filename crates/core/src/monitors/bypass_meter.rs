@@ -1,4 +1,5 @@
-//! A meter of bypass that is fast enough for every run. It judges no bound.
+//! A meter of bypass: how often other processes enter while a process waits. The meter is fast
+//! enough for every run. It only measures the bypass and compares it with no bound.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -25,8 +26,8 @@ pub struct BypassMeter {
     entries: u64,
     /// For each process: the number of its last entry. The first entry of the run has number 1.
     last_entry: Vec<u64>,
-    /// For each process: the numbers of its entries since the oldest open request, except its last
-    /// entry, which is in `last_entry`.
+    /// For each process: the numbers of its entries since the oldest open request, without its last
+    /// entry. The last entry is in `last_entry`.
     earlier_entries: Vec<VecDeque<u64>>,
     max_bypass: u32,
     max_bypass_pair: Option<(ProcessId, ProcessId)>,
@@ -78,8 +79,9 @@ impl BypassMeter {
         Some((waiter, times))
     }
 
-    /// Records that `before` is the number of the previous entry of `process`. Returns how often
-    /// the process has entered since the entry with number `since`, including its newest entry.
+    /// Returns how often `process` has entered since the entry with number `since`, including its
+    /// newest entry. `before` is the number of its previous entry, which the meter stores for later
+    /// calls.
     fn count_since(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
         let own = &mut self.earlier_entries[process.index()];
         own.push_back(before);

@@ -9,9 +9,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 
-/// A snapshot shows a state that could have occurred. If the snapshot shows a token as taken, it
-/// shows the same token as given. Each channel contains exactly the tokens that are given and not
-/// yet taken. Hence tokens are neither created nor lost.
+/// A snapshot shows a state that could have occurred. If the snapshot shows that a process took a
+/// token, it also shows that another process gave this token. Each channel contains exactly the
+/// tokens that are given and not yet taken. Hence tokens are neither created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
     ledgers: BTreeMap<ProcessId, Ledger>,
@@ -19,7 +19,8 @@ pub struct ConsistentCut {
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 
-/// For each other process: the number of tokens given to it, and the number taken from it.
+/// Tokens that a process has exchanged with each other process: the number of tokens that it gave
+/// to the other process, and the number that it took from the other process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Ledger {
     given: BTreeMap<ProcessId, u64>,

@@ -13,10 +13,10 @@ use crate::property::Property;
 use crate::service::spanning_tree::{Command, Event};
 use crate::shared_config::SharedConfig;
 
-/// The processes report exactly the edges of the minimum spanning tree. Edges of equal weight are
-/// ordered by the processes that they join, so this tree is unique.
+/// The edges that the processes report are exactly those of the minimum spanning tree. Edges of
+/// equal weight are ordered by the processes that they join, so this tree is unique.
 ///
-/// If the graph is not known, the monitor judges only that an edge is reported by both of its ends.
+/// If the graph is not known, the monitor judges only that both ends of an edge report it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MinimumTree {
     /// Neighbours of each process in the minimum spanning tree; empty if the graph is not known.

@@ -12,8 +12,8 @@ use crate::service::mutex;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    /// The judged property, with its *k* if it has one. It also determines whether a crash ends an
-    /// entry.
+    /// The judged property, with its *k* if it has one. The property determines whether a process
+    /// that crashes inside the critical section still counts as inside.
     property: Property,
 }
 

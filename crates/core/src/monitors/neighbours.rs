@@ -55,8 +55,8 @@ impl NeighboursOnly {
     }
 }
 
-/// Hashes the topology and the group size. The graph is left out to save time. All three stay the
-/// same during a run.
+/// Hashes the topology and the group size, but not the graph, to save time. The topology, the size
+/// and the graph stay the same during a run.
 impl Hash for NeighboursOnly {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.topology, self.size).hash(state);

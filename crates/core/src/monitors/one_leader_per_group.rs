@@ -8,16 +8,16 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// Monitor of groups, each of which has one leader. A group is named by its term: a number and the
+/// Monitor of elections in which processes may follow different leaders at the same time. The
+/// processes that follow one leader form a group. A group is named by its term: a number and the
 /// leader.
 ///
-/// At every moment, no process follows a leader before this leader leads the group. At the end, the
-/// leader of each live process is live, and believes that it leads the group of this process.
-/// Groups with different leaders may exist side by side.
+/// No process follows a leader before this leader leads the group. At the end, the leader of each
+/// live process is live, and believes that it leads the group of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneLeaderPerGroup {
     beliefs: BTreeMap<ProcessId, Term>,
-    /// For each process: the highest number of a group that it has led.
+    /// For each process that has led a group: the highest number among these groups.
     led: BTreeMap<ProcessId, u64>,
 }
 

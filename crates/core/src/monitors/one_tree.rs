@@ -8,10 +8,9 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::tree::{Command, Event, Wave};
 
-/// Every wave builds a tree: each process joins once, through a process that has joined before, and
-/// there is one root. Hence there is no cycle, all processes reach the root, and there is one edge
-/// fewer than processes. The size that the root reports is the number of joined processes, or less
-/// after a crash.
+/// Every wave builds a tree: there is one root, and each other process joins once, through a
+/// process that has joined before. Hence there is no cycle, and all processes reach the root. The
+/// size that the root reports is the number of joined processes. After a crash it may be smaller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneTree {
     joined: BTreeMap<Wave, BTreeSet<ProcessId>>,

@@ -13,12 +13,14 @@ pub struct OnMutex<M>(pub M);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnElection<M>(pub M);
 
-/// A monitor of an application under a leader. It ignores the election.
+/// A monitor of an application that is combined with a leader election. The monitor ignores the
+/// commands and events of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OnApplication<M>(pub M);
 
-/// Implements a monitor of the combined service by a monitor of one of its two parts. The macro
-/// skips the commands and events of the other part.
+/// Implements a monitor of a combined service, which consists of two parts. The implementation
+/// passes the commands and events of one part to a monitor of this part, and ignores those of the
+/// other part.
 macro_rules! on_half {
     ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
      of $whole:ident, $whole_command:ty, $whole_event:ty) => {

@@ -10,8 +10,8 @@ use crate::service::Fence;
 use crate::service::shares::{Command, Event, Share};
 
 /// If a process holds the whole lock, no other process holds a share of it. The number of processes
-/// that hold a part never exceeds the limit that a holder reported. A crash ends the hold of its
-/// process.
+/// that hold a part never exceeds the limit that a holder reported. A process that crashes no
+/// longer holds its share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShareExclusion {
     /// For each holder: its share, and the maximum number of held parts that it reported.

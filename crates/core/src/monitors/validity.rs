@@ -25,7 +25,8 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Creates the monitor for one live process per rank: `ranks[i]` is the rank of process *i*.
+    /// Creates the monitor for a group with one process per rank: `ranks[i]` is the rank of process
+    /// *i*. No process is down.
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");

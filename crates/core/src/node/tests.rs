@@ -163,7 +163,8 @@ fn independent_messages_leave_before_save() {
     assert_eq!(left, [TestMessage::Promise(1), TestMessage::Promise(3)]);
 }
 
-/// A list whose first elements may be cut off. The cut need not be saved.
+/// A list that can drop its first elements. The effects of a step that drops elements do not wait
+/// until this change is saved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CutList {
     first: usize,
@@ -176,7 +177,8 @@ impl Protocol for CutList {
     type Event = u64;
     type Message = ();
     type Timer = ();
-    /// First index of the list, first index of the change, and the elements of the change.
+    /// Index of the first element of the list, index of the first element of the change, and the
+    /// elements of the change. In a complete state, the change is the whole list.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {

@@ -65,8 +65,8 @@ impl ServiceUser for User {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// Returns true: every user must propose. If too few users propose, no process may be able to
-    /// decide.
+    /// Returns true, because every user must propose. If too few users propose, it can happen that
+    /// no process is able to decide.
     fn is_obliged(&self) -> bool {
         true
     }

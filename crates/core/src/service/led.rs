@@ -1,4 +1,4 @@
-//! An application under a leader, combined with the leader's election.
+//! An application that needs a leader, combined with the election of this leader in one protocol.
 
 use super::{EventViews, election};
 

@@ -198,7 +198,7 @@ pub enum Event {
         term: u64,
         /// Members after the last entry that the snapshot covers.
         members: Box<Members>,
-        /// State of the user's state machine, from [`Command::Compact`].
+        /// State of the user's state machine, as a user provided it by [`Command::Compact`].
         state: Payload,
     },
     /// The change of members is complete.

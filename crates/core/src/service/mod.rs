@@ -54,13 +54,13 @@ impl Term {
     /// elections per second reach it after 34 years.
     pub const NUMBER_LIMIT: u64 = 1 << 40;
 
-    /// Returns number and leader packed into one number. Packed numbers have the same order as
-    /// terms. The result is the first half of a fence.
+    /// Returns the number and the leader of the term, packed into one number. Packed numbers have
+    /// the same order as terms. The result is the first half of a fence.
     ///
     /// # Panics
     ///
     /// If the number reaches [`Term::NUMBER_LIMIT`] or the leader needs more than 24 bits. Runners
-    /// reject such numbers before.
+    /// reject messages with such terms, so an algorithm never receives them.
     pub fn packed(self) -> u64 {
         assert!(self.number < Term::NUMBER_LIMIT, "a term's number stays below 2^40");
         assert!(self.leader.0 < 1 << 24, "a leader's id stays below 2^24");

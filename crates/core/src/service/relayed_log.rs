@@ -63,7 +63,7 @@ pub enum Event {
     QueryReceived {
         /// Process that sent the query.
         by: ProcessId,
-        /// Ticket of the query at that process.
+        /// Ticket that identifies the query at the process that sent it.
         ticket: Ticket,
         /// Content of the query.
         query: log::Payload,

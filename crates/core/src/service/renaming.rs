@@ -1,4 +1,4 @@
-//! Renaming: small names for processes with large ones.
+//! Renaming: processes whose names come from a large range receive new names from a small range.
 
 use core::fmt;
 

@@ -27,13 +27,15 @@ impl fmt::Debug for Resource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Request a resource. Allowed if this process waits for none and does not hold this one.
+    /// Request a resource. The command is allowed if this process waits for no resource, and does
+    /// not hold the requested resource.
     Acquire {
         /// The requested resource.
         resource: Resource,
     },
-    /// Release a resource. Allowed if this process waits for none. If this process does not hold
-    /// the resource, the command only causes the event [`Event::Released`].
+    /// Release a resource. The command is allowed if this process waits for no resource. If this
+    /// process does not hold the released resource, the command only causes the event
+    /// [`Event::Released`].
     Release {
         /// The released resource.
         resource: Resource,

@@ -21,7 +21,8 @@ pub trait SessionRequests: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'stati
     /// Returns the next request.
     fn request(&self) -> Self::Command;
 
-    /// Advances to the request after the next one.
+    /// Moves on by one request: [`SessionRequests::request`] then returns the request that follows
+    /// the present one.
     fn advance(&mut self);
 
     /// Returns true if the event begins a session. All other events end a session.

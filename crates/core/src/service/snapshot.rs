@@ -6,8 +6,8 @@ use core::fmt;
 use super::user::{ServiceUser, UserModelConfig, UserState};
 use crate::process::ProcessId;
 
-/// Initial number of tokens of every process. Tokens are neither created nor lost, and this is the
-/// criterion for a consistent snapshot.
+/// Initial number of tokens of every process. Processes neither create nor lose tokens. Therefore a
+/// consistent snapshot shows exactly as many tokens as the group had at the start.
 pub const TOKENS: u64 = 2;
 
 /// Identifier of a snapshot: its initiator, and a number that the initiator gave to it.

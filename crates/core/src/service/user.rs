@@ -13,11 +13,12 @@ pub enum UserState {
     Idle,
     /// The user has issued a command and waits for its result.
     Waiting,
-    /// The user has received a notice that every user must receive. From then on, users in the
-    /// state [`UserState::Uninformed`] also wait for this notice.
+    /// The user has received a result that all users must receive, for example who the leader is.
+    /// As soon as one user is in this state, all users in the state [`UserState::Uninformed`] wait
+    /// for the result.
     Informed,
-    /// The user has not received a notice that every user must receive. It waits for the notice
-    /// once another user is in the state [`UserState::Informed`].
+    /// The user has not received a result that all users must receive. The user counts as waiting
+    /// for this result as soon as another user is in the state [`UserState::Informed`].
     Uninformed,
 }
 
@@ -58,7 +59,8 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the next command, or `None` if the user cannot issue one now.
     fn next_command(&self) -> Option<Self::Command>;
 
-    /// Returns true if `command` requests an agreement. Costs are stated per agreement.
+    /// Returns true if `command` requests an agreement. Only such commands are counted, because the
+    /// cost of a service is stated per agreement.
     fn is_counted(command: &Self::Command) -> bool {
         let _ = command;
         true

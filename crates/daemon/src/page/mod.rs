@@ -149,8 +149,9 @@ impl LivePage {
         &self.url
     }
 
-    /// Sends the final result to all viewers, and stops the page. `verdicts` is null, or `{"held":
-    /// …, "summary": …}`, or `{"held": false, "failed": …}`.
+    /// Sends the final result to all viewers, and stops the page. `verdicts` contains the results
+    /// of the monitors. It has one of three forms: null if there are none, `{"held": …, "summary":
+    /// …}`, or `{"held": false, "failed": …}`.
     pub fn finish(self, verdicts: &Value) {
         // The page may have stopped already.
         let _ = self.finish.send(verdicts.clone());

@@ -65,8 +65,8 @@ impl NodeInfo {
         })
     }
 
-    /// Stores the session, the connections and the saves of the node, once it runs. Panics if it is
-    /// called twice.
+    /// Stores the session number, the connections and the save metrics of the node. The caller
+    /// calls this once, when the node runs. Panics at a second call.
     pub(crate) fn set_running(&self, session: u64, view: MeshView, saves: SaveMetrics) {
         let run_state = RunState { session, started: Instant::now(), view, saves };
         let is_first = self.run_state.set(run_state).is_ok();

@@ -15,8 +15,8 @@ use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 pub struct ClockScenario {
     /// Initial value of each clock, in ticks. The first process is the first leader.
     pub starts: Vec<i64>,
-    /// Largest difference in ticks between two clocks that enter the average. `None`: all clocks
-    /// enter the average.
+    /// Largest permitted difference between two clocks, in ticks. If two clocks differ by more,
+    /// they do not both enter the average. `None`: all clocks enter the average.
     pub tolerance: Option<u64>,
     /// Latency of each message, in ticks.
     pub latency: Distribution,

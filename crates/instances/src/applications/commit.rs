@@ -30,7 +30,7 @@ pub struct CommitScenario {
     /// Time from the start of the transaction to a partition between the coordinator and the
     /// others, in ticks. After the partition, both sides suspect each other. `None`: no partition.
     pub partition: Option<u64>,
-    /// Commit protocol.
+    /// Protocol by which the processes decide the transaction, with its variants.
     pub protocol: CommitProtocol,
 }
 

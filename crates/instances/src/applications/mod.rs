@@ -95,8 +95,8 @@ where
     Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
-/// Runs a simulation, and collects the events that its users receive. The simulation runs twice
-/// with the same result: once for the final states, and once for the trace.
+/// Runs a simulation twice, with the same result. Takes the final states of the processes from the
+/// first run. Takes the events that the users receive from the trace of the second run.
 fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
     A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,

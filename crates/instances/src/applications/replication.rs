@@ -57,11 +57,13 @@ pub struct ReplicationOutcome {
     /// Acknowledged writes. Each is the process that acknowledged it, the term of this process, and
     /// the index and value of the write.
     pub acknowledged: Vec<(ProcessId, Term, u64, u64)>,
-    /// For each primary, its term and the writes that it had when it began to serve.
+    /// For each process that became the primary: its term, and the writes that it had when it began
+    /// to serve.
     pub served: Vec<(Term, Vec<u64>)>,
     /// Number of writes that were rejected, because their process was not the primary.
     pub refused: u64,
-    /// Writes that each process has at the end. Crashed processes are included.
+    /// For each process, by index: the writes that it has at the end of the run. Crashed processes
+    /// are included.
     pub lists: Vec<Vec<u64>>,
     /// Values of the acknowledged writes that the last primary does not have, or has at another
     /// index.

@@ -92,20 +92,21 @@ pub struct Comparer<'m> {
     abstraction: Abstraction,
     matcher: Matcher<'m>,
     comparison: Comparison,
-    /// Distinct structures, which many states of the code share.
+    /// Structures of all states that were compared so far, without duplicates. Many states of the
+    /// code have the same structure.
     structures: Vec<Arc<Structure>>,
     numbers: HashMap<Arc<Structure>, usize>,
     /// For each state of the code, in the order of the walk: the index of its structure in
     /// `structures`.
     states: Vec<usize>,
-    /// For each compared step, by the indices of the structures before and after it: the actions
-    /// that explain it. `None` if no actions explain it.
+    /// Actions that explain each compared step, or `None` if no actions explain the step. The key
+    /// consists of two indices in `structures`: the states before and after the step.
     known: HashMap<(usize, usize), Option<Match>>,
 }
 
 impl<'m> Comparer<'m> {
-    /// Creates the comparison of a group of `size` processes with `model`. A walk over the states
-    /// of the code then drives it.
+    /// Creates the comparison of a group of `size` processes with `model`. The comparison takes
+    /// place while a walk visits the states of the code and reports them to this observer.
     pub fn new(model: &'m Model, abstraction: Abstraction, size: u32) -> Self {
         Comparer {
             model,
@@ -119,7 +120,8 @@ impl<'m> Comparer<'m> {
         }
     }
 
-    /// Returns the results of the comparison. `walk` is the report of the walk that drove it.
+    /// Returns the results of the comparison. `walk` is the report of the walk over the states of
+    /// the code.
     pub fn finish(mut self, walk: WalkReport) -> Comparison {
         self.comparison.is_complete = walk.is_complete;
         self.comparison

@@ -12,8 +12,8 @@ use crate::structure::transition::apply_action;
 use crate::structure::value::Value;
 
 /// Maximum number of actions that explain one step of the code. For example, two actions explain
-/// the step in which a process receives the last reply and enters. A voter needs the most actions
-/// when it withdraws its vote, begins its own request again and receives its own vote.
+/// the step in which a process receives the last reply and enters. The longest sequence occurs at a
+/// voter that withdraws its vote, begins its own request again and receives its own vote.
 const MAX_ACTIONS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,8 @@ impl<'m> Matcher<'m> {
         None
     }
 
-    /// Returns true if `state` equals `wanted`, except for messages that the network may have lost.
+    /// Returns true if `state` equals `wanted`, apart from lost messages. The network may have lost
+    /// messages of `state`, so `wanted` need not contain them.
     fn is_reached(&self, state: &Structure, wanted: &Structure) -> bool {
         self.model.state.iter().all(|symbol| match self.model.messages.contains(symbol) {
             true => state.includes(*symbol, wanted),
@@ -81,10 +82,11 @@ impl<'m> Matcher<'m> {
         })
     }
 
-    /// Returns true if `state` may occur within a step of `process`. `ends` are the states before
-    /// and after the step. The state may differ from both only in the state of this process and in
-    /// messages that it sends itself. This keeps the search short: it excludes actions of other
-    /// processes, and messages that the step does not send.
+    /// Returns true if `state` may occur in the middle of a step of `process`. `ends` are the
+    /// states before and after the step. Each value in `state` must occur in one of these two
+    /// states, unless it belongs to `process` or to a message that `process` sends itself. This
+    /// check keeps the search short: it excludes actions of other processes, and messages that the
+    /// step does not send.
     fn is_between(&self, state: &Structure, ends: [&Structure; 2], process: Option<Value>) -> bool {
         let is_own = |argument: &Value| match argument {
             Value::Element(Sort::Process, _) => Some(*argument) == process,

@@ -43,8 +43,8 @@ impl<'t> Tree<'t> {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Returns the process id of the rank at the root of the tree. The weight must be 0, because
-    /// only such a rank is written as its id alone.
+    /// Returns the process id of the rank at the root of the tree. The weight of the rank must be
+    /// 0. A rank with another weight is not written as an id alone, so this method panics.
     #[track_caller]
     pub(crate) fn rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();

@@ -23,8 +23,9 @@ pub type Updates = BTreeMap<Symbol, Update>;
 type Bindings = BTreeMap<Variable, Term>;
 
 impl Term {
-    /// Returns the value of this term in the state after `updates`, as a term over the state before
-    /// them. The solver then needs neither frame axioms nor a second copy of each symbol.
+    /// Returns the value that this term has after the `updates` of a step, as a term over the state
+    /// before the step. A query to the solver then needs only one copy of each symbol. It also
+    /// needs no axioms about what the step leaves unchanged (frame axioms).
     #[must_use]
     pub fn after(&self, updates: &Updates) -> Term {
         Substitution { updates, next_index: 1 }.apply(self, &Bindings::new())

@@ -135,7 +135,8 @@ impl Action {
         self
     }
 
-    /// Returns the value of a symbol at `parameters` after the updates that the action has so far.
+    /// Returns the value of `symbol` at the arguments `parameters` after all updates that the
+    /// action contains so far. The value is a term over the state before the step.
     pub(crate) fn value_of(&self, symbol: Symbol, parameters: &[Variable]) -> Term {
         let places: Vec<Term> = parameters.iter().map(|place| (*place).into()).collect();
         match self.updates.get(&symbol) {

@@ -46,7 +46,8 @@ const M: Variable = Variable::int("m");
 /// Process whose request the coordinator grants next. `K` is the number of that request.
 const Y: Variable = Variable::process("y");
 const K: Variable = Variable::int("k");
-/// Number of a granted request of `X` that a newer request of `X` replaces.
+/// Number of an earlier request of `X` that the coordinator has granted. A newer request of `X`
+/// replaces this request.
 const OLD: Variable = Variable::int("old");
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {

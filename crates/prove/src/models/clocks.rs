@@ -55,9 +55,10 @@ pub(super) fn duration(units: u64) -> Term {
     Term::real(i64::try_from(units).expect("a duration is below 2^63 units"), 1)
 }
 
-/// Returns the formula that one deadline comes before another, at any rates of the clocks.
-/// `remaining` and `other_remaining` are the times until the two deadlines. Each time is measured
-/// by the clock of its deadline.
+/// Returns the formula that one deadline comes before another, whatever rates between [`SLOW`] and
+/// [`FAST`] their clocks have. `remaining` is the time until the first deadline, measured by the
+/// clock of this deadline. `other_remaining` is the time until the other deadline, measured by the
+/// other clock.
 pub(super) fn ends_before(remaining: Term, other_remaining: Term) -> Term {
     remaining.times(FAST).at_most(other_remaining.times(SLOW))
 }

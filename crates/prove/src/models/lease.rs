@@ -5,10 +5,11 @@
 //!
 //! A process *claims* the lock while it is inside and its own clock has not reached its deadline,
 //! whether or not its timer has fired. So the proof covers processes that are suspended at any
-//! time. Messages stay in flight after their receipt. Processes crash at any time, and so does the
-//! grantor. A ticket is a whole number here. In the code it is a pair of boot and number, with the
-//! same order. The grantor may serve any claim next, because the order of its queue does not matter
-//! here.
+//! time. Messages stay in flight after their receipt. Processes and the grantor, the process that
+//! grants the lock, may crash at any time. In the model, a ticket is an integer. In the code, a
+//! ticket is a pair of the number of a boot and the number of a request, with the same order. In
+//! the model, the grantor may grant any claim next, because the proof does not depend on the order
+//! of the grantor's queue.
 //!
 //! Clocks are those of the module `clocks`. At the client, the lease lasts [`LEASE`] from the
 //! request. At the grantor, it lasts [`EXPIRY`] from the grant. The proof needs one inequality, the
@@ -26,12 +27,13 @@ use crate::model::{Axiom, Conjunct, Model};
 use crate::models::lock::{INSIDE, WAITING, is_active};
 use crate::models::{ModelEntry, ModelVariant};
 
-/// Ticket of the present or last entry of a process.
+/// Ticket of a process: the number of its present attempt to enter or, if there is none, of its
+/// last attempt. All requests of an attempt carry the same ticket.
 const TICKET: Symbol = Symbol::function("ticket", &[Process], Int);
 /// Number of the last request of a process.
 const ROUND: Symbol = Symbol::function("round", &[Process], Int);
-/// True if the last request of a process is open: the process has neither received its grant nor
-/// noticed its deadline.
+/// True if the last request of a process is open: the process has not received the grant of this
+/// request, and has not noticed that the deadline of the request has passed.
 const PENDING: Symbol = Symbol::relation("pending", &[Process]);
 /// Deadline of a process's last request, on its own clock.
 const ASKED_UNTIL: Symbol = Symbol::function("asked-until", &[Process], Real);
@@ -43,11 +45,13 @@ const REQUEST: Symbol = Symbol::relation("request", &[Process, Int, Int]);
 const GRANT: Symbol = Symbol::relation("grant", &[Process, Int, Int]);
 /// True if a release is in flight. Arguments: sender, ticket.
 const RELEASE: Symbol = Symbol::relation("release", &[Process, Int]);
-/// True if the grantor reserves the lock for a claim.
+/// True if the grantor reserves the lock for an attempt of a process to enter. [`HOLDER`] and
+/// [`HELD_TICKET`] identify this attempt.
 const HELD: Symbol = Symbol::constant("held", Bool);
-/// Process of the claim for which the grantor reserves the lock.
+/// Process for which the grantor reserves the lock. Meaningful only if [`HELD`] is true.
 const HOLDER: Symbol = Symbol::constant("holder", Process);
-/// Ticket of the claim for which the grantor reserves the lock.
+/// Ticket of the attempt for which the grantor reserves the lock. Meaningful only if [`HELD`] is
+/// true.
 const HELD_TICKET: Symbol = Symbol::constant("held-ticket", Int);
 /// True if the grantor has restarted, and grants nothing yet.
 const CLOSED: Symbol = Symbol::constant("closed", Bool);
@@ -96,15 +100,17 @@ pub(super) const ENTRY: ModelEntry = ModelEntry {
 pub struct LeaseParameters {
     /// Time for which a client claims the lock, measured from its request.
     pub lease: u64,
-    /// Time for which the grantor reserves the lock, measured from its grant.
+    /// Time for which the grantor reserves the lock for a client, measured from the moment of the
+    /// grant.
     pub expiry: u64,
     /// Bound on the deviation of each clock's rate from 1, in parts per million.
     pub drift_ppm: u32,
 }
 
 impl LeaseParameters {
-    /// Returns the model of a lease with these durations. The model does not assume that the margin
-    /// between them is large enough. If it is too small, the solver refutes the model.
+    /// Returns the model of a lease with these durations. The model does not assume that a client's
+    /// lease ends before the grantor's reservation. If the durations do not ensure this, the solver
+    /// refutes the model.
     ///
     /// # Panics
     ///
@@ -155,8 +161,9 @@ fn model(variant: Option<&str>) -> Model {
     }
 }
 
-/// Returns the axioms about rates and durations. For a variant, the durations are those of the
-/// code, in units of the delay of a message.
+/// Returns the axioms about rates and durations. Without a variant, the axioms permit all durations
+/// with the required margin. With a variant, they fix the durations to those of the code, in units
+/// of the delay of a message.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let Some(variant) = variant else {
         let margin = ends_before(LEASE.value(), EXPIRY.value());
@@ -181,21 +188,24 @@ fn claims(process: Variable) -> Term {
     INSIDE.at(process) & CLOCK.at(process).less(INSIDE_UNTIL.at(process))
 }
 
-/// Returns the formula that the grantor reserves the lock for the claim of `process` with `ticket`.
+/// Returns the formula that the grantor reserves the lock for the attempt of `process` with the
+/// ticket `ticket`.
 fn is_held_by(process: Variable, ticket: impl Into<Term>) -> Term {
     HELD.value() & HOLDER.equals(process) & HELD_TICKET.equals(ticket)
 }
 
-/// Returns the formula that, until `deadline` on the clock of `process`, the grantor grants no
-/// claim except that of `process` with `ticket`.
+/// Returns the formula that no other process can get the lock before `deadline`, a time on the
+/// clock of `process`. Until then, the grantor grants either nothing, or only the claim of
+/// `process` with `ticket`.
 fn is_reserved(process: Variable, ticket: impl Into<Term>, deadline: Symbol) -> Term {
     let remaining = deadline.at(process) - CLOCK.at(process);
     let reserved = HELD_UNTIL.minus(GRANTOR_CLOCK);
     (CLOSED.value() | is_held_by(process, ticket)) & ends_before(remaining, reserved)
 }
 
-/// Returns the formula that a grant would still permit its receiver to claim the lock. The grant
-/// has the ticket `ticket` and answers the request `round` of `process`.
+/// Returns the formula that a grant is in flight with which its receiver could still claim the
+/// lock. `process` is the receiver, `ticket` is the ticket of the grant, and `round` is the number
+/// of the granted request.
 fn is_usable(process: Variable, ticket: Variable, round: Variable) -> Term {
     GRANT.at((process, ticket, round))
         & ticket.equals(TICKET.at(process))

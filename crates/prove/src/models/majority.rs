@@ -4,9 +4,10 @@
 //! databases*, ACM TODS 4(2), 1979, with the votes of Maekawa. The code is
 //! `crates/algorithms/src/mutex/majority.rs`.
 //!
-//! Processes crash at any time, and only crashed ones are suspected. A process may begin its
-//! request again at any time, with another quorum. This covers all cases in which the code does so.
-//! Generations, which order fences after a wrong suspicion, are left out.
+//! Processes crash at any time. A process is suspected only if it has crashed. In the model, a
+//! process may begin its request again at any time, with another quorum. The code begins a request
+//! again only in some of these cases. The code also numbers *generations*, which keep fences in
+//! order after a wrong suspicion. The model leaves out generations.
 //!
 //! Links keep the order: a later request is received after a withdrawal on the same link. All other
 //! messages may be late, repeated, lost, or overtake one another.
@@ -120,8 +121,9 @@ fn without_messages_to_crashed(mut action: Action) -> Action {
     action
 }
 
-/// Returns the actions by which a voter learns that earlier requests of a process are over: from a
-/// withdrawal, from the crash of the process, or because the voter itself made the request.
+/// Returns the actions by which a voter ends the earlier requests of a process. There are three
+/// reasons: the voter receives a withdrawal, the process has crashed, or the process is the voter
+/// itself and has made a new request.
 fn withdrawal_actions() -> Vec<Action> {
     let is_own = X.equals(W) & VOTED_STAMP.at(W).less(STAMP.at(W));
     let is_withdrawn = !CRASHED.at(W) & (WITHDRAWAL.at((X, W)) | CRASHED.at(X) | is_own);

@@ -84,8 +84,8 @@ pub struct ProvedProperty {
     pub variants: &'static [ModelVariant],
 }
 
-/// Proved properties of all models, in the order of [`CATALOGUE`]. The table lets a program list
-/// the properties without containing the models.
+/// Proved properties of all models, in the order of [`CATALOGUE`]. A program that only lists the
+/// properties uses this table, so that its executable does not contain the models.
 static PROVED_PROPERTIES: [ProvedProperty; CATALOGUE.len()] = {
     let mut properties =
         [ProvedProperty { name: "", property: "", variants: &[] }; CATALOGUE.len()];

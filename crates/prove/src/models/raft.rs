@@ -4,8 +4,9 @@
 //! section 5.2. The code is `crates/algorithms/src/election/raft.rs`.
 //!
 //! Processes crash at any time, and keep their term and vote. Messages stay in flight after their
-//! receipt. A leader forgets the votes that elected it, as in the code. Still no other process can
-//! be elected in that term, because each quorum has a member that votes for no rival of the leader.
+//! receipt. A leader forgets the votes that elected it, as in the code. Nevertheless, no other
+//! process can win an election in that term, because each quorum has a member that votes for no
+//! rival of the leader.
 //!
 //! The code has too many states for `tenure prove` to compare all, because timers fire at any time.
 //! Instead, a test compares the states of two processes in the first term.
@@ -86,8 +87,8 @@ fn vote_for(action: Action, candidate: Variable) -> Action {
     action.set(HAS_VOTED, X, true).set(VOTED_FOR, X, candidate)
 }
 
-/// Returns `action`, extended so that `X` has not voted in its term. In `VOTED_FOR`, the name of
-/// the process itself means that it has not voted.
+/// Returns `action`, extended so that `X` has not voted in its term. If a process has not voted,
+/// the value of `VOTED_FOR` is this process itself, by convention.
 fn forget_vote(action: Action) -> Action {
     action.set(HAS_VOTED, X, false).set(VOTED_FOR, X, X)
 }

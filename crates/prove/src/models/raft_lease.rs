@@ -13,10 +13,12 @@
 //! Clocks are those of the module `clocks`. The proof needs one inequality, the margin:
 //! `(HEARTBEAT_INTERVAL + LEASE) · FAST ≤ ELECTION · SLOW`.
 //!
-//! **Handing over.** A process that resigns in a term ends this term and all earlier ones: no
-//! process claims the leadership in them again. So a successor may disregard promises to leaders of
-//! ended terms. While a candidate of an ended term has a lease, it gets no vote of the quorum that
-//! elected the resigned leader.
+//! **Handing over.** A leader may resign and ask another process, its heir, to become a candidate.
+//! The leader thereby ends its term and all earlier terms: no process claims the leadership in an
+//! ended term again. Therefore the heir may become a candidate, and other processes may vote for
+//! it, although they have promised the resigned leader to vote for no other process. A candidate of
+//! an ended term cannot win. While it has a lease, no member of the quorum that elected the
+//! resigned leader votes for it.
 
 mod hand_over;
 mod invariant;
@@ -50,7 +52,8 @@ const ROUND: Symbol = Symbol::function("round", &[Process], Int);
 /// True if the first process leads and has received a response of the second process to the last
 /// heartbeat.
 const ANSWERED: Symbol = Symbol::relation("answered", &[Process, Process]);
-/// Quorum on whose promises the lease of a leader relies.
+/// Quorum that elected a leader or last renewed its lease. During the lease, the members of this
+/// quorum vote for no other process.
 const RENEWED_BY: Symbol = Symbol::function("renewed-by", &[Process], Quorum);
 /// True if a heartbeat is in flight. Arguments: leader, term, number.
 const HEARTBEAT: Symbol = Symbol::relation("heartbeat", &[Process, Int, Int]);
@@ -109,8 +112,9 @@ pub struct ElectionParameters {
 }
 
 impl ElectionParameters {
-    /// Returns the model of an election with these durations. The model does not assume that the
-    /// margin between them is large enough. If it is too small, the solver refutes the model.
+    /// Returns the model of an election with these durations. The model does not assume that a
+    /// leader's lease ends before the election timeouts of its followers. If the durations do not
+    /// ensure this, the solver refutes the model.
     ///
     /// # Panics
     ///
@@ -167,8 +171,9 @@ fn state() -> Vec<Symbol> {
     terms::STATE.into_iter().chain(promises).chain(hand_over::STATE).collect()
 }
 
-/// Returns the axioms about quorums, rates and durations. For an unsound variant, the durations are
-/// those of the code, in units of the delay of a message.
+/// Returns the axioms about quorums, rates and durations. If `variant` is unsound, the axioms fix
+/// the durations to those of the code, in units of the delay of a message. Otherwise they permit
+/// all durations with the required margin.
 fn axioms(variant: Option<&str>) -> Vec<Axiom> {
     let is_unsound = ENTRY.variants.iter().any(|it| it.is_refuted && Some(it.name) == variant);
     if is_unsound {

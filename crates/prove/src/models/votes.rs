@@ -1,9 +1,10 @@
 //! Votes of Maekawa's algorithm. A process may keep its quorum for all requests, or change it.
 //!
-//! Messages stay in flight after their receipt. A vote carries the time stamp of its request, and a
-//! number. The number grows when the process with the request returns the vote. As in the code, a
-//! process without a request keeps neither a time stamp nor these numbers. Its clock is at least as
-//! high as the last time stamp.
+//! Messages stay in flight after their receipt. A vote carries the time stamp of the request for
+//! which the voter gives it, and a number. If the process with this request returns the vote, the
+//! next vote for the same request has a higher number. As in the code, a process without a request
+//! keeps neither a time stamp nor these numbers. The clock of a process is at least as high as the
+//! time stamp of its last request.
 
 pub(super) mod mapping;
 
@@ -22,8 +23,8 @@ pub(super) const CLOCK: Symbol = Symbol::function("clock", &[Process], Int);
 pub(super) const QUORUM: Symbol = Symbol::function("quorum", &[Process], Quorum);
 /// True if the first process has the vote of the second process.
 pub(super) const HAS_VOTE: Symbol = Symbol::relation("has-vote", &[Process, Process]);
-/// Number of the vote that the first process awaits or has from the second process. 0 if the first
-/// process has no request.
+/// Number of the vote that the first process has from the second process, or still waits for. 0 if
+/// the first process has no request.
 pub(super) const NUMBER: Symbol = Symbol::function("number", &[Process, Process], Int);
 pub(super) const HAS_VOTED: Symbol = Symbol::relation("has-voted", &[Process]);
 /// Process that has the vote of a voter. It is the voter itself if the voter has not given its
@@ -105,14 +106,14 @@ pub(super) fn initial() -> Vec<Term> {
     ]
 }
 
-/// Returns the formula that `process` asks `voter` for its vote: the voter belongs to the quorum of
-/// the process.
+/// Returns the formula that `voter` belongs to the quorum of `process`, so that `process` asks
+/// `voter` for a vote.
 pub(super) fn asks(process: Variable, voter: Variable) -> Term {
     MEMBER.at((Term::from(voter), QUORUM.at(process)))
 }
 
-/// Returns the action *request*: `action`, extended so that `X` asks the voters of a quorum for
-/// their votes, with a new time stamp.
+/// Returns the action *request*. It extends `action`: `X` asks all members of `quorum` for their
+/// votes, with a new time stamp.
 pub(super) fn request_votes(action: Action, quorum: Term) -> Action {
     let next = CLOCK.at(X) + 1;
     let is_new = P.equals(X) & MEMBER.at((Term::from(V), quorum)) & T.equals(&next);
@@ -133,7 +134,7 @@ pub(super) fn forget_request(action: Action) -> Action {
     )
 }
 
-/// Returns the action *enter*: `X` enters when it has the votes of all voters of its quorum for
+/// Returns the action *enter*. `X` enters when it has the vote of each member `V` of its quorum for
 /// which the formula `counts` holds.
 pub(super) fn enter(counts: Term) -> Action {
     Action::new("enter", [X])
@@ -258,9 +259,10 @@ pub(super) fn is_over(process: &Term, stamp: &Term) -> Term {
     is_active.implies(stamp.clone().less(STAMP.at(process.clone())))
 }
 
-/// Returns the formula that `process` has made the request with this time stamp. If this is the
-/// present request, the formula also states that the number is at most that of the vote which the
-/// process awaits or has from `V`. `is_down` returns the formula that a process has crashed.
+/// Returns the formula that `process` has made the request with this time stamp, or has crashed. If
+/// this is the present request of the process, the formula also limits `number`: it is at most the
+/// number of the vote that the process has from `V` or still waits for. `is_down` returns the
+/// formula that a process has crashed.
 fn is_known(process: &Term, stamp: &Term, number: Term, is_down: &dyn Fn(&Term) -> Term) -> Term {
     let own_number = NUMBER.at((process, V));
     let is_present = stamp.clone().equals(STAMP.at(process.clone())) & number.at_most(own_number);

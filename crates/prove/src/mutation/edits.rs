@@ -54,8 +54,9 @@ impl Edit {
     }
 }
 
-/// Returns all edits of a formula in `direction`. `parameters` are the parameters of the action to
-/// which the formula belongs. Some edits replace one process parameter by another one.
+/// Returns all edits of a formula that change it in `direction`, so that it becomes weaker or
+/// stronger. `parameters` are the parameters of the action to which the formula belongs. Some edits
+/// replace one process parameter by another one.
 pub(super) fn edits(term: &Term, direction: Direction, parameters: &[Variable]) -> Vec<Edit> {
     Editor { parameters }.edits(term, direction)
 }
@@ -152,9 +153,9 @@ impl Editor<'_> {
         }
     }
 
-    /// Returns the edits of a conditional value. `Action::set` builds such a value to change a
-    /// function at one argument. In the condition that selects this argument, edits only exchange
-    /// processes.
+    /// Returns the edits of a conditional value. If `Action::set` has built the value to change a
+    /// function at one argument, the condition selects this argument. Edits of such a condition
+    /// only replace processes by other processes.
     fn in_choice(
         &self,
         condition: &Term,
@@ -275,7 +276,8 @@ fn is_maximum(condition: &Term, then: &Term, otherwise: &Term) -> bool {
     matches!(&*condition.0, Node::Less(low, high) if high == then && low == otherwise)
 }
 
-/// Returns true if a condition selects the argument at which `Action::set` changes a function.
+/// Returns true if `Action::set` has built the condition, to select the argument at which it
+/// changes a function. Such a condition compares the variable `place`.
 fn mentions_place(condition: &Term) -> bool {
     match &*condition.0 {
         Node::And(parts) => parts.iter().any(mentions_place),

@@ -47,7 +47,8 @@ fn quantified(quantifier: &str, variables: &[Variable], body: &Term) -> String {
     format!("{quantifier} {}: {}", variables.join(", "), text(body))
 }
 
-/// Returns an operand of a formula as text, in parentheses if the operand has an operator.
+/// Returns an operand of a formula as text. Puts the text in parentheses if the operand itself
+/// consists of an operator and its operands.
 fn part(term: &Term) -> String {
     match &*term.0 {
         Node::Variable(_) | Node::Apply(..) | Node::Bool(_) | Node::Int(_) | Node::Real(..) => {

@@ -15,9 +15,10 @@ pub enum Operator {
     Condition,
     /// A condition of the guard is reversed.
     Negation,
-    /// A strict comparison becomes a weak one, an equation becomes an inequality, or the reverse.
+    /// A comparison is weakened or strengthened: `<` becomes `≤`, `≤` becomes `<`, or `=` becomes
+    /// `≤`.
     Comparison,
-    /// A condition on all processes becomes one on some process.
+    /// A universal quantifier becomes an existential quantifier.
     Quantifier,
     /// An update is left out.
     Update,
@@ -101,8 +102,8 @@ impl Display for Mutant {
 
 /// Returns all mutants of a model, in a fixed order.
 ///
-/// A change that only forbids steps, or only loses messages, cannot violate safety. Such mutants
-/// are left out if the form of the change shows this.
+/// Leaves out a mutant if its change obviously only forbids steps, or only loses messages. Such a
+/// change cannot violate safety.
 pub fn mutants(model: &Model) -> Vec<Mutant> {
     let mut found: Vec<Mutant> = Vec::new();
     let initial = model.initial.iter().enumerate().flat_map(|(index, it)| of_initial(index, it));

@@ -1,4 +1,5 @@
-//! Decides whether the invariant of a model refuses its mutants.
+//! Decides whether a mutant still satisfies the proof obligations of its model. If an obligation
+//! does not hold, the invariant *refuses* the mutant.
 
 use crate::error::ProveError;
 use crate::logic::term::{Operations, Term, all, any, for_all};
@@ -16,7 +17,8 @@ use crate::solver::process::{Goal, Satisfiability};
 /// Result of the proof of a mutant.
 #[derive(Clone, Debug)]
 pub enum MutantVerdict {
-    /// The invariant refuses the mutant, because at least one obligation does not hold.
+    /// The invariant refuses the mutant: at least one proof obligation does not hold for the
+    /// mutant.
     Refused {
         /// An obligation that does not hold for the mutant.
         obligation: Obligation,
@@ -37,7 +39,8 @@ pub enum MutantVerdict {
 }
 
 impl MutantVerdict {
-    /// Returns true if the invariant refuses the mutant.
+    /// Returns true if the invariant refuses the mutant: at least one proof obligation does not
+    /// hold.
     pub fn is_refused(&self) -> bool {
         matches!(self, MutantVerdict::Refused { .. })
     }
@@ -54,7 +57,7 @@ impl MutantVerdict {
         }
     }
 
-    /// Returns the verdict as a sentence, with the reason for a mutant that is not refused.
+    /// Returns the verdict and its reason as text, such as `refused by mutual-exclusion`.
     pub fn reason(&self) -> String {
         match self {
             MutantVerdict::Refused { obligation, .. } => match obligation {
@@ -73,8 +76,8 @@ impl MutantVerdict {
     }
 }
 
-/// Decides for each mutant of a proved model whether the invariant refuses it. Several solver
-/// processes run in parallel.
+/// Decides for each mutant of a proved model whether at least one proof obligation does not hold.
+/// If so, the invariant refuses the mutant. Several solver processes run in parallel.
 ///
 /// # Errors
 ///
@@ -126,8 +129,10 @@ fn refused_by(action: Option<&Action>, found: Counterexample) -> MutantVerdict {
     MutantVerdict::Refused { obligation, counterexample: Some(Box::new(found)) }
 }
 
-/// Compares a changed action with the original action. Returns [`MutantVerdict::Equivalent`] or
-/// [`MutantVerdict::FewerSteps`] if the solver proves it, and `None` otherwise.
+/// Compares a changed action with the original action, in all states that satisfy the invariant. If
+/// the solver proves that both permit the same steps, returns [`MutantVerdict::Equivalent`]. If it
+/// only proves that each step of the changed action is a step of the original action, returns
+/// [`MutantVerdict::FewerSteps`]. Otherwise returns `None`.
 fn compare_actions(
     model: &Model,
     original: &Action,
@@ -159,9 +164,10 @@ fn is_same_result(one: &Action, other: &Action) -> Term {
     }))
 }
 
-/// Compares the initial condition of `changed` with that of `model`. Returns
-/// [`MutantVerdict::Equivalent`] if the solver proves that the original condition follows from the
-/// changed one, and `None` otherwise.
+/// Compares the initial condition of `changed` with that of `model`. If the solver proves that the
+/// changed condition implies the original one, returns [`MutantVerdict::Equivalent`]. The original
+/// condition implies the changed one in any case, because the change only leaves out a part.
+/// Otherwise returns `None`.
 fn compare_initial_conditions(
     model: &Model,
     changed: &Model,

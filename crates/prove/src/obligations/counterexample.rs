@@ -26,7 +26,8 @@ use crate::structure::table::Structure;
 use crate::structure::transition::{try_apply_action, tuples};
 use crate::structure::value::Value;
 
-/// Query for a step after which a conjunct is violated, or for a state in which a step is possible.
+/// Query of a proof by induction to the solver: is there a step after which one of the `conjuncts`
+/// is violated? If `conjuncts` is empty, the query is whether the step is possible in any state.
 #[derive(Clone)]
 pub(crate) struct Induction<'m> {
     assumed: Vec<&'m Term>,
@@ -56,8 +57,8 @@ impl<'m> Induction<'m> {
         self
     }
 
-    /// Starts a solver process. It knows the symbols and axioms of the model, and assumes that the
-    /// query's conditions on the state before the step hold.
+    /// Starts a solver process for this query. Declares the symbols of the model, and asserts its
+    /// axioms and the query's conditions on the state before the step.
     pub(crate) fn begin(
         &self,
         model: &Model,
@@ -76,8 +77,8 @@ impl<'m> Induction<'m> {
         Ok(process)
     }
 
-    /// Returns the formula that one of the conjuncts of this query is violated after the step.
-    /// Returns the formula *true* if the query has no conjunct.
+    /// Returns the formula that the state after the step violates at least one conjunct of this
+    /// query. If the query has no conjunct, returns the formula *true*.
     pub(super) fn violation(&self) -> Term {
         let violated = |it: &&Conjunct| !self.afterwards(&it.formula);
         match self.conjuncts.is_empty() {
@@ -225,8 +226,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Translates a value of the solver. If the solver gives none, any value is right, so the
-    /// default is used.
+    /// Translates a value of the solver. If the solver gives no value, returns the default value of
+    /// `sort`, because every value is then part of a counterexample.
     fn translated(&self, value: Option<ModelValue>, sort: Sort) -> Value {
         let default = Value::default_of(sort);
         match (value, sort) {
@@ -243,8 +244,9 @@ impl Decoder<'_> {
     }
 }
 
-/// Returns values of the outermost variables for which `formula` is false in `structure`. Returns
-/// no values if none are found among the numbers that occur there.
+/// Searches for values of the outermost variables of `formula` for which it is false in
+/// `structure`. Tries only 0 and the numbers that occur in `structure`. If no values are found,
+/// returns an empty assignment.
 pub(crate) fn witness(structure: &Structure, formula: &Term) -> Assignment {
     let Node::ForAll(variables, body) = &*formula.0 else { return Assignment::new() };
     let evaluation = Evaluation::new(structure);

@@ -83,7 +83,8 @@ pub(crate) fn decide(
     Ok(decisions)
 }
 
-/// Decides the obligation that the step is possible in some state. Searches small groups first.
+/// Decides the obligation that an initial state exists, or that the action is possible in some
+/// state that satisfies the invariant. Searches small groups first.
 fn existence_outcome(
     process: &mut SolverProcess,
     model: &Model,

@@ -73,8 +73,9 @@ pub fn assess_conjuncts(
     Ok(conjuncts.map(|conjunct| conjunct.name).zip(needs).collect())
 }
 
-/// Decides whether the invariant of `rest`, which lacks one conjunct, is inductive. The initial
-/// states satisfy it, because they satisfy the whole invariant.
+/// Decides whether the invariant of `rest` is inductive. `rest` is a proved model without one
+/// conjunct of its invariant. Examines only the actions: the initial states satisfy the remaining
+/// conjuncts, because they satisfy the whole invariant.
 fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, ProveError> {
     let actions = rest.all_actions();
     for action in &actions {

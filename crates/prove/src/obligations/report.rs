@@ -10,12 +10,13 @@ use crate::obligations::counterexample::Counterexample;
 /// Condition of a proof by induction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Obligation {
-    /// Some state satisfies the axioms and the initial condition. Otherwise the proof says nothing.
+    /// Some state satisfies the axioms and the initial condition. Without such a state, the other
+    /// obligations would hold for any model.
     InitialState,
     /// Every initial state satisfies the conjunct with this name.
     Initiation(String),
-    /// The action with this name is possible in some state that satisfies the invariant. Otherwise
-    /// the obligation that the action preserves the invariant says nothing.
+    /// The action with this name is possible in some state that satisfies the invariant. An action
+    /// that is never possible would preserve any invariant, so its proof would be worthless.
     Possible(String),
     /// An action preserves a conjunct: in every state that satisfies the invariant, the conjunct
     /// holds after the action.
@@ -32,8 +33,9 @@ pub enum Obligation {
 pub enum Outcome {
     /// The obligation holds for every number of processes.
     Proved,
-    /// The obligation does not hold. The counterexample is `None` if the search of small groups
-    /// found none in time, or if the obligation requires a state that does not exist.
+    /// The obligation does not hold. The counterexample is `None` in two cases: the search of small
+    /// groups found none in time, or the obligation is that a state exists and there is no such
+    /// state.
     Refuted(Option<Box<Counterexample>>),
     /// The solver did not decide the obligation within its time limit. The obligation is not
     /// proved.

@@ -85,7 +85,7 @@ impl Solver {
     }
 
     /// Returns the time limits of the attempts at a query: [`FIRST_TIMEOUT`], then the whole limit.
-    /// The limit of cvc5 cannot be changed, so it has only one attempt.
+    /// The limit of a cvc5 process cannot be changed, so a query to cvc5 has only one attempt.
     pub(crate) fn query_timeouts(&self) -> impl Iterator<Item = Duration> + use<> {
         let is_short = self.kind == SolverKind::Z3 && FIRST_TIMEOUT < self.query_timeout;
         is_short.then_some(FIRST_TIMEOUT).into_iter().chain([self.query_timeout])

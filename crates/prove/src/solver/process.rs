@@ -21,9 +21,9 @@ pub(crate) enum Satisfiability {
 /// solver, but not the correctness of its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// The queries are unsatisfiable.
+    /// A proof: the queries should be unsatisfiable.
     Proof,
-    /// The queries are satisfiable in a small group.
+    /// An example in a small group: the queries should be satisfiable.
     Example,
 }
 

@@ -28,8 +28,9 @@ impl<'s> Evaluation<'s> {
     /// Creates an evaluation on `structure`. Quantifiers over numbers range over 0 and the numbers
     /// that occur in the structure.
     ///
-    /// The result is exact if the formula mentions numbers only as arguments or values of symbols
-    /// that have an element as another argument. The formulas of the models have this form.
+    /// The result is exact for a formula in which each number is an argument or the value of a
+    /// symbol that also has an element, such as a process, as an argument. The formulas of the
+    /// models have this form.
     pub fn new(structure: &'s Structure) -> Self {
         Evaluation::with_numbers(structure, &[])
     }
@@ -196,8 +197,9 @@ impl<'s> Evaluation<'s> {
     }
 }
 
-/// Returns a relation that holds whenever the formula has the truth value `wanted`. Its arguments
-/// are different variables, all among `variables`. Returns `None` if none is found.
+/// Searches for a relation that must hold if the formula has the truth value `wanted`. Returns the
+/// relation and its arguments, which are different variables from `variables`. Returns `None` if it
+/// finds no such relation.
 fn required(
     formula: &Term,
     wanted: bool,

@@ -32,8 +32,8 @@ impl Table {
         self.entries.get(arguments).copied().unwrap_or(self.default)
     }
 
-    /// Returns the arguments at which the symbol does not have its default value, with its values
-    /// there.
+    /// Returns each list of arguments at which the value of the symbol is not the default, together
+    /// with this value.
     pub fn entries(&self) -> impl Iterator<Item = (&[Value], Value)> {
         self.entries.iter().map(|(arguments, value)| (arguments.as_slice(), *value))
     }
@@ -121,8 +121,8 @@ impl Structure {
         self.tables.insert(symbol, table);
     }
 
-    /// Returns the numbers of a sort that occur in the structure, and 0. By default, quantifiers
-    /// over numbers range over them.
+    /// Returns 0 and all numbers of a sort that occur in the structure. By default, a quantifier
+    /// over numbers ranges over these values.
     pub fn numbers(&self, sort: Sort) -> BTreeSet<Value> {
         let mut numbers = BTreeSet::from([Value::default_of(sort)]);
         for table in self.tables.values() {

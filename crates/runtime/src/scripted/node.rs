@@ -23,7 +23,7 @@ pub(super) struct MessageId {
 }
 
 pub(super) enum NodeAction<P: Protocol> {
-    /// Returns the messages that the process has sent during its boot.
+    /// Performs no step. Returns the messages that the process has already sent during its boot.
     Boot,
     Command(P::Command),
     Deliver(MessageId),

@@ -170,8 +170,8 @@ impl ChangeLog {
         self.obsolete_segments().remove();
     }
 
-    /// Closes the open segment, so that the next change creates another one. Returns the number of
-    /// that segment, and the number of changes ever written to this log.
+    /// Closes the open segment, so that the next change creates a new segment. Returns the number
+    /// that the new segment will have, and the number of changes ever written to this log.
     pub(super) fn close_segment(&mut self) -> ChangeLogPosition {
         self.open = None;
         self.bytes = 0;

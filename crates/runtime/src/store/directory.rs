@@ -384,8 +384,8 @@ impl Store {
         self.rewriting.is_none() && self.change_log.is_rewrite_due(self.state_bytes())
     }
 
-    /// Returns the size of the saved state and of the changes in the state file, without the
-    /// change log.
+    /// Returns the size of the saved state and of the changes that the state file contains, in
+    /// bytes. The changes in the change log are not included.
     fn state_bytes(&self) -> u64 {
         let changes = self.state_file.changes.iter().map(Vec::len).sum::<usize>();
         (self.state_file.state.as_ref().map_or(0, Vec::len) + changes) as u64
@@ -512,7 +512,8 @@ fn create_durably(directory: &Path) -> io::Result<()> {
     missing.into_iter().try_for_each(|path| sync_directory(&above(path)))
 }
 
-/// Returns `None` before the first boot.
+/// Reads and decodes the state file. Returns `None` if the file does not exist, as before the first
+/// boot.
 fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
     let path = path.to_owned();
     let bytes = match fs::read(&path) {
@@ -562,7 +563,8 @@ mod tests {
 
     use super::*;
 
-    /// A pipe takes the place of the open segment: it accepts data but cannot be flushed.
+    /// In this test, a pipe takes the place of the open segment. A pipe accepts data but cannot be
+    /// flushed.
     #[test]
     fn rejects_saves_after_failed_flush() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -152,7 +152,8 @@ impl Registry {
         self.saved().peers.get(process.index()).is_none_or(|record| record.is_member)
     }
 
-    /// Returns a boot with session 0 if none was recorded.
+    /// Returns the newest recorded boot of a process. If no boot was recorded, returns one with
+    /// session 0.
     pub(crate) fn newest_boot(&self, process: ProcessId) -> Boot {
         self.saved().peers.get(process.index()).map_or_else(Boot::default, |record| record.newest)
     }

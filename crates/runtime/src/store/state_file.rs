@@ -21,7 +21,7 @@ pub struct Owner {
     pub cluster: String,
     /// Process that saved the state.
     pub process: ProcessId,
-    /// Number of processes in its group.
+    /// Number of processes in the group of this process.
     pub group_size: u32,
 }
 

@@ -15,7 +15,8 @@ impl Backoff {
     }
 
     /// Returns the next pause. The first pause is zero. Each later pause is a random duration
-    /// between half of the present bound and the bound, which then doubles.
+    /// between half of the current bound and the whole bound. After each pause the bound doubles,
+    /// up to a maximum.
     pub(crate) fn next_pause(&mut self) -> Duration {
         let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.next = (self.next * 2).clamp(self.min, self.max);

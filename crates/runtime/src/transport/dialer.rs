@@ -86,8 +86,9 @@ async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeErr
     Ok(Connection { stream, boot })
 }
 
-/// Connects to the first address that responds, of all addresses of the peer's host name. TCP alone
-/// would retry an unreachable address with growing pauses.
+/// Tries all addresses of the peer's host name one after the other, and connects to the first
+/// address that responds. Each attempt has a time limit, because TCP alone would retry an
+/// unreachable address with growing pauses.
 async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpStream> {
     let connect_timeout = context.limits.connect_timeout;
     let mut failed = io::Error::other("the name has no address");

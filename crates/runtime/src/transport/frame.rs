@@ -9,7 +9,8 @@ use thiserror::Error;
 /// Version of the wire protocol of this build.
 pub const VERSION: u16 = 2;
 
-/// Bytes at the start of a [`Hello`] in every version, so that other protocols are recognized.
+/// Bytes at the start of a [`Hello`], the same in every version. A message with other bytes there
+/// comes from a different protocol.
 pub const MAGIC: [u8; 4] = *b"TNUR";
 
 /// Size of the length prefix, in bytes.
@@ -51,7 +52,8 @@ pub enum Frame<'a> {
         /// Sequence number of the message, from 1. Each pair of a sender session and a receiver
         /// session has its own sequence.
         number: u64,
-        /// Acknowledgement, as in [`Frame::Acknowledge`].
+        /// Highest number up to which the sender of this frame has received all messages; 0 if it
+        /// has received none.
         received: u64,
         /// Message of the protocol. This layer does not interpret it.
         #[serde(borrow, serialize_with = "as_bytes")]
@@ -60,7 +62,8 @@ pub enum Frame<'a> {
     /// Ends the session of the sender. No message of that session follows on any connection, so the
     /// receiver need not wait for a timeout.
     Goodbye {
-        /// Acknowledgement, as in [`Frame::Acknowledge`].
+        /// Highest number up to which the sender of this frame has received all messages; 0 if it
+        /// has received none.
         received: u64,
     },
 }
@@ -75,7 +78,7 @@ fn as_bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
 /// between versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello<'a> {
-    /// Fixed bytes by which other protocols are recognized: always [`MAGIC`].
+    /// Always [`MAGIC`]. If a message has other bytes here, it comes from a different protocol.
     pub magic: [u8; 4],
     /// Wire protocol version of the dialer.
     pub version: u16,

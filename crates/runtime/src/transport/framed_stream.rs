@@ -51,7 +51,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         Ok(self.stream.write_all(&bytes).await?)
     }
 
-    /// Reads no byte beyond the next frame.
+    /// Receives the next frame and returns its body. Reads no byte beyond this frame.
     pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, StreamError> {
         let Some(seal) = &mut self.seal else {
             let mut prefix = [0; LENGTH_BYTES];
@@ -76,7 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
         Ok(body.to_vec())
     }
 
-    /// Ignores errors, because the connection ends anyway.
+    /// Sends a rejection with this reason and shuts the stream down. Ignores errors, because the
+    /// connection ends anyway.
     pub(crate) async fn refuse(&mut self, reason: RejectionReason) {
         let _ = self.send(&Frame::Refused(refused_frame(reason))).await;
         let _ = self.stream.shutdown().await;

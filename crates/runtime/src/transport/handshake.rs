@@ -217,8 +217,8 @@ fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     Err(HandshakeError::Refused(reason))
 }
 
-/// Validates the identity that a dialer claims. `proven` is the process whose key the dialer has
-/// proved, if there are keys.
+/// Validates the identity that a dialer claims. If there are keys, `proven` is the process whose
+/// key the dialer has proved to own. `None` if there are no keys.
 fn validate(
     context: &Context,
     introduction: &Introduction<'_>,

@@ -1,7 +1,7 @@
 //! Replacements for keys in builds without the feature `keys`. The types have no values, so a node
 //! that needs keys cannot be created.
 
-/// Key types without values.
+/// Replacements for the types of keys. They have no values.
 pub(crate) mod keys {
     use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(crate) mod keys {
     }
 }
 
-/// Encryption types without values.
+/// Replacements for the types of encryption. They have no values.
 pub(crate) mod seal {
     use tenure_core::Never;
     use thiserror::Error;

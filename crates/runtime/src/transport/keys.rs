@@ -218,7 +218,8 @@ impl GroupKeys {
         lines.collect()
     }
 
-    /// Returns `None` if no process of the group has this public key.
+    /// Returns the process that has this public key; `None` if the key belongs to no process of the
+    /// group.
     pub(crate) fn owner(&self, key: &[u8]) -> Option<ProcessId> {
         let is_owner = |keys: &Vec<PublicKey>| keys.iter().any(|listed| listed.bytes() == key);
         self.by_process.iter().position(is_owner).map(ProcessId::at)

@@ -44,7 +44,7 @@ pub(crate) struct Link {
     reliable: ReliableSession,
     /// Current session of the peer; 0 before the first session.
     session: u64,
-    /// First session of the peer that connected to this process; 0 before that.
+    /// First session of the peer that connected to this process; 0 if no session has connected yet.
     first_session: u64,
     /// Last session of the peer that ended with a goodbye; 0 if there was none.
     left_session: u64,
@@ -268,9 +268,9 @@ impl Link {
         }
     }
 
-    /// If `next` belongs to a newer session of the peer, returns the last output of this
-    /// connection, which ends with a rejection of the older session. Otherwise returns an empty
-    /// slice.
+    /// If `next` belongs to a newer session of the peer, `next` supersedes this connection. In this
+    /// case, returns the bytes to write before this connection is closed: the pending output, and a
+    /// rejection of the older session. Otherwise returns an empty slice.
     fn output_if_superseded<'a>(
         &self,
         state: &'a mut ConnectionState,
@@ -386,8 +386,9 @@ impl Link {
         self.take_frames(state, incoming, None)
     }
 
-    /// Handles all complete frames that were read, as long as the inbox has room. Other frames stay
-    /// unacknowledged, so the peer sends them again on a new connection.
+    /// Handles all complete frames that were read, as long as the inbox has room. Later frames wait
+    /// until there is room again. They are not acknowledged, so the peer sends them again if the
+    /// connection breaks meanwhile.
     fn take_frames<'a>(
         &mut self,
         state: &mut ConnectionState,

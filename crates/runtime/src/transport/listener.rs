@@ -72,7 +72,8 @@ pub(crate) struct Listener {
 struct PendingHandshake {
     task: AbortHandle,
     address: SocketAddr,
-    /// True once the outcome is decided: the handshake has ended, or the listener aborts it.
+    /// True once the outcome of the handshake is final: the handshake has ended, or the listener
+    /// aborts it.
     is_decided: Arc<AtomicBool>,
 }
 

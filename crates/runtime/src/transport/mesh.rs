@@ -248,9 +248,9 @@ impl Mesh {
         MeshView(self.context.clone())
     }
 
-    /// Closes the mesh. Sends a goodbye to each connected peer. Closes its connection once the peer
-    /// has acknowledged all messages, at the latest after `grace`. Messages to disconnected peers
-    /// are dropped.
+    /// Closes the mesh. Sends a goodbye to each connected peer. When a peer has acknowledged all
+    /// messages, the connection with this peer is closed, at the latest after `grace`. Messages to
+    /// disconnected peers are dropped.
     pub async fn close(mut self, grace: Duration) {
         // The links finish when their channels from the listener are closed.
         self.listener.shutdown().await;

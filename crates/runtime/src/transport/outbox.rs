@@ -12,8 +12,8 @@ use super::reliable_session::QueueSize;
 
 #[derive(Debug)]
 pub(crate) struct OutgoingMessage {
-    /// Session of the peer for which the message is meant. 0 means the first session, if the peer
-    /// had none when the message was sent.
+    /// Session of the peer to which the message is sent. If no session of the peer was known when
+    /// the message was sent, this is 0, and the message is for the peer's first session.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
     /// Layer of a heartbeat, which a later heartbeat of the same layer replaces. `None` for other
@@ -44,7 +44,8 @@ struct Queue {
     waiting: VecDeque<OutgoingMessage>,
     /// Heartbeats that overtake the waiting messages, at most one per layer.
     urgent: Vec<OutgoingMessage>,
-    /// Positions of replaceable heartbeats in `waiting`, at most one per layer.
+    /// Positions in `waiting` of heartbeats that a later heartbeat may still replace, at most one
+    /// per layer.
     heartbeats: Vec<(Layer, usize)>,
     held: QueueSize,
     half_full_since: Option<Instant>,
@@ -90,8 +91,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Adds an urgent heartbeat, and drops the waiting one of the same layer. The heartbeat is
-    /// accepted even if the outbox is full.
+    /// Adds an urgent heartbeat. If an urgent heartbeat of the same layer still waits, drops the
+    /// older heartbeat. The new heartbeat is accepted even if the outbox is full.
     fn push_urgent(
         &self,
         mut queue: MutexGuard<'_, Queue>,
@@ -123,8 +124,8 @@ impl Outbox {
         message
     }
 
-    /// Moves all waiting messages into `messages`, which must be empty. They use capacity until
-    /// [`Outbox::release`].
+    /// Moves all waiting messages into `messages`, which must be empty. The messages use capacity
+    /// of the outbox until [`Outbox::release`] frees it.
     pub(crate) fn take_all(&self, messages: &mut VecDeque<OutgoingMessage>) {
         let mut queue = self.lock();
         queue.heartbeats.clear();

@@ -17,8 +17,8 @@ use crate::store::{Registry, SaveError};
 pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
 /// Maximum difference between successive session numbers of a process. A process that replaces a
-/// member uses the milliseconds since 2026 as its session, which stay below this difference for 17
-/// years.
+/// member uses the number of milliseconds since 2026 as its session. This number stays below the
+/// maximum for 17 years.
 const MAX_SESSION_GAP: u64 = 1 << 39;
 
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl Peer {
         self.target_session.store(session, Ordering::Release);
     }
 
-    /// Returns 0 before the first session.
+    /// Returns the number of the newest known session of the peer; 0 before the first session.
     pub(crate) fn newest_session(&self) -> u64 {
         self.newest_boot().session
     }
@@ -169,7 +169,8 @@ impl Peer {
         self.is_connected.load(Ordering::Acquire)
     }
 
-    /// Returns true for the first call only.
+    /// Records that a warning about the distance of the peer is logged. Returns true for the first
+    /// call only, so that the warning is logged once.
     pub(crate) fn mark_distance_logged(&self) -> bool {
         !self.is_distance_logged.swap(true, Ordering::Relaxed)
     }

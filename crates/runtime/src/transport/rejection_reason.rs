@@ -72,7 +72,8 @@ rejection_reasons! {
     Broken: Transient, "broken", "the connection failed during the handshake";
     /// Another node runs as the same process. It started from a copy of the saved state.
     Twin: Final, "twin", "another node runs as this process, with the same session";
-    /// The session number of the dialer exceeds the newest known one of its process by too much.
+    /// The session number of the dialer is too far above the newest session number that the
+    /// acceptor knows for the dialer's process.
     FarSession: Final, "far_session", "this session is too far above the last that was seen";
 }
 

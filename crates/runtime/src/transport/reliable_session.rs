@@ -17,7 +17,7 @@ const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 /// connections, and ends when either session ends.
 #[derive(Debug, Default)]
 pub(crate) struct ReliableSession {
-    /// Oldest first.
+    /// Messages that the peer has not acknowledged yet, oldest first.
     unacknowledged: VecDeque<Vec<u8>>,
     /// Highest message number that the peer has acknowledged.
     acknowledged: u64,
@@ -63,8 +63,8 @@ impl ReliableSession {
         self.unacknowledged.push_back(payload);
     }
 
-    /// Prepares a new connection. The first message to be written follows the last acknowledged
-    /// one.
+    /// Prepares a new connection. The next message to write is the one after the last acknowledged
+    /// message.
     pub(crate) fn rewind(&mut self) {
         self.written = self.acknowledged;
     }
@@ -130,7 +130,8 @@ impl ReliableSession {
             || self.unacknowledged_received.bytes >= MAX_UNACKNOWLEDGED_BYTES
     }
 
-    /// Returns `None` if messages remain to be written.
+    /// Returns the frame that says goodbye, with an acknowledgement. Returns `None` if messages
+    /// remain to be written before it.
     pub(crate) fn goodbye(&mut self) -> Option<Frame<'static>> {
         let behind = usize::try_from(self.written - self.acknowledged).ok()?;
         if behind < self.unacknowledged.len() {

@@ -38,7 +38,8 @@ pub(crate) struct KeyExchange(HandshakeState);
 pub(crate) struct Seal(TransportState);
 
 impl KeyExchange {
-    /// Starts a key exchange as the dialer. Returns it with the message for the acceptor.
+    /// Starts a key exchange as the dialer. Returns the exchange, and the first message for the
+    /// acceptor.
     pub(crate) fn dial(mine: &PrivateKey, theirs: PublicKey) -> (KeyExchange, Vec<u8>) {
         let prologue = prologue();
         let noise = Builder::new(noise_params())

@@ -67,8 +67,9 @@ const BITS: [u32; 3] = [Term::NUMBER_LIMIT.trailing_zeros(), 62, 31];
 /// number of a kind may be as high as half of the range, because a recovering process knows no
 /// earlier number.
 ///
-/// A list must not be longer than the group, unless its field allows that. A field declares the
-/// meaning of its numbers and lists by a [`mark`](tenure_core::mark).
+/// A list must not be longer than the group, unless its field allows that. If other rules apply to
+/// a field, its serialization contains a [`mark`](tenure_core::mark). A mark is a name that tells
+/// the validator what the number or list means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validator {
     group_size: u32,

@@ -26,7 +26,8 @@ use tokio::time::timeout;
 
 use crate::{kill, listeners, parts};
 
-/// Generous, because events take almost no time on the loopback interface of a quiet machine.
+/// Time limit for an event. It is generous, because events take almost no time on the loopback
+/// interface of a quiet machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 type Real<A> = WithDetector<Heartbeat, Led<A, Bully>>;
@@ -37,7 +38,8 @@ struct Node<A: Application> {
     running: RunningNode,
 }
 
-/// The first process has the highest rank, and the second process the next one.
+/// Returns the configuration of the election. The first process has the highest rank, and the
+/// second process the next one.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
@@ -238,7 +240,9 @@ async fn three_nodes_agree_on_commit_and_abort() {
     }
 }
 
-/// Returns, for each process by index, the names of its events of a transaction, in order.
+/// Returns the events of a transaction that each process emitted. The outer list has one element
+/// per process, in the order of the process ids. The inner list has the names of the events, in the
+/// order of the trace.
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {

@@ -15,7 +15,8 @@ const SIZE: u32 = 3;
 
 const ME: ProcessId = ProcessId(1);
 
-/// Numbers at and beyond the limits of counters, terms and packed values.
+/// Numbers that a damaged message may contain. They are close to the limits of 32-bit numbers, term
+/// numbers and 64-bit numbers, or above these limits.
 const IMPOSSIBLE: [u64; 9] = [
     (1 << 31) - 1,
     u32::MAX as u64,
@@ -28,7 +29,8 @@ const IMPOSSIBLE: [u64; 9] = [
     u64::MAX,
 ];
 
-/// Visitor of an algorithm that runs one process on bytes from a random seed.
+/// Visitor that receives the type of an algorithm. It runs one process of the algorithm on bytes
+/// that the seed determines.
 struct FuzzVisitor {
     validation: ValidationMode,
     seed: u64,
@@ -100,8 +102,8 @@ fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<
     sent
 }
 
-/// Damages a message at a random position: removes the number or the byte there, and inserts
-/// another number or nothing.
+/// Damages a message at a random position. If a number begins there, removes the number, otherwise
+/// one byte. Then inserts another number at this position, or nothing.
 fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     if message.is_empty() {
         return;
@@ -139,7 +141,8 @@ fn arbitrary_bytes_crash_no_process() {
     }
 }
 
-/// Control experiment: validation is off, and the bytes are the same.
+/// Control experiment: the processes of the test above receive the same bytes, but without
+/// validation.
 #[test]
 fn processes_without_validation_crash() {
     let crashes = |name: &&str| (0..40).any(|seed| !survives(name, ValidationMode::Off, seed));

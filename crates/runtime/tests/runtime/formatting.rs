@@ -10,7 +10,8 @@ use tenure_trace::{CommandData, EventData, ServiceCommand, ServiceEvent};
 
 use crate::{next_event, start_alone, store_alone};
 
-/// A command or event that counts how often it is formatted. All values are equal.
+/// A command or event that counts how often it is formatted for a record. Comparisons ignore the
+/// counter, so all values are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Words(SharedConfig<AtomicU64>);
 

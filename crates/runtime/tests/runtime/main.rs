@@ -33,7 +33,7 @@ use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
-/// Long, because the machine may be busy.
+/// Time limit for one step of a test. It is long, because the machine may be busy.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 fn alone(session: u64) -> Settings {
@@ -114,7 +114,7 @@ fn copy_files(directory: &Path) -> TempDir {
     copy
 }
 
-/// Sends no goodbye, so the peers see a crash.
+/// Kills a node. The node sends no goodbye, so its peers see a crash.
 async fn kill(running: RunningNode) {
     running.task.abort();
     assert!(running.task.await.unwrap_err().is_cancelled());
@@ -158,7 +158,8 @@ struct Inside {
     entries: AtomicU32,
     overlaps: AtomicU32,
     losses: AtomicU32,
-    /// Overlaps with a task that had already lost the lock.
+    /// Upper bound on the overlaps with a task that had already lost the lock. These overlaps are
+    /// no violation.
     excused: AtomicU32,
 }
 
@@ -168,8 +169,8 @@ impl Inside {
         assert_eq!(counts, [0, 0], "overlaps and losses");
     }
 
-    /// Ignores overlaps with a task that has lost the lock: a busy machine may pause a task until
-    /// its lease expires.
+    /// Asserts that tasks did not overlap while both held the lock. Ignores overlaps with a task
+    /// that has lost the lock, because a busy machine may pause a task until its lease expires.
     fn assert_exclusive_while_leased(&self) {
         let [overlaps, excused] =
             [&self.overlaps, &self.excused].map(|count| count.load(Ordering::SeqCst));

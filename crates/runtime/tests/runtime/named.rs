@@ -45,8 +45,9 @@ fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
     (nodes, addresses)
 }
 
-/// Returns true if two users hold their locks at the same time. Each user keeps its lock until the
-/// other one holds its own, or until a time limit. A user whose lease has expired holds no lock.
+/// Lets one user enter each of the two locks. Returns true if both users hold their locks at the
+/// same time. A user keeps its lock until the other user holds the other lock, but not longer than
+/// a time limit. A user whose lease has expired holds no lock.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));
     let visit = |lock: Lock| {

@@ -31,9 +31,9 @@ fn open_the_gate() {
     GATE.1.notify_all();
 }
 
-/// Protocol with a list of byte strings. A sum may replace the first elements of the list, and this
-/// change need not be saved. The command 0 replaces all elements but the last one by their sum. Any
-/// other command appends an element of that many bytes.
+/// Protocol with a list of byte strings, and a sum of the elements that were removed from the front
+/// of the list. The command 0 removes all elements but the last one, and adds them to the sum. This
+/// change need not be saved. Any other command appends an element with that number of bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,

@@ -171,8 +171,8 @@ impl Caller {
         }
     }
 
-    /// Counts a request as one that the leader may have received, until the returned guard is
-    /// dropped.
+    /// Adds 1 to the number of undecided requests of this call: those that the leader may have
+    /// received, and that have no outcome yet. Dropping the returned guard subtracts 1 again.
     pub(crate) fn track_undecided(&self) -> Undecided {
         self.undecided.fetch_add(1, Ordering::Relaxed);
         Undecided(self.undecided.clone())

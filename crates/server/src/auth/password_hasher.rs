@@ -27,8 +27,9 @@ impl Default for PasswordHasher {
 }
 
 impl PasswordHasher {
-    /// Waits in the queue, and runs `work` with the memory that all hashes use. If the caller stops
-    /// waiting while `work` runs, `work` runs to its end.
+    /// Waits in the queue, and then runs `work`. `work` receives the block of memory that all
+    /// computations of hashes share. If the caller stops waiting while `work` runs, `work` runs to
+    /// its end.
     ///
     /// # Errors
     ///

@@ -205,8 +205,9 @@ impl LogApplication {
         Command::Log(LogRequest::Append { ticket, payload: Payload::new(entry) })
     }
 
-    /// Sends the response to the waiter with this ticket. If the waiter is another member, returns
-    /// a command instead, which the caller must execute to send the response.
+    /// Responds to the waiter with this ticket. If the waiter is a task of this member, sends the
+    /// response at once. If the waiter is another member, returns the command that sends the
+    /// response. The caller must execute this command.
     fn respond(&mut self, ticket: u64, response: LeaderResponse) -> Option<Command> {
         match self.waiters.remove(&ticket)? {
             Waiter::Peer(to, ticket) => {
@@ -223,8 +224,9 @@ impl LogApplication {
     }
 
     /// Serves a request to the leader, from this member or another one. The log calls this only
-    /// after a majority has confirmed that this member leads. Returns the command that sends the
-    /// response, or that changes the members first.
+    /// after a majority has confirmed that this member leads. Returns the command to execute next.
+    /// If the request changes the members, this command is the change. Otherwise the command sends
+    /// the response.
     fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
         let response = match request {
             LeaderRequest::Renew(lease) => {
@@ -423,9 +425,10 @@ impl Application<RelayedLog> for LogApplication {
         }
     }
 
-    /// Handles the released locks among the events of a step before this member has saved its
-    /// state. The notification of waiters needs no saved state. After the save, the log delivers
-    /// all events of the step again, in the same order.
+    /// Notifies waiters of released locks early: before this member has saved the state of a step.
+    /// `events` are all events of the step, and only releases are handled. The notification of
+    /// waiters needs no saved state. After the save, the log delivers all events of the step again,
+    /// in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Notified { payload } = event {

@@ -86,8 +86,9 @@ impl ClaimTimes {
         }
     }
 
-    /// Replaces the claims by those in the store of a snapshot. A claim that this member did not
-    /// know before has no times.
+    /// Adapts the times after the store was replaced by `store`, which comes from a snapshot.
+    /// Removes the times of claims that this store does not contain. Claims that are new to this
+    /// member get no times.
     pub(crate) fn replace(&mut self, store: &Store) {
         let exists =
             |key: &Bytes, fence| store.get(key).is_some_and(|kv| kv.create_revision == fence);

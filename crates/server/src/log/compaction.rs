@@ -3,8 +3,8 @@
 /// Number of bytes of log entries since the last snapshot at which another snapshot is due.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
-/// Policy that makes a snapshot due if the entries since the last snapshot are large. It compares
-/// their size with that of the last snapshot, both in bytes.
+/// Policy that decides when a snapshot is due. It compares the size of the entries since the last
+/// snapshot with the size of that snapshot, both in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct CompactionPolicy {
     entries: usize,
@@ -17,15 +17,17 @@ impl CompactionPolicy {
         CompactionPolicy { entries: 0, snapshot }
     }
 
-    /// Counts an entry of `bytes` bytes. Returns true, and starts to count again, once the entries
-    /// have [`MAX_LOG_BYTES`] in total. A snapshot is then due, however many entries there are.
+    /// Adds an entry of `bytes` bytes to the counted size of the entries. If this size reaches
+    /// [`MAX_LOG_BYTES`], returns true and sets it to 0 again. A snapshot is then due, however many
+    /// entries there are.
     pub(crate) fn add_entry(&mut self, bytes: usize) -> bool {
         self.entries += bytes;
         self.entries >= MAX_LOG_BYTES && self.reset()
     }
 
-    /// Returns true, and starts to count again, if the entries are large enough to make a snapshot
-    /// worthwhile. The caller asks once the log has the configured number of entries.
+    /// Returns true if the entries since the last snapshot are large enough to make a new snapshot
+    /// worthwhile. Then also sets the counted size of the entries to 0. The caller asks once the
+    /// log has the configured number of entries.
     ///
     /// The entries must have at least half as many bytes as the last snapshot. The bytes of all
     /// snapshots are therefore at most twice those of all entries, for any size of the store.

@@ -23,9 +23,9 @@ impl Member {
     /// Waits until this member leads, or is connected to the leader. Fails at the deadline. Until
     /// then, `leader_status` reports each later change of the leader to the caller.
     ///
-    /// Waiting avoids unknown outcomes. If a member forwards a request to a crashed leader, the
-    /// outcome is unknown once the next leader leads, though no leader received the request. If the
-    /// request waits here instead, the next leader executes it.
+    /// Waiting avoids unknown outcomes. If this member forwarded a request to a crashed leader, no
+    /// leader would receive it. Its outcome would nevertheless stay unknown after the next
+    /// election. A request that waits here is executed by the next leader instead.
     pub(crate) async fn wait_for_leader(
         &self,
         leader_status: &mut watch::Receiver<LeaderStatus>,

@@ -12,8 +12,9 @@ use crate::log::state::LeaderStatus;
 /// Shortest grace period. An election rarely takes longer, even with a short election timeout.
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Number of checks for a leader in a grace period. A suspension of the process counts as one check
-/// only. So the member reads the messages that arrived during the suspension before the next check.
+/// Number of checks in a grace period. The leader counts as lost if none of these checks finds a
+/// leader. If the process is suspended for any time, only one check is missed. Before the next
+/// check, the member can read the messages that arrived during the suspension.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Monitor that reports when a member has known no leader for longer than the grace period.

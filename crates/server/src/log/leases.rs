@@ -167,9 +167,9 @@ impl Leases {
         expiries.into_iter().chain(checkpoints).collect()
     }
 
-    /// Returns checkpoints of the remaining times, in whole seconds rounded up, for a handover of
-    /// leadership. Omits leases whose recorded time is not longer than their remaining time, and
-    /// leases whose expiry is proposed.
+    /// Returns commands that record the remaining times of leases before a handover of leadership.
+    /// Times are in whole seconds, rounded up. A lease is omitted in two cases: the log already has
+    /// a recorded time that is as short or shorter, or the expiry of the lease is proposed.
     ///
     /// After this call, the renewal of a lease in the result needs another checkpoint, until the
     /// next leader starts its timers.

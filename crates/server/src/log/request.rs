@@ -1,6 +1,7 @@
-//! Messages between members, except for those of the log itself, and the contents of log entries.
+//! Contents of log entries, and requests, responses and notifications that members send to each
+//! other. The messages by which the log replicates its entries are not in this module.
 //!
-//! If a member leads, it also sends a [`LeaderRequest`] to itself in this form.
+//! A leader handles its own requests in the same way: it sends a [`LeaderRequest`] to itself.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
@@ -43,7 +44,8 @@ impl MembershipChange {
     }
 }
 
-/// Response to a [`LeaderRequest`], or to another request of a task to the log.
+/// Response of the log to a request. The request is a [`LeaderRequest`], or another request that a
+/// task of this member sends to the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderResponse {
     /// The request was carried out.

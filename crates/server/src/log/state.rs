@@ -77,8 +77,8 @@ impl WatcherSignal {
         std::mem::take(&mut *lock(&self.pending))
     }
 
-    /// Waits until at least one watcher has pending events, and takes those of all watchers.
-    /// Cancel-safe.
+    /// Waits until at least one watcher has pending events. Then removes the pending events of all
+    /// watchers, and returns them. If this future is dropped, no events are lost.
     pub(crate) async fn wait(&self) -> HashMap<WatcherId, PendingEvents> {
         loop {
             let pending = self.take();

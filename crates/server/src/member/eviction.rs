@@ -59,7 +59,8 @@ pub enum Eviction {
 }
 
 impl Eviction {
-    /// Returns true if the member must never participate with this data directory again.
+    /// Returns true if the eviction is permanent: the member must never start again with this data
+    /// directory.
     pub(crate) fn is_final(&self) -> bool {
         !matches!(self, Eviction::PredecessorNotRemoved)
     }

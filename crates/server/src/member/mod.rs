@@ -64,7 +64,7 @@ const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 /// log that the key was deleted.
 const MAX_QUEUED_FOR_RELEASE: usize = 1000;
 
-/// Name and version of the format of the log's state in the data directory.
+/// Name and version of the format in which the data directory stores the state of the log.
 pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
 
 /// Failure of a member, at its start or later.
@@ -402,8 +402,12 @@ impl Member {
         self.repeat(request, failed).await.map(drop)
     }
 
-    /// Sends a request to the log until an attempt succeeds. After a failed attempt, `failed`
-    /// either returns an error, which ends the call, or a failure for [`retry_or_fail`].
+    /// Sends a request to the log, and repeats it until an attempt succeeds or must not be
+    /// repeated.
+    ///
+    /// After a failed attempt, `failed` converts the failure. If `failed` returns an error, the
+    /// call ends with this error. Otherwise [`retry_or_fail`] decides by the converted failure
+    /// whether the request is sent again.
     async fn repeat(
         &self,
         request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
@@ -508,7 +512,8 @@ pub(crate) fn store_owner(config: &Config, plan: &Plan) -> Owner {
     Owner { cluster, process: ProcessId::at(plan.me), group_size }
 }
 
-/// Fails if the data directory records that the member was evicted.
+/// Opens the data directory, and the record of the membership in it. Fails if this record states
+/// that the member was evicted.
 fn open_store(
     config: &Config,
     plan: &Plan,

@@ -19,7 +19,7 @@ use crate::member::eviction::watch_membership;
 /// Pause between two attempts to reach the leader after a start.
 const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Pause between two checks that the cluster knows the client URLs of this member.
+/// Pause between two checks whether the cluster publishes the current client URLs of this member.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn spawn(

@@ -8,7 +8,8 @@ pub(crate) struct Timings {
     pub(crate) commits: Histogram,
     /// Durations of successful lease renewals, from the arrival of a request until its response.
     pub(crate) renewals: Histogram,
-    /// Times from the commit of an event until a watch stream has taken it.
+    /// Times from the moment at which this member applied an event until the event was sent to a
+    /// watch stream.
     pub(crate) watch_lags: Histogram,
 }
 

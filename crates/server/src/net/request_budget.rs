@@ -181,7 +181,7 @@ impl<B: RequestBody> http_body::Body for MeteredBody<B> {
 /// Parser that finds the ends of the messages in a request, and counts the bytes of the message
 /// that is incomplete.
 enum MessageTracker {
-    /// One message, which ends with the request.
+    /// The whole request is one message. The message ends when the request ends.
     Whole { received: usize },
     /// Messages that each end with a JSON value.
     Values(ValueScanner),

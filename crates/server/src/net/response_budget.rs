@@ -30,8 +30,8 @@ const MAX_BUFFERED_BYTES: usize = 256 << 20;
 /// Bytes that are reserved for a response of unknown length until it is encoded.
 const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
 
-/// Size of the largest response that holds no share of the budget, in bytes. The request for such a
-/// response takes about as much memory.
+/// Size of the largest response that holds no share of the budget, in bytes. The budget does not
+/// count smaller responses: each takes only about as much memory as the request that it answers.
 pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
 const UNIT_BYTES: usize = 1 << 10;

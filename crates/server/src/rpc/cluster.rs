@@ -22,7 +22,8 @@ pub(crate) async fn list(
     Ok(rpc::MemberListResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Adds a member of the initial cluster that is not a current member.
+/// Adds a member to the cluster. The initial cluster must name the member, which must not be a
+/// current member.
 pub(crate) async fn add(
     caller: Caller,
     request: rpc::MemberAddRequest,

@@ -157,8 +157,8 @@ fn released(request: &rpc::DeleteRangeRequest) -> Option<Released> {
     is_one.then(|| Released { key: key(), fence: unsigned(request.released) })
 }
 
-/// Returns a response with its size. Call it together with the scan, because computing the size
-/// takes as long.
+/// Returns a response with its size. Computing the size takes as long as the scan of the keys, so
+/// the caller must run it in the same task as the scan.
 fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
     (it.response_size(), it)
 }

@@ -80,7 +80,8 @@ mod tests {
         txn(Request::RequestRange(range))
     }
 
-    /// Returns the revision in the next response, or its error code and message.
+    /// Returns the revision in the next response. If the response is an error, returns its code and
+    /// its message.
     async fn next(call: &mut Call<Transacted>) -> Result<i64, (i32, String)> {
         let response = call.next().await.expect("no error").expect("a response");
         assert!(!response.is_too_long);

@@ -23,12 +23,12 @@ use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 use tenure_etcd::frames::MessageStream;
 
-/// Upper bound on the events in a response. It may be exceeded by one revision, which is never
-/// split.
+/// Upper bound on the events in a response. A response with a single revision may have more events,
+/// because a revision is never split.
 const MAX_EVENTS: usize = 1000;
 
-/// Upper bound on the bytes of keys and values in a response. It may be exceeded by one revision,
-/// which is never split.
+/// Upper bound on the bytes of keys and values in a response. A response with a single revision may
+/// have more bytes, because a revision is never split.
 const MAX_EVENT_BYTES: usize = 32 << 10;
 
 const MAX_WATCHERS: usize = 10_000;
@@ -220,8 +220,9 @@ impl WatchStream {
     /// Tells a client in the queue of a lock that the claim before it has released the lock.
     /// `fence` is the fencing token of that claim.
     ///
-    /// Sends nothing unless the keys of both claims exist, and the caller may read them. If a key
-    /// is missing, the client no longer waits for this holder, and learns so from other events.
+    /// Sends nothing unless the keys of both claims exist, and the caller may read them. If one of
+    /// the keys is missing, the client no longer waits for this holder. Other events then report
+    /// the deletion of the key to the client.
     async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
@@ -355,8 +356,9 @@ fn next_events(
     Ok((revision, events))
 }
 
-/// Returns true if the claim `waiting` waits for the key of `ahead`, which was created in the
-/// revision `fence`, and both keys exist.
+/// Returns true if the claim `waiting` is behind another claim in a queue. `ahead` is the key of
+/// the other claim, and `fence` is the revision in which this key was created. Returns false if one
+/// of the two keys does not exist.
 fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
     let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
     let own = unsigned(waiting.create_revision);

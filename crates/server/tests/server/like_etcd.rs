@@ -164,9 +164,9 @@ fn revisions(answer: &Value) -> Vec<u64> {
 }
 
 /// Requests a progress notification on a stream with two watchers. The notification must follow all
-/// events up to its revision, as in etcd since 3.5.8. It is sent although one watcher has received
-/// no event, as in etcd since 3.5.13. Kubernetes and Cilium rely on this if the server reports such
-/// a version.
+/// events up to its revision, as in etcd since 3.5.8. The member must send the notification
+/// although one watcher has received no event, as in etcd since 3.5.13. Kubernetes and Cilium rely
+/// on both if the server reports such a version.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
     let (_files, member) = Member::single();

@@ -15,8 +15,8 @@ use crate::three::leader;
 
 /// Keeps a lease alive, as etcd's client in Go does, until a member other than `first` has renewed
 /// it after the partition. The client sends renewals to one member, three times per time to live.
-/// When the stream ends, the client switches to another member after half a second. `cut` is the
-/// time of the partition.
+/// When the stream ends, the client switches to another member after half a second. `cut` contains
+/// the time at which the partition began; it is empty before.
 ///
 /// Returns how much time the session had left by the client's clock when the other member renewed
 /// the lease.

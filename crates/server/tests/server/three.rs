@@ -71,9 +71,10 @@ pub(crate) const HOUR: u32 = 3_600_000;
 /// Election timeout of a member that starts the first election of its cluster, in milliseconds.
 pub(crate) const SOON: u32 = 250;
 
-/// Starts the three members of `files`, of which the first leads. `timeouts` are the election
-/// timeouts of the other members, in milliseconds. The timeout of the first member is an hour. So
-/// it does not step down, and denies the other members an election, however busy the machine is.
+/// Starts the three members of `files`, and makes the first member the leader. `timeouts` are the
+/// election timeouts of the other two members, in milliseconds. The election timeout of the first
+/// member is an hour. For this hour it does not step down, and it rejects elections that the other
+/// members start, however busy the machine is.
 pub(crate) fn start_led_by_first(files: &Files, timeouts: [u32; 2]) -> Vec<Member> {
     let [second, third] = timeouts;
     for (index, timeout) in [HOUR, second, SOON].into_iter().enumerate() {
@@ -156,9 +157,9 @@ fn serializable_transaction_needs_no_majority() {
     assert_eq!(response.0, 200, "{response:?}");
 }
 
-/// A waiter at another member is notified of a release before the release is committed. The leader
-/// is suspended, so no entry is committed, and no election begins, because the election timeouts
-/// are an hour.
+/// A waiter at another member is notified of a release before the release is committed. The test
+/// suspends the leader, so that no entry is committed. The election timeouts are an hour, so that
+/// no election begins.
 #[test]
 fn waiter_at_another_member_is_notified_before_commit() {
     let (_files, [first, second, third]) = led_by_first_member();

@@ -88,8 +88,9 @@ fn lease_expires_on_time_across_handovers() {
     assert!(since.elapsed() >= Duration::from_secs(10), "{:?}", since.elapsed());
 }
 
-/// Kills the leader after a third of a lease of 20 s. The next leader continues the time of the
-/// lease. It may count at most a tenth of the time to live twice.
+/// Kills the leader after a third of a lease of 20 s. The next leader must continue from the
+/// remaining time that was last recorded. The lease may therefore last longer than its time to
+/// live, by at most a tenth.
 #[test]
 fn lease_does_not_restart_when_the_leader_crashes() {
     let (_files, mut members) = Member::cluster();

@@ -62,8 +62,8 @@ impl AgreementUsers {
         self.since.get_or_insert(now);
     }
 
-    /// Records an event that the user of `at` received. Keeps a description of the event if
-    /// `keeps_words` is true. Returns true if the user has another command to issue now.
+    /// Records an event that the user of `at` received. If `keeps_words` is true, also stores a
+    /// description of the event. Returns true if the user has another command to issue now.
     pub(crate) fn on_event(
         &mut self,
         now: u64,

@@ -133,7 +133,9 @@ impl Core {
         self.agreement_users.as_ref().is_none_or(|it| it.users.is_served(is_up))
     }
 
-    /// Returns true if the run is complete, provided that no message is in flight.
+    /// Returns true if the run is complete once no message is in flight. This is the case if all
+    /// requests are served, and no fault, scheduled command or report of the failure detector is
+    /// pending. A run with a configured end time is never complete before this time.
     pub(crate) fn is_complete_when_idle(&self) -> bool {
         self.settings.limits.until.is_none()
             && self.fault_queue.is_empty()

@@ -478,9 +478,9 @@ impl Core {
         self.note_progress();
     }
 
-    /// Schedules the configured crashes of `process` that a new phase triggers. The phase is the
-    /// newest entry of the process if `inside` is true, and otherwise the wait that its newest
-    /// request starts.
+    /// Schedules the configured crashes of `process` that depend on its new phase. If `inside` is
+    /// true, the process has just entered the critical section. Otherwise, it has just requested
+    /// the lock.
     #[cold]
     fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
         let Some(users) = &self.lock_users else { return };

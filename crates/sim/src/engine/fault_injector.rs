@@ -9,12 +9,14 @@ use crate::settings::fault::{CrashTrigger, Fault};
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     message_crashes: Vec<CountedCrash>,
-    /// Configured crashes that occur in the middle of a certain step that sends messages.
+    /// Configured crashes that occur while a process sends the messages of a step, so that some of
+    /// these messages are lost. The configuration chooses the step by its number among the steps of
+    /// the process that send messages.
     send_crashes: Vec<CountedCrash>,
     save_crashes: Vec<CountedCrash>,
     /// Number of occurrences of each configured fault, in the order of the settings.
     occurrences: Vec<u64>,
-    /// Number of recoveries of processes whose crash was configured with a later recovery.
+    /// Number of recoveries that happened because the configuration of a crash contains a recovery.
     pub(crate) automatic_recoveries: u64,
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,

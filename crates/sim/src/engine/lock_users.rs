@@ -15,7 +15,7 @@ use crate::settings::workload::{Locking, Pattern};
 pub(crate) struct Users {
     locking: Locking,
     users: Vec<User>,
-    /// Number of live users that still hold, request or need the lock.
+    /// Number of live users that hold the lock, wait for it, or have requests left to issue.
     busy: u64,
     /// Number of requests in a sequential pattern that are not assigned to a user yet.
     unassigned: u64,
@@ -24,9 +24,9 @@ pub(crate) struct Users {
 
 #[derive(Clone, Copy, Debug)]
 struct User {
-    /// Time at which the present phase began, in ticks. The next command of the user is due at
-    /// `due`.
+    /// Time at which the present phase began, in ticks.
     since: u64,
+    /// Time at which the next command of the user is due, in ticks.
     due: u64,
     left: u32,
     backlog: u32,

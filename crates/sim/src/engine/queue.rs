@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     keys: Keys,
-    /// List of the items. The index of an item in this list is its place. Each place is either in a
-    /// key or in `free`.
+    /// List of the items. The index of an item in this list is its place. A place in use is part of
+    /// a key, and an unused place is in `free`.
     items: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -38,8 +38,8 @@ struct Keys {
     buckets: [Vec<Key>; BITS],
     /// Earliest time in each bucket; `u64::MAX` if the bucket is empty.
     soonest: [u64; BITS],
-    /// Memory of small buckets that became empty. Other buckets reuse it, because the items move
-    /// from bucket to bucket as time advances.
+    /// Memory of small buckets that became empty. Other buckets reuse this memory when keys move to
+    /// them.
     spare: Vec<Vec<Key>>,
     /// Bit *i* is set if bucket *i* is not empty.
     filled: u64,
@@ -112,7 +112,7 @@ impl<T> Queue<T> {
         self.keys.in_order().into_iter().filter_map(|key| self.item(key)).collect()
     }
 
-    /// Removes and returns the first item with this time for which `is_meant` returns true.
+    /// Removes and returns the first item at the time `time` for which `is_meant` returns true.
     pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
         let Queue { keys, items, .. } = self;
         let is = |(at, place): &Key| {
@@ -219,8 +219,8 @@ impl Keys {
         Some(place)
     }
 
-    /// Puts a key into its bucket. The number of the bucket is the first bit in which the key's
-    /// time differs from `base`.
+    /// Puts a key into its bucket. The number of the bucket is the number of the highest bit in
+    /// which the key's time differs from `base`. The lowest bit has the number 0.
     #[inline]
     fn place(&mut self, key: Key) {
         let differs = key.0 ^ self.base;

@@ -38,8 +38,8 @@ pub(crate) struct Router {
     is_cut_short: bool,
     /// Time of the last arrival on each link, in ticks. `None` if messages may overtake each other.
     fifo: Option<Links>,
-    /// Time of the last arrival on each link, in ticks, by which overtaking messages are counted.
-    /// `None` if they are not counted.
+    /// Time of the last arrival on each link, in ticks. A message that is sent later but arrives
+    /// earlier overtakes another message, and is counted. `None` if such messages are not counted.
     overtaking: Option<Links>,
     loss: Sampler,
     duplication: Sampler,
@@ -191,8 +191,8 @@ impl Router {
         self.has_only_latency = false;
     }
 
-    /// Returns true if an active partition separates two processes, and counts the message that it
-    /// stops.
+    /// Returns true if an active partition separates two processes. In this case, also counts the
+    /// message from `from` to `to` as stopped by the partition.
     #[inline]
     pub(crate) fn blocks(&mut self, from: ProcessId, to: ProcessId) -> bool {
         let Some(partitions) = &self.partitions else { return false };

@@ -21,8 +21,8 @@ where
         self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
     }
 
-    /// Ends the save fault of a process that is about to crash. If the process had stopped saving,
-    /// its steps since then are undone.
+    /// Ends the save fault of a process that is about to crash. If the fault had stopped the saves
+    /// of the process, restores the state that the process had when its saves stopped.
     pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
         if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(at) {
             self.core.trace_event(at, Kind::Unsaved);
@@ -30,9 +30,9 @@ where
         }
     }
 
-    /// Tries out whether a configured fault crashes the process while it saves the result of
-    /// `input`. If so, returns the index of the fault, and true if the crash keeps the saved
-    /// result. Returns `None` if no such fault is due.
+    /// Tests whether a configured fault crashes the process while it saves the result of `input`.
+    /// If so, returns the index of the fault, and true if the crash keeps the saved result. If no
+    /// such fault is due, returns `None`. The state of the process does not change.
     #[cold]
     pub(super) fn due_save_crash(
         &mut self,

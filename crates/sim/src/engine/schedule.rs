@@ -5,7 +5,8 @@ use tenure_core::{ProcessId, Verdict};
 
 use crate::engine::queue::Queue;
 
-/// An event at a certain time of a run. Arrivals of protocol messages are kept elsewhere.
+/// An event at a certain time of a run, other than the arrival of a protocol message. Such arrivals
+/// are in a queue of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScheduledEvent {
     /// A process crashes.
@@ -18,9 +19,10 @@ pub(crate) enum ScheduledEvent {
     PartitionHeals { partition: u32 },
     /// The failure detector falsely begins or ends a suspicion, as a fault requests.
     FalseSuspicion { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
-    /// A process crashes because of the configured fault, unless it has left the phase that the
-    /// fault names. The phase is the entry with the number `count` if `inside` is true, and
-    /// otherwise the wait for the request with this number.
+    /// A process crashes because of the fault with the index `fault`. If `inside` is true, the
+    /// process crashes inside the critical section, during its entry number `count`. Otherwise, it
+    /// crashes while it waits after its request number `count`. If this entry or wait is over, the
+    /// process does not crash.
     CrashInPhase { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },

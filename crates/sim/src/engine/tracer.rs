@@ -12,8 +12,9 @@ use crate::steer::recorder::Recorder;
 pub(crate) struct Tracer {
     pub(crate) causality: Option<Causality>,
     pub(crate) recorder: Option<Recorder>,
-    /// True if messages carry tags. If the run is recorded, a tag is the index of a trace ticket.
-    /// Otherwise, it is the index of a vector clock.
+    /// True if each message in flight carries a tag: an index of data that the tracer keeps about
+    /// the message. If the run is recorded, the tag is the index of the `Ticket` with the trace
+    /// data of the message. Otherwise, the tag is the index of the vector clock of the message.
     pub(crate) tags_messages: bool,
 }
 
@@ -28,7 +29,8 @@ impl Tracer {
         self.recorder.is_some()
     }
 
-    /// Returns a new tag for a message that `from` sends now in its session number `session`.
+    /// Returns a new tag for a message that `from` sends now. `session` is the number of recoveries
+    /// of `from` so far.
     pub(crate) fn tag(&mut self, from: ProcessId, session: u64) -> u32 {
         let is_recording = self.is_recording();
         let clock = self.causality.as_mut().map(|causality| {
@@ -57,9 +59,10 @@ impl Tracer {
         }
     }
 
-    /// Records that a message with this tag is no longer in flight. `at` is its receiver, or `None`
-    /// if the message was lost. The vector clock of the receiver merges the clock of the message in
-    /// the scope `through`.
+    /// Records that a message with this tag is no longer in flight. `at` is the receiver of the
+    /// message, or `None` if the message was lost. If there is a receiver, its vector clock merges
+    /// the clock of the message. `through` is the scope of the message, which selects the clocks
+    /// that are merged.
     pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {

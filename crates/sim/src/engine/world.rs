@@ -135,8 +135,8 @@ where
     }
 
     /// Starts the workload: issues all requests that are due at time 0, before any message is
-    /// delivered. These requests may send a message for each pair of processes, so the stop flag is
-    /// checked between the requests.
+    /// delivered. In a large group, these requests send very many messages. Therefore the stop flag
+    /// is checked while the users issue them.
     pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
         self.core.schedule_initial_reports();
         self.core.script_left = self.script.len();
@@ -170,7 +170,8 @@ where
         }
     }
 
-    /// Handles one event, or returns the reason for the end if the run ends instead.
+    /// Handles one event and returns `None`. If the run ends instead, returns the reason for its
+    /// end.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<EndReason> {
         if self.in_flight.is_empty()

@@ -15,7 +15,8 @@ pub(crate) enum MessageScope {
 }
 
 impl MessageScope {
-    /// Returns the smallest scope that includes the messages of `layer`.
+    /// Returns the scope of messages of `layer`. Messages of the service itself have the scope
+    /// `Protocol`, and all other messages have the scope `All`.
     pub(crate) const fn of(layer: Layer) -> Self {
         match layer {
             Layer::Mutex | Layer::Election | Layer::Agreement => MessageScope::Protocol,
@@ -30,8 +31,9 @@ impl MessageScope {
 /// Clocks are stored in cells. A cell is shared as long as its clock is unchanged, so a broadcast
 /// carries one clock instead of n. Free cells are reused, so a long run does not allocate.
 ///
-/// Each cell holds one clock until the first message outside the service is sent. From then on it
-/// holds two: one counts only messages of the service, and the other counts all messages.
+/// Each cell holds one clock until a process receives the first message outside the service. From
+/// then on it holds two: one counts only messages of the service, and the other counts all
+/// messages.
 #[derive(Debug)]
 pub(crate) struct Causality {
     size: usize,
@@ -50,8 +52,9 @@ impl Causality {
         Causality { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
-    /// Starts to keep two clocks per cell. Until now one was enough, because both would have been
-    /// equal.
+    /// Starts to keep two clocks per cell: one counts only messages of the service, and the other
+    /// counts all messages. Until the first message outside the service arrives, both would be
+    /// equal, and one clock suffices.
     #[cold]
     fn split(&mut self) {
         let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
@@ -71,8 +74,8 @@ impl Causality {
         }
     }
 
-    /// Returns the cell with the current clock of `process`, because a new message will carry this
-    /// clock. From now on the message shares the cell.
+    /// Returns the cell with the current clock of `process`, for a new message that carries this
+    /// clock. The process and the message then share the cell.
     pub(crate) fn share(&mut self, process: ProcessId) -> u32 {
         let cell = self.current[process.index()];
         self.holders[cell as usize] += 1;
@@ -93,9 +96,9 @@ impl Causality {
         }
     }
 
-    /// Merges the clock in `cell` into the clock of `process`, because the process received the
-    /// message that carried it. The message no longer uses the cell. `through` is the scope of the
-    /// message.
+    /// Records that `process` received a message whose clock is in `cell`. Merges this clock into
+    /// the clock of `process`. The message no longer uses the cell. `through` is the scope of the
+    /// message: a message outside the service changes only the clock that counts all messages.
     pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
         if through == MessageScope::All && self.width == self.size {
             self.split();
@@ -121,8 +124,8 @@ impl Causality {
         self.release(cell);
     }
 
-    /// Merges `counters`, a range of the counters of cell `from`, into the same counters of cell
-    /// `into`.
+    /// Merges counters of cell `from` into cell `into`. Each counter of `into` in the range
+    /// `counters` becomes the maximum of the two counters at its place.
     fn merge(&mut self, from: u32, into: u32, counters: Range<usize>) {
         let (from, into) = (from as usize * self.width, into as usize * self.width);
         // Slices of known lengths, so that the loop needs no bounds checks.

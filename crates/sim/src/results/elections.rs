@@ -31,9 +31,10 @@ pub(crate) struct ElectionCounter {
 }
 
 impl ElectionCounter {
-    /// Records whether all live processes agree on a live leader (`agreed`). Returns the start or
-    /// the end of an election if `agreed` has changed. `sent` returns the number of messages of the
-    /// election layer that were sent so far.
+    /// Records whether all live processes agree on a live leader. `agreed` is true if they do. If
+    /// `agreed` differs from its previous value, an election has started or ended, and the function
+    /// returns this change. `sent` returns the number of messages of the election layer that were
+    /// sent so far.
     pub(crate) fn observe(
         &mut self,
         agreed: bool,

@@ -7,7 +7,8 @@ use crate::settings::fault::Fault;
 /// Counts for one kind of fault: how often the fault was injected, and how often its effect was
 /// observed.
 ///
-/// Different parts of the simulator count the two, so that a fault without effect is detected.
+/// Different parts of the simulator count injections and effects, so that a fault without effect is
+/// detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultCount {
     /// Kind of fault: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition` or
@@ -17,8 +18,9 @@ pub struct FaultCount {
     pub requested: bool,
     /// Number of times that the fault was injected.
     pub injected: u64,
-    /// Number of observed effects. They are messages that are missing, duplicated, reordered or cut
-    /// off, processes that crashed or recovered, or live processes that were suspected.
+    /// Number of observed effects of the fault. An effect of a message fault is a message that is
+    /// missing, duplicated, reordered or stopped by a partition. An effect of any other fault is a
+    /// crash, a recovery, or a suspicion of a live process.
     pub observed: u64,
 }
 

@@ -16,8 +16,9 @@ use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
 ///
-/// The keys `faults` and `warnings` appear only if they are not empty. A property that is not
-/// reported in every run appears only if the run violates it.
+/// The keys `faults` and `warnings` appear only if they are not empty. Some properties are
+/// optional: a report need not contain them ([`ReportCondition`]). The key `verdicts` contains an
+/// optional property only if the run violates it.
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut run = to.serialize_struct("Report", 14)?;

@@ -83,7 +83,8 @@ pub struct Metrics {
     pub load: Option<Box<Load>>,
     /// Load of the network whose edges carry the messages; `None` without such a network.
     pub network: Option<Box<NetworkLoad>>,
-    /// Number of handled events: arrivals, timers, users and faults.
+    /// Number of handled events: messages that arrive, timers that fire, actions of users, and
+    /// faults.
     pub events: u64,
 }
 

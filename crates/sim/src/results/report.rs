@@ -309,8 +309,8 @@ fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Find
 }
 
 /// Returns the finding on deadlock freedom, which requires that some process enters while processes
-/// wait. The judgement equals the one on starvation freedom, because at the end of a conclusive run
-/// either no process waits or no process enters any more.
+/// wait. Its judgement equals the judgement on starvation freedom. The reason is that at the end of
+/// a conclusive run, either no process waits or no process enters any more.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

@@ -125,13 +125,14 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// Returns true if the measurement with this path counts messages of one kind. If a run lacks such
-/// a measurement, the count is 0.
+/// Returns true if `path` is the path of the number of messages of one kind. A run without this
+/// number sent no message of this kind, so the number counts as 0.
 fn is_a_kind(path: &str) -> bool {
     path.starts_with("messages.by_kind.")
 }
 
-/// Returns moments of `runs` zeros, for a kind of message that no run has sent so far.
+/// Returns the statistics of `runs` values, all of which are 0, for a kind of message that no run
+/// has sent so far.
 fn zeros(runs: u64) -> Moments {
     let mut moments = Moments::new();
     (0..runs).for_each(|_| moments.add(0.0));

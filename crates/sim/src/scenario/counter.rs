@@ -39,7 +39,7 @@ pub enum Step {
     Register {
         /// Number of the thread; 1 is the first.
         thread: usize,
-        /// New value of its register.
+        /// New value of the thread's register.
         value: i64,
     },
     /// The counter has a new value.

@@ -184,8 +184,8 @@ pub struct RecoveryOption {
 }
 
 impl RecoveryOption {
-    /// Adds the recovery to the faults of a run. If `from_crash` is true, this changes the crashes
-    /// of the process in `faults`.
+    /// Adds the recovery to the faults of a run. If `from_crash` is true, the recovery becomes part
+    /// of each crash of the process in `faults`. Otherwise, it becomes a fault of its own.
     ///
     /// # Errors
     ///
@@ -395,8 +395,8 @@ const fn has_option(fault: &Fault) -> bool {
     !matches!(fault, Fault::Suspicion { .. })
 }
 
-/// Returns the options for recoveries that follow each crash of a process. Equal options occur
-/// once.
+/// Returns the options for processes that recover automatically after each crash. Equal options
+/// occur once.
 fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
     let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {

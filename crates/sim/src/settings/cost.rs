@@ -1,4 +1,4 @@
-//! The kind of a workload, which selects a formula of theory. Also the reasons why a run is not
+//! Kinds of workloads, for each of which theory has a formula. Also the reasons why a run is not
 //! compared with the cost or the topology on the card of its algorithm.
 
 use tenure_core::theory::WorkloadKind;
@@ -8,9 +8,9 @@ use crate::settings::Settings;
 use crate::settings::workload::{Entries, Initiators, Pattern};
 
 impl Settings {
-    /// Returns the kind of this workload, which selects the formula of theory for its cost. Returns
-    /// `None` if the workload has no request. `drawn` is true if each of many runs draws its own
-    /// ranks, so that the formula predicts a mean.
+    /// Returns the kind of this workload. The kind selects the formula by which theory predicts the
+    /// number of messages. `drawn` is true if each of many runs draws its own ranks; the formula
+    /// then predicts a mean over these runs. Returns `None` if the workload has no request.
     pub fn workload_kind(&self, service: Service, drawn: bool) -> Option<WorkloadKind> {
         if service == Service::Election {
             return Some(match self.workload.initiators.as_ref() {
@@ -44,8 +44,8 @@ impl Settings {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Returns the reason why runs with these settings are not compared with the topology on the
-    /// algorithm's [`Card`]. Returns `None` if they are compared.
+    /// Returns the reason why no monitor checks that runs with these settings use only the links on
+    /// the algorithm's [`Card`]. Returns `None` if a monitor checks this.
     pub fn topology_exemption(&self, card: &Card) -> Option<&'static str> {
         let reasons = [
             (!card.has_judged_links(), "its card names no ring and no graph"),

@@ -319,9 +319,9 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns these settings, completed from the algorithm's [`Card`]. If they do not set the
-    /// timing or the channel order, these become the weakest that the algorithm allows. If they set
-    /// no properties, links or conflicts, those of the card apply.
+    /// Returns these settings, with missing values taken from the algorithm's [`Card`]. If the
+    /// timing or the channel order is missing, it becomes the weakest that the algorithm allows. If
+    /// properties, links or conflicts are missing, those of the card are used.
     ///
     /// For a lock, [`Instrumentation::most_inside`](crate::Instrumentation::most_inside) becomes at
     /// least the number on the card. Fences are checked only if the card has fences.

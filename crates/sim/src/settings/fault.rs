@@ -87,12 +87,12 @@ pub enum Fault {
 pub enum CrashTrigger {
     /// At this tick.
     At(u64),
-    /// When the message with this number arrives at the process; 1 is the first. The message is
-    /// lost.
+    /// When a certain message arrives at the process. The number counts the messages that arrive at
+    /// the process, and 1 is the first. The process does not handle this message.
     OnMessage(u64),
     /// While the process sends the messages of a step. Only steps that send messages are counted,
-    /// and 1 is the first of them. Each message of this step is lost with probability ½, and its
-    /// timers do not start.
+    /// and 1 is the first of them. Each message of this step is lost with probability ½, and the
+    /// timers of this step do not start.
     Sending(u64),
     /// While the process is inside the critical section, `after` ticks after it entered. The
     /// process does not crash if it leaves the critical section before this time.
@@ -116,8 +116,9 @@ pub enum CrashTrigger {
         /// Number of the step in which the process crashes; 1 is the first. Only steps that change
         /// the stable state are counted.
         save: u64,
-        /// True if the crash follows the save, so that only the messages, events and timers of the
-        /// step are lost. False if the whole step is lost, because the torn write is discarded.
+        /// True if the process crashes after the save. The saved state is then kept, and only the
+        /// messages, events and timers of the step are lost. False if the process crashes during
+        /// the save. The incomplete write is then discarded, and the whole step is lost.
         is_kept: bool,
     },
 }

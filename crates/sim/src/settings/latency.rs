@@ -75,8 +75,8 @@ impl Latency {
     }
 
     /// Returns a latency that few messages exceed, in ticks. It is the maximum of the distribution,
-    /// or three times the mean or median if there is no maximum. If links differ, it is the largest
-    /// of their values.
+    /// or three times the mean or median if there is no maximum. If the links have different
+    /// distributions, returns the largest of the values for all links.
     pub(crate) fn typical(&self) -> u64 {
         let typical = |span: &Distribution| match *span {
             Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,

@@ -111,8 +111,8 @@ pub struct NetworkSettings {
 }
 
 impl NetworkSettings {
-    /// Returns the total weight of the edges of the heaviest route, by which a latency is
-    /// multiplied. Returns 1 if there is no graph.
+    /// Returns the total weight of the edges of the heaviest route. The latency of a message is
+    /// multiplied by the weight of its route. Returns 1 if there is no graph.
     pub fn longest_route(&self) -> u64 {
         self.carrier.as_ref().map_or(1, Carrier::longest_route).max(1)
     }
@@ -189,11 +189,11 @@ pub struct Limits {
     /// [`EndReason::Stalled`](crate::EndReason::Stalled). `None` stands for 10,000 · (n + 10)
     /// message delays in a group of n processes.
     pub stall_timeout: Option<u64>,
-    /// Maximum number of messages in flight. If it is exceeded, and more events than this number
-    /// have passed since a request was served, the run ends as
-    /// [`EndReason::Flooded`](crate::EndReason::Flooded). `None` stands for 65,536 + 64 · n² in a
-    /// group of n processes. This limit is necessary because time hardly advances when messages
-    /// multiply.
+    /// Maximum number of messages in flight. The run ends as
+    /// [`EndReason::Flooded`](crate::EndReason::Flooded) when two conditions hold: more messages
+    /// are in flight, and more events than this number have passed since a request was served.
+    /// `None` stands for 65,536 + 64 · n² in a group of n processes. This limit is necessary
+    /// because time hardly advances when messages multiply.
     pub max_in_flight: Option<u64>,
 }
 
@@ -224,8 +224,9 @@ pub struct Instrumentation {
     /// means that links are not checked.
     pub links: Option<NeighboursOnly>,
     /// Properties whose violation makes a run a failure. `None` stands for the promises on the
-    /// algorithm's [`Card`](tenure_core::Card). Without a card these are mutual exclusion, deadlock
-    /// and starvation freedom, progress, fencing, agreement and validity.
+    /// algorithm's [`Card`](tenure_core::Card). If there is no card either, `None` stands for
+    /// mutual exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and
+    /// validity.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
     pub own: Vec<Arc<OwnProperty>>,

@@ -133,8 +133,8 @@ pub enum Initiators {
     Listed(Vec<ProcessId>),
 }
 
-/// Messages that users send to each other outside of the algorithm. They can make one request
-/// happen before another.
+/// Messages that users send to each other outside of the algorithm. Through such a message, the
+/// request of one user can happen before the request of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundTraffic {
     /// Chance that a user sends a message after it has requested the lock. The receiver is drawn

@@ -52,7 +52,9 @@ impl<P: Recorded> Simulation<P> {
         Ok(steered)
     }
 
-    /// Returns settings for the group of a schedule, in which nothing happens by itself.
+    /// Returns settings for a run that follows a schedule. With these settings, users issue no
+    /// requests, no faults occur, and no failure detector sends reports. All such events come from
+    /// the schedule.
     fn steered(&self, schedule: &Schedule) -> Settings {
         let plain = Settings::new(schedule.size);
         Settings {

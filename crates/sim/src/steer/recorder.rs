@@ -101,7 +101,8 @@ impl Recorder {
         }
     }
 
-    /// Creates a ticket with a new number for a message, and returns its index.
+    /// Stores the trace data of a new message as a `Ticket`, with the next message number. Returns
+    /// the index of this ticket.
     pub(crate) fn ticket(&mut self, session: u64, clock: Option<u32>) -> u32 {
         self.numbers += 1;
         let ticket = Ticket { number: self.numbers, session, clock, copies: 1 };
@@ -121,8 +122,9 @@ impl Recorder {
         self.tickets[ticket as usize].copies += 1;
     }
 
-    /// Records that one copy of a message is no longer in flight, and returns the message's ticket,
-    /// which has the index `ticket`. After the last copy, the index is free for another message.
+    /// Records that one copy of a message is no longer in flight. Returns the `Ticket` with the
+    /// trace data of the message, which is at the index `ticket`. After the last copy, another
+    /// message may use this index.
     pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
         let place = &mut self.tickets[ticket as usize];
         place.copies -= 1;

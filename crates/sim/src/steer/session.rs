@@ -64,7 +64,8 @@ pub enum InterventionError {
     /// The settings are invalid and nothing was run, or the trace could not be written.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The action of this intervention is impossible after its step.
+    /// The run has reached the step of this intervention, but its action is impossible in this
+    /// state.
     #[error("'{0}' is not possible after that step")]
     Impossible(Intervention),
     /// The run ended before the intervention.
@@ -75,8 +76,8 @@ pub enum InterventionError {
         /// Number of steps after which the run ended.
         steps: u64,
     },
-    /// The interventions are not in the order of their steps. This one is the first with an earlier
-    /// step than its predecessor.
+    /// The interventions are not in the order of their steps. The field contains the first
+    /// intervention whose step is earlier than the step of the intervention before it.
     #[error("'{0}' follows an intervention with a later step: order them by step")]
     OutOfOrder(Intervention),
 }
@@ -93,8 +94,8 @@ pub enum StepError {
 /// A message in flight.
 #[derive(Debug)]
 pub struct InFlightMessage<'s, M> {
-    /// Identifier of this copy. The first copy has the number of the message in the trace, and
-    /// other copies have different ones.
+    /// Identifier of this copy of the message. The first copy has the number of the message in the
+    /// trace as its identifier. Each other copy has an identifier of its own.
     pub id: u64,
     /// Number of the message in the trace, which all copies share.
     pub number: u64,
@@ -117,16 +118,18 @@ pub struct InFlightMessage<'s, M> {
 pub struct Session<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: Steered<'a, P>,
-    /// Actions of the schedule that are still to be performed. Scheduled events happen only when
-    /// none is left. `None` without a schedule.
+    /// Actions of the schedule that the session has not performed yet. While an action is left,
+    /// events that the simulator has scheduled do not happen. `None` if the session follows no
+    /// schedule.
     schedule: Option<VecDeque<Action>>,
     pub(crate) started: bool,
     has_interventions: bool,
     steps: u64,
     /// Number of events that the session handles before it checks the limits of the run again.
     turns: u64,
-    /// True if the last step drew a user and issued its request. The event that follows this draw
-    /// in a normal run is then handled in the next step.
+    /// True if the last step handled no event, but selected a user at random and issued its
+    /// request. In a normal run, an event is handled directly after the selection. The next step of
+    /// the session handles this event.
     drawn: bool,
     ended: Option<EndReason>,
 }
@@ -143,13 +146,14 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, None))
     }
 
-    /// Boots the processes of a schedule and pauses before its first step. The first steps are the
-    /// actions of the schedule. After the last action, or after an intervention, the session
-    /// continues as a normal run.
+    /// Boots the processes of a schedule and pauses before its first step. Each of the first steps
+    /// then performs one action of the schedule. After the last action, or after an intervention,
+    /// the session continues as a normal run.
     ///
     /// # Errors
     ///
-    /// As [`Simulation::follow`], except that an impossible step is reported when it is taken.
+    /// As [`Simulation::follow`], except that an impossible action is reported only by the step
+    /// that attempts it.
     pub fn session_along(
         &self,
         schedule: &Schedule,
@@ -159,8 +163,8 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
-    /// Runs once with interventions, for at most `max` steps if `max` is given. Writes the trace to
-    /// `to`.
+    /// Performs one run with interventions, and writes its trace to `to`. If `max` is given, the
+    /// run ends after at most `max` steps.
     ///
     /// # Errors
     ///
@@ -262,8 +266,9 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
     }
 
-    /// Handles one event, and checks limits as often as a normal run does. If a user must be drawn
-    /// before the event, this call only draws the user, and the next call handles the event.
+    /// Handles one event, and checks limits as often as a normal run does. In a sequential
+    /// workload, a user must first be selected at random when a request is due. This call then only
+    /// selects the user and issues its request, and the next call handles the event.
     fn turn(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {

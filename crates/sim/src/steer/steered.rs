@@ -172,9 +172,9 @@ impl<'a, P: Recorded> Steered<'a, P> {
         })
     }
 
-    /// Ends the performance of a schedule, so that scheduled events happen again. Events whose time
-    /// has passed become due now. Messages in flight arrive after at least `latency` ticks, and
-    /// user messages after exactly `latency` ticks.
+    /// Ends the schedule of the run, so that scheduled events of the simulator happen again. Events
+    /// whose time has passed become due now. Messages in flight arrive after at least `latency`
+    /// ticks, and user messages after exactly `latency` ticks.
     pub(crate) fn resume_time(&mut self, latency: u64) {
         let now = self.world.core.now;
         self.world.in_flight.postpone(now + latency);

@@ -36,7 +36,8 @@ struct Budget {
     early_timers: bool,
     /// True if a process may still be suspected for a while after it has recovered.
     late_trust: bool,
-    /// True if one process never crashes. It remembers every term, so that fences always grow.
+    /// True if one process never crashes. This process remembers every term, so that fences always
+    /// grow.
     witness: bool,
     fencing: bool,
 }

@@ -122,8 +122,8 @@ fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     });
 }
 
-/// Visitor of the catalogue that runs a lock once for each seed. Some messages are duplicated if
-/// the lock tolerates this, and at most `losses` messages are lost.
+/// Visitor that runs a lock of the catalogue once for each seed. If the lock tolerates duplicates,
+/// some messages are duplicated. At most `losses` messages are lost.
 struct LockRuns {
     parameters: Parameters,
     seeds: u64,

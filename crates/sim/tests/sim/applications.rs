@@ -27,7 +27,7 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 use crate::common::runs::{crash, crash_and_recover, seeded, sent_of, simulate};
 
 const UNIT: u64 = TICKS_PER_UNIT;
-/// Time of the last command and the last crash, in ticks.
+/// Time from which on users issue no commands and no process crashes, in ticks.
 const LAST_DISTURBANCE: u64 = 300 * UNIT;
 /// Time at which all consequences of the last command and crash have ended, in ticks.
 const END: u64 = 900 * UNIT;

@@ -135,7 +135,7 @@ fn mistakes_end_under_partial_synchrony() {
     assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
 }
 
-/// Even late in every run, a detector without adaptation suspects live processes.
+/// A detector that does not adapt to delays suspects live processes even late in every run.
 #[test]
 fn mistakes_continue_without_adaptation() {
     let config =

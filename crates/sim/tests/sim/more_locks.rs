@@ -1,5 +1,5 @@
-//! Laws over many seeds: locks for several processes, and rings that repair themselves without a
-//! detector.
+//! Laws over many seeds: locks that admit several processes at the same time, and token rings that
+//! repair themselves without a failure detector.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! Tests of networks along whose edges messages travel.
+//! Tests of runs in which messages travel along the edges of a network.
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ fn plain(settings: Settings) -> Report {
     simulate::<ChangRoberts>(config, settings)
 }
 
-/// Asserts that a run keeps all promises of an election.
+/// Asserts that a run has the properties of a correct election.
 fn holds(report: &Report, context: &str) {
     assert_hold(report, &["agreement", "validity", "progress", "uniqueness"], context);
 }

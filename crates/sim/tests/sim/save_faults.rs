@@ -21,7 +21,8 @@ fn crash(save: u64, is_kept: bool) -> Fault {
     crash_and_recover(0, CrashTrigger::Saving { save, is_kept }, 5 * TICKS_PER_UNIT)
 }
 
-/// Returns the subject and the kind of all records, without their times.
+/// Returns the subject and the kind of each record, so that traces can be compared without their
+/// times.
 fn happened(records: &[Record]) -> Vec<(Subject, Kind)> {
     records.iter().map(|it| (it.process, it.kind.clone())).collect()
 }

@@ -11,8 +11,8 @@ use tenure_sim::{Initiators, Settings, Simulation, Workload};
 use tenure_trace::state::tree;
 use tenure_trace::{Kind, Record, Recorded, Subject};
 
-/// Visitor of the catalogue that runs a protocol once and returns its trace, with or without
-/// states.
+/// Visitor that runs a protocol of the catalogue once and returns its trace. If `states` is true,
+/// the trace contains the states of the processes.
 struct Traced {
     settings: Settings,
     states: bool,

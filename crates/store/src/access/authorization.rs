@@ -12,8 +12,8 @@ use crate::span::Span;
 use crate::store::Store;
 
 impl AccessControl {
-    /// Checks that a principal has all permissions. A change of users and roles requires this. A
-    /// user has all permissions if it has the root role.
+    /// Checks that a principal has all permissions, as it needs for changes of users and roles. A
+    /// user has all permissions if the user has the root role.
     pub fn authorize_root(&self, principal: &Principal) -> Result<(), Error> {
         match self.authenticated_user(principal)? {
             None => Ok(()),

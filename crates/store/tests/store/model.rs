@@ -542,8 +542,8 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// Operations that a transaction runs, in order. Each transaction, also a nested one, has two
-/// branches, and a path takes one of them in each.
+/// One possible sequence of operations of a transaction. A transaction runs one of two branches.
+/// Each nested transaction does the same.
 type Path<'a> = Vec<&'a Operation>;
 
 fn paths(txn: &Txn) -> Vec<Path<'_>> {

@@ -103,8 +103,8 @@ fn compare_outcome(
     expect_equal("the list of lease changes", &ours, &models, &context)
 }
 
-/// Compares the claims that the store has granted or ended for a command with those of the model.
-/// `before` contains the keys before the command.
+/// Compares the store with the model after a command. Both must have granted the same claims, and
+/// ended the same claims. `before` contains the keys before the command.
 fn compare_claims(
     outcome: &Outcome,
     model: &Model,

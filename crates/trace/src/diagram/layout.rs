@@ -67,11 +67,12 @@ pub struct Step {
     /// Number of the step in the run, from 1. `None` for a note and for a boot, which have no
     /// number.
     pub number: Option<u64>,
-    /// Key that orders steps along the time axis. The first number is the time, or 0 on the causal
-    /// [`Scale`](super::Scale). The second number orders the steps with the same first number by
-    /// causality. It is the length of the longest causal chain of such steps up to this one.
+    /// Position of the step in the order of all steps along the time axis. The first number is the
+    /// time, or 0 on the causal [`Scale`](super::Scale). The second number orders the steps with
+    /// the same first number by causality. It is the length of the longest causal chain of such
+    /// steps that ends with this step.
     pub moment: (u64, u64),
-    /// Index of the step's column in [`Layout::along`].
+    /// Index of the step's column. [`Layout::along`] contains the position of each column.
     pub column: usize,
     /// Clock of the step: one number for Lamport's clock, one number per process for a vector
     /// clock. Empty if no clock was requested.
@@ -92,11 +93,11 @@ pub enum Mark {
     Crashes,
     /// The process recovered.
     Recovers,
-    /// A message was lost. The number is its index in [`Layout::arrows`].
+    /// A message was lost. The number is the index of the message in [`Layout::arrows`].
     Loses(usize),
     /// A message was duplicated. The number is the index of the copy in [`Layout::arrows`].
     Duplicates(usize),
-    /// The network changed, as the text describes: a partition began or ended.
+    /// A partition of the network began or ended. The text describes this change.
     Network(String),
     /// The trace contains a note, such as the description of an injected fault.
     Note(String),
@@ -118,10 +119,10 @@ pub struct MessageArrow {
     pub kind: usize,
     /// Text of the message fields that the diagram options select.
     pub description: String,
-    /// Index of the step that sent the message. `None` if it lies before the window.
+    /// Index of the step that sent the message. `None` if this step lies before the window.
     pub sent: Option<usize>,
-    /// Index of the step in which the message arrived or was lost. `None` if it lies after the
-    /// window.
+    /// Index of the step in which the message arrived or was lost. `None` if this step lies after
+    /// the window.
     pub ended: Option<usize>,
     /// Outcome of the message.
     pub outcome: MessageOutcome,
@@ -147,7 +148,7 @@ pub struct ConditionSpan {
     pub at: ProcessId,
     /// Condition that held.
     pub condition: Condition,
-    /// Index of the step in which the condition began. `None` if it lies before the window.
+    /// Index of the step in which the condition began. `None` if this step lies before the window.
     pub from: Option<usize>,
     /// Index of the step in which the condition ended. `None` if it still holds at the end of the
     /// window.
@@ -157,7 +158,7 @@ pub struct ConditionSpan {
 /// Interval in which the network was partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionSpan {
-    /// Index of the step in which the partition began. `None` if it lies before the window.
+    /// Index of the step in which the partition began. `None` if this step lies before the window.
     pub from: Option<usize>,
     /// Index of the step in which the partition ended. `None` if it lasts to the end of the window.
     pub until: Option<usize>,
@@ -265,8 +266,8 @@ impl Mark {
 }
 
 impl Step {
-    /// Returns true if this is a mark of a process's own step. Network events, and losses and
-    /// duplications of messages, are not steps of a process.
+    /// Returns true if a process takes this step. Returns false for events of the network, and for
+    /// losses and duplications of messages.
     pub fn is_own(&self) -> bool {
         self.at.is_some() && !matches!(self.mark, Mark::Loses(_) | Mark::Duplicates(_))
     }

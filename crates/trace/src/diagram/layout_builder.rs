@@ -18,8 +18,8 @@ use crate::verify::{TraceVerifier, Verification};
 
 /// Builds a layout from the records of a run, and stores the steps and messages in the window.
 ///
-/// Of the records before the window, the builder keeps only the conditions that still hold and, if
-/// requested, the clocks. So a window of a long trace needs little memory.
+/// From the records before the window, the builder keeps only the conditions that still hold and,
+/// if requested, the clocks. So the builder needs little memory for a window of a long trace.
 #[derive(Debug)]
 pub struct LayoutBuilder {
     layout: Layout,
@@ -41,7 +41,8 @@ pub struct LayoutBuilder {
     /// For each message in flight, the vector clock of the step that sent it. Empty if clocks are
     /// not requested.
     carried: HashMap<MessageKey, Vec<u64>>,
-    /// [`Step::moment`] of the last network event. All later steps are drawn after it.
+    /// Position of the last event of the network on the time axis, as in [`Step::moment`]. All
+    /// later steps are drawn after this event.
     barrier: Option<(u64, u64)>,
     latest: Option<(u64, u64)>,
     numbered: u64,
@@ -53,8 +54,8 @@ struct Process {
     current: Current,
     /// Time at which the current step began, in ticks since the beginning of the trace.
     time: u64,
-    /// [`Step::moment`] of the last step of this process in the window. `None` if no step of the
-    /// process lies in the window.
+    /// Position of the last step of this process on the time axis, as in [`Step::moment`]. `None`
+    /// if no step of the process lies in the window.
     moment: Option<(u64, u64)>,
     clock: Vec<u64>,
 }
@@ -62,12 +63,14 @@ struct Process {
 /// Step to which further effects of a process belong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Current {
-    /// No step. The next effect begins a step without a cause.
+    /// No step is open. The next effect of the process begins a new step, whose cause is unknown.
     #[default]
     Nothing,
-    /// The boot of the process, which becomes a step only if it has effects.
+    /// The process has booted and has had no effect yet. Its first effect turns the boot into a
+    /// step.
     Booting,
-    /// A step. The value is its index, or `None` if it lies outside the window.
+    /// A step is open. The value is the index of the step, or `None` if the step lies outside the
+    /// window.
     Step(Option<usize>),
 }
 
@@ -252,8 +255,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Adds a step for the recovery of a process. Adds none if an earlier record has already
-    /// reported this recovery.
+    /// Adds a step if the record is the first that reports this boot or recovery of the process.
+    /// Several records may report the same recovery.
     fn starts(&mut self, at: ProcessId, context: RecordContext<'_>, changes: &[StateChange]) {
         if changes.iter().any(|change| matches!(change, StateChange::Boots | StateChange::Recovers))
         {
@@ -418,16 +421,16 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns true if a record of the process at this time belongs to the current step of the
-    /// process.
+    /// Returns true if a step of the process is open, and a record of the process at this time
+    /// belongs to that step.
     fn is_at_work(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         let at_once = self.layout.header.clock == ClockUnit::Nanosecond || process.time == time;
         matches!(process.current, Current::Step(_)) && at_once
     }
 
-    /// Returns the step to which an effect belongs: the current one or, if there is none, a new
-    /// step without a cause.
+    /// Returns the step to which an effect of a process belongs. This is the open step of the
+    /// process or, if no step is open, a new step whose cause is unknown.
     fn effect(&mut self, at: ProcessId, context: RecordContext<'_>) -> Option<usize> {
         let process = &self.processes[at.index()];
         let mark = match process.current {
@@ -471,8 +474,8 @@ impl LayoutBuilder {
         step
     }
 
-    /// Adds a step if it lies in the window, and returns its index. Its [`Step::moment`] is greater
-    /// than `after`.
+    /// Adds a step and returns its index. Returns `None` if the step lies outside the window.
+    /// `after` is the [`Step::moment`] of another step, after which the new step must be drawn.
     fn step(
         &mut self,
         at: Option<ProcessId>,

@@ -58,7 +58,8 @@ pub enum Margin {
     Place,
 }
 
-/// Part of a trace that a diagram shows. A bound that is `None` excludes nothing.
+/// Part of a trace that a diagram shows. Each field is an optional bound: `None` means that there
+/// is no such bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// First time to show, in ticks since the beginning of the trace.

@@ -13,8 +13,8 @@ use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 pub(super) struct Spans {
     done: Vec<ConditionSpan>,
     open: BTreeMap<(ProcessId, ConditionGroup), ConditionSpan>,
-    /// Processes that have received the token or passed it on. The first such record of a process
-    /// shows whether the process had the token at the start of the run.
+    /// Processes that have received the token or passed it on. Only the first of these events at a
+    /// process shows whether the process had the token before.
     token_known: BTreeSet<ProcessId>,
     first_inside: Option<ProcessId>,
     /// For each process that entered the critical section, the step of its last entry. `None` if
@@ -25,8 +25,9 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Begins the interval in which a condition holds, at a step or before the window. First ends
-    /// the interval of a condition that excludes the new one at the same process.
+    /// Begins the interval in which a condition holds at a process. Ends the interval of an older
+    /// condition there that excludes the new one. The new interval begins at `step`, or before the
+    /// window if `step` is `None`.
     fn begin(&mut self, at: ProcessId, condition: Condition, step: Option<usize>) {
         self.end(at, condition.group(), step);
         let span = ConditionSpan { at, condition, from: step, until: None };
@@ -80,9 +81,9 @@ impl Spans {
 
     /// Ends the interval in which a process had a token, because it passes the token on.
     ///
-    /// If no record shows how the process got the token, the process had it from the start of the
-    /// run. There is an exception: if another process had been inside the critical section before,
-    /// and this process entered without a token, it created the token when it entered.
+    /// The trace may not show how the process got the token. Then there are two cases. If another
+    /// process was the first inside the critical section, this process created the token when it
+    /// entered. Otherwise this process had the token from the start of the run.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
             let made = self.first_inside.is_some_and(|first| first != at);

@@ -41,9 +41,9 @@ impl Layout {
         self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
     }
 
-    /// Marks the last step of a counterexample as a violation, if verification does not know the
-    /// violated property. Such a property is an expression, or a monitor of the program that wrote
-    /// the trace.
+    /// Marks the last step of a counterexample as a violation, if this crate does not know the
+    /// violated property. The property is then an expression of the user, or a monitor of the
+    /// program that wrote the trace has checked it.
     pub(super) fn mark_last_step(&mut self) {
         let Header { source, violates, .. } = &self.header;
         let unknown = violates.iter().find(|name| Property::from_name(name).is_none());
@@ -57,9 +57,9 @@ impl Layout {
         self.violation_marks.push(ViolationMark { property, description, step, until, processes });
     }
 
-    /// Returns the index of the step of a violation. `None` if it lies outside the window. If
-    /// several steps have the time of the violation, returns the last one in which a user receives
-    /// an event.
+    /// Returns the index of the step of a violation. `None` if the step lies outside the window. If
+    /// several steps began at the time of the violation, returns the last of them that has an event
+    /// for a user.
     pub(super) fn step_of(&self, violated: &TraceViolation, first: u64) -> Option<usize> {
         let time = first + (violated.at * 1e6).round() as u64;
         let at_time = || {
@@ -71,9 +71,9 @@ impl Layout {
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// Among the steps that have an event for the user, returns the last one that began at `time`
-    /// or earlier. The steps of a real node take time, so a violation may occur after the start of
-    /// its step.
+    /// Returns the index of the step of a real node in which a violation at `time` occurred. It is
+    /// the last step with an event for a user that began at `time` or earlier. A step of a real
+    /// node takes time, so a violation may have a later time than the start of its step.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
         if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {

@@ -11,9 +11,10 @@ use crate::merge::MessageKey;
 
 /// Renders the records of one run as spans.
 ///
-/// Each session of a process is a span that contains its waits, critical sections and times as
-/// leader. A message is a link from the receiver's innermost span to the sender's. Virtual time
-/// starts at the beginning of 1970, with one unit per millisecond. The output is deterministic.
+/// Each session of a process is a span. It contains the spans of the process's waits, critical
+/// sections and times as leader. For each message, the innermost span of the receiver has a link to
+/// the innermost span of the sender. Virtual time starts at the beginning of 1970, with one unit
+/// per millisecond. The output is deterministic.
 pub fn otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let mut spans = Spans { trace: trace_id(header), ..Spans::default() };
     for record in records {
@@ -134,8 +135,8 @@ impl Spans {
         }
     }
 
-    /// Begins a span within the span of the process's session. If `condition` is `None`, begins the
-    /// span of the session itself.
+    /// Begins the span of a condition. The span of the process's session contains the new span. If
+    /// `condition` is `None`, begins the span of the session itself.
     fn open(&mut self, at: ProcessId, condition: Option<Condition>) {
         let fence = self.process_states.of(at).fence.to_string();
         let attributes = match condition {

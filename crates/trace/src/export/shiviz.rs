@@ -9,8 +9,8 @@ use crate::format::{Header, Kind, Record, Subject, Trace};
 use crate::merge::MessageKey;
 use crate::plain::plain_json;
 
-/// Regular expression by which ShiViz parses an event of three lines. They are the host and its
-/// clock, the description, and the record itself, which ShiViz shows beside the picture.
+/// Regular expression by which ShiViz parses an event. An event has three lines: its host with the
+/// vector clock, the description, and the record. ShiViz shows the record beside the picture.
 const EVENT: &str = r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})";
 /// Regular expression by which ShiViz parses the heading of a run. The heading contains the header
 /// of the trace.
@@ -18,9 +18,10 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 
 /// Renders the records of one run as a log for ShiViz.
 ///
-/// The first line is the regular expression of events, the second that of the heading. The heading
-/// and the events follow. A clock has one component for each process, and counts the records of
-/// that process. The parent and the resource appear as hosts of their own.
+/// The first line is a regular expression that parses an event, and the second line is one that
+/// parses the heading. The heading and the events follow. The hosts in the log are the processes,
+/// the parent and the resource. A vector clock has one component for each host, which counts the
+/// records of that host.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = plain_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");

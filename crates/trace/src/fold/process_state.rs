@@ -97,7 +97,8 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers. All conditions that held before have ended already, including `Down`.
+    /// The process recovers from a crash. Earlier changes have ended all conditions that held
+    /// before, including `Down`.
     Recovers,
     /// The process ends normally.
     Leaves,

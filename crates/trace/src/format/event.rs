@@ -82,8 +82,8 @@ pub enum Kind {
     /// The process became mute. From now on it still saves its state, but it sends no messages,
     /// emits no events and sets no timers. It must crash later.
     Mute,
-    /// The process will crash before it saves the state after its last step. The messages and
-    /// events of that step were sent nevertheless.
+    /// The process will crash before it saves its last step. It has nevertheless sent the messages
+    /// and events of this step.
     Unsaved,
     /// The process crashed or was killed.
     Crash,

@@ -128,8 +128,9 @@ impl Header {
         self.network().filter(|_| is_named).map(Arc::new)
     }
 
-    /// Returns the monitor that checks that messages use only permitted links. `None` unless the
-    /// trace was kept because a message used another link.
+    /// Returns the monitor that checks that messages use only permitted links. `None` if the header
+    /// contains no topology. The header contains a topology only if the trace was kept because a
+    /// message used a link outside this topology.
     pub(crate) fn links(&self) -> Option<NeighboursOnly> {
         match (self.topology?, self.network()) {
             (Topology::Graph, Some(graph)) => Some(NeighboursOnly::in_graph(Arc::new(graph))),

@@ -97,7 +97,8 @@ impl<R: BufRead> Reader<R> {
         self.first.as_ref()?.as_ref().ok()
     }
 
-    /// Returns true if the last line is incomplete. The result is final after the last record.
+    /// Returns true if the last line of the trace is incomplete. Before the reader has reached this
+    /// line, the result is false.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
@@ -253,8 +254,8 @@ pub enum ReadError {
         #[source]
         error: io::Error,
     },
-    /// The file counts as empty: it ends before the end of its first line, the header. Its writer
-    /// was killed before it completed this line.
+    /// The file ends within its first line, the header. Such a file counts as empty, because its
+    /// writer was killed before it wrote any record.
     #[error("{} is empty: its header is incomplete", path.display())]
     Empty {
         /// Path of the file without a complete header.

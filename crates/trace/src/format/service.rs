@@ -17,14 +17,15 @@ pub enum CommandData {
     Mutex(mutex::Command),
     /// Command to an election.
     Election(election::Command),
-    /// Command to an office (a lock and a leader from one protocol), or to the election below an
-    /// application.
+    /// Command to an office, which is a protocol that combines a lock with an election. A command
+    /// to the election that elects the leader of an application also has this form.
     Office(office::Command),
     /// Command to a channel.
     Stream(stream::Command),
     /// Command to an application that a leader serves.
     Application(ApplicationCommand),
-    /// Command to an application, or to the election that runs beside it.
+    /// Command to an application that needs a leader. The protocol of the application also contains
+    /// the election of this leader.
     Led(led::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
@@ -41,14 +42,15 @@ pub enum EventData {
     Mutex(mutex::Event),
     /// Event of an election.
     Election(election::Event),
-    /// Event of an office (a lock and a leader from one protocol), or of the election below an
-    /// application.
+    /// Event of an office, which is a protocol that combines a lock with an election. An event of
+    /// the election that elects the leader of an application also has this form.
     Office(office::Event),
     /// Event of a channel.
     Stream(stream::Event),
     /// Event of an application that a leader serves.
     Application(ApplicationEvent),
-    /// Event of an application, or of the election that runs beside it.
+    /// Event of an application that needs a leader. The protocol of the application also contains
+    /// the election of this leader.
     Led(led::Event<ApplicationEvent>),
     /// Event of an agreement service.
     Agreement(agreement::Event),
@@ -85,8 +87,8 @@ pub enum ApplicationEvent {
 }
 
 impl CommandData {
-    /// Returns the lock command. `None` unless this is a command to a lock, or a lock command
-    /// within an office command.
+    /// Returns the lock command. `None` unless this is a command to a lock, or to the lock of an
+    /// office.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
             CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
@@ -96,8 +98,8 @@ impl CommandData {
         }
     }
 
-    /// Returns the election command. `None` unless this is a command to an election, or an election
-    /// command within an office command.
+    /// Returns the election command. `None` unless this is a command to an election, or to the
+    /// election of an office.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             CommandData::Election(command)
@@ -115,8 +117,8 @@ impl CommandData {
         }
     }
 
-    /// Wraps a command to an application in the variant `Led`, for an application that runs beside
-    /// its election. Wraps any other command as unknown data.
+    /// Wraps a command to an application in the variant `Led`, for a protocol that also contains
+    /// the election of the application's leader. Wraps any other command as unknown data.
     pub(crate) fn into_led(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -161,8 +163,8 @@ impl EventData {
         }
     }
 
-    /// Returns the election event. `None` unless this is an event of an election, or an election
-    /// event within an office event.
+    /// Returns the election event. `None` unless this is an event of an election, or of the
+    /// election of an office.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
             EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
@@ -182,8 +184,8 @@ impl EventData {
         }
     }
 
-    /// Wraps an event of an application in the variant `Led`, for an application that runs beside
-    /// its election. Wraps any other event as unknown data.
+    /// Wraps an event of an application in the variant `Led`, for a protocol that also contains the
+    /// election of the application's leader. Wraps any other event as unknown data.
     pub(crate) fn into_led(self) -> Self {
         match self {
             EventData::Application(event) => EventData::Led(led::Event::Application(event)),
@@ -216,9 +218,9 @@ impl EventData {
     }
 }
 
-/// Commands of all services. The services have distinct command names, so the first name in the
-/// JSON determines the type. Trying one type after the other would need a buffered copy of the
-/// JSON.
+/// Commands of all services. No two services have a command with the same name. So the name of the
+/// command, which comes first in the JSON, determines the service. Trying one service after the
+/// other would need a buffered copy of the JSON.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,

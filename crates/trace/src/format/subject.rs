@@ -1,4 +1,5 @@
-//! Subjects of records: what an event concerns.
+//! Subjects of records. The subject is the process, the resource or the program that an event
+//! concerns.
 
 use core::fmt;
 
@@ -8,8 +9,9 @@ use tenure_core::ProcessId;
 
 use crate::format::numbered;
 
-/// Subject of a record: a process, the resource or the parent. A trace contains a process as its
-/// number from 1, and the others as words.
+/// Subject of a record: a process, the resource, or the parent, which is the program that runs the
+/// experiment. In a trace, a process is its number, counted from 1. The other two are the words
+/// `"resource"` and `"parent"`.
 ///
 /// If a parent or a simulator records the crash of a process, the subject is the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

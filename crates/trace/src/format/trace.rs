@@ -47,8 +47,8 @@ impl Trace {
     }
 }
 
-/// Output of a trace into memory. Clones share the bytes, so that they can be read after the writer
-/// of the trace is dropped.
+/// Buffer in memory to which a writer writes a trace. Clones share the buffer, so a clone can read
+/// the bytes after the writer is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct TraceBuffer(Arc<Mutex<Vec<u8>>>);
 

@@ -13,7 +13,8 @@ use crate::format::header::{Header, VERSION};
 /// flush.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Writes a trace in complete lines. Lines are buffered, and each flush writes them in one call.
+/// Writes a trace, record by record. The writer collects complete lines in a buffer. Each flush
+/// writes all lines of the buffer in one call.
 ///
 /// A process that is killed loses the records that were not flushed. At worst it leaves an
 /// incomplete last line, which readers accept. Call [`flush`](Writer::flush) after a record that
@@ -180,7 +181,7 @@ struct First {
 }
 
 /// The last line of an existing trace, with only the field that the writer needs to continue the
-/// trace. The header has no number.
+/// trace. `sequence` is `None` if the last line is the header.
 #[derive(Deserialize)]
 struct Last {
     sequence: Option<u64>,
@@ -249,7 +250,7 @@ pub enum AppendError {
         /// Path of the trace file.
         path: PathBuf,
     },
-    /// The file has a newer version of the format, and is unchanged.
+    /// The file has a newer version of the format. The writer has not changed the file.
     #[error("cannot continue {}: its format is newer than version {VERSION}", path.display())]
     Newer {
         /// Path of the trace file.

@@ -11,9 +11,9 @@ use crate::merge::{
 
 /// Merges the traces of a run while they are being written.
 ///
-/// A trace may consist of several [parts](crate::Segments). A record is delivered about one second
-/// after its time. Each record follows its causes, so it is delivered later if the file with a
-/// cause is slow.
+/// A trace may consist of several files, its [parts](crate::Segments). A record is delivered about
+/// one second after its time. It is delivered later if a record that caused it is not written yet,
+/// because causes are always delivered first.
 pub struct TraceFollower {
     header: Header,
     merging: RecordMerger<Part>,
@@ -21,8 +21,8 @@ pub struct TraceFollower {
 }
 
 impl TraceFollower {
-    /// Opens the existing traces at `paths`. The caller sets `over` to true when no file will grow
-    /// any more.
+    /// Opens the existing traces at `paths`. `over` is a flag that the caller sets to true when no
+    /// file will grow any more.
     ///
     /// # Errors
     ///

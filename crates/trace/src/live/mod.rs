@@ -1,8 +1,9 @@
 //! Live view of a run, from its traces while they are being written.
 //!
-//! [`TraceFollower`] delivers all records in causal order, for verification. For pages, a [`Tail`]
-//! reads the lines that were appended to a file, and a [`View`] contains the state to display. None
-//! of these types stores the run, so their memory does not grow with its duration.
+//! [`TraceFollower`] delivers all records in causal order, for verification. [`Tail`] and [`View`]
+//! are for a page that displays the run: a [`Tail`] reads the lines that were appended to a file,
+//! and a [`View`] contains the state to display. None of these types stores the whole run, so their
+//! memory does not grow with the duration of the run.
 
 mod follow;
 mod news;

@@ -13,15 +13,15 @@ const CHUNK_BYTES: usize = 256 * 1024;
 /// Maximum number of chunks that one call of [`Tail::read`] reads. The next call reads the rest.
 const MAX_CHUNKS: usize = 64;
 
-/// Maximum number of lines of frequent kinds that one call parses. It parses the latest ones and
-/// only counts the others, because at full speed there are more than a person can see.
+/// Maximum number of lines of frequent kinds that one call of `read_lines` parses. The call parses
+/// the last of these lines and only counts the others, because a person could not follow them all.
 const MAX_PARSED_LINES: usize = 32;
 
 /// Reads the lines appended to a trace, in one file or in several [parts](crate::Segments).
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
-    /// Number of the part that the tail currently reads, from 1.
+    /// Number of the part that is read now, from 1. A part is one of the files of a trace.
     number: u64,
     file: Option<File>,
     /// Last line read so far, if it is incomplete. Otherwise empty.
@@ -36,7 +36,7 @@ enum LineClass {
     Rare,
     Send,
     Enter,
-    /// Another record of a frequent kind.
+    /// A record of any other frequent kind, such as a received message or a timer.
     Frequent,
 }
 

@@ -33,8 +33,9 @@ pub struct View {
     term: Option<(Term, u64)>,
     latest: Latest,
     recent: RecentHistory,
-    /// History of counts, from which rates are computed. Each element is a time in nanoseconds, and
-    /// for each process the number of its entries and of its messages.
+    /// Earlier counts, from which rates are computed. Each element consists of a time in
+    /// nanoseconds and a list with one pair per process. The pair contains the number of entries of
+    /// the process and the number of its messages, both up to that time.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
     /// Time at which the run ended, in nanoseconds. Later records are ignored, because nodes stop
     /// one after another.
@@ -168,8 +169,8 @@ impl View {
         self.ended.is_some_and(|end| time > end)
     }
 
-    /// Counts messages and entries of a process whose records the reader has skipped. The pair
-    /// contains the number of messages and that of entries.
+    /// Adds messages and entries of a process from records that the reader has skipped. The pair
+    /// contains the number of messages and the number of entries.
     pub(super) fn add_skipped(&mut self, who: Subject, (messages, entries): (u64, u64)) {
         let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
@@ -303,9 +304,9 @@ impl View {
         processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
-    /// Returns the interval in which the current leader leads, if the view has read no record of
-    /// that leader. This happens on the page of a single node, which has only the records of that
-    /// node.
+    /// Returns the interval in which the current leader leads. Returns `None` if the view has read
+    /// records of that leader, which then contain the interval. On the page of a single node, the
+    /// view may know another node as the leader, but has no record of that node.
     fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
@@ -358,8 +359,8 @@ impl View {
     }
 
     /// Returns the numbers of the peers that a process suspects. Omits suspicions that began after
-    /// the end of the run. Such a suspicion may be read before the end, because files are not
-    /// merged.
+    /// the end of the run. The view may read such a suspicion before it reads the end of the run,
+    /// because it does not merge the files.
     fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
         let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));

@@ -26,19 +26,19 @@ impl MessageKey {
     }
 }
 
-/// Records that must be delivered before a record of another file.
+/// Records of other files for which a record may have to wait: the merge must deliver them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Dependency {
-    /// The record that this message was sent.
+    /// The `send` record of this message.
     Sending(MessageKey),
     /// All records that this process wrote in this session.
     Writing(ProcessId, u64),
-    /// The record that this process crashed at this time.
+    /// The record of the crash of this process at this time.
     Crashing(ProcessId, u64),
 }
 
-/// Returns the dependencies that this record satisfies. `by_process` is true if the subject of the
-/// record wrote the record itself.
+/// Returns the dependencies that this record satisfies, because other records may wait for it.
+/// `by_process` is true if the process that is the subject of the record wrote the record itself.
 pub(super) fn satisfied_dependencies(
     record: &Record,
     by_process: bool,

@@ -6,26 +6,28 @@ use tenure_core::ProcessId;
 
 use super::dependency::{Dependency, MessageKey};
 
-/// Maximum number of sent messages that a merge remembers individually.
+/// Maximum number of sent messages that a merge remembers one by one. Of older messages, it
+/// remembers only the last one on each link.
 const MAX_MESSAGES: usize = 1 << 16;
 
 /// Maximum number of crashes that a merge remembers for each process.
 const MAX_CRASHES: usize = 1 << 10;
 
-/// Memory of a merge: dependencies that the records read so far satisfy, sent messages, and
-/// crashes.
+/// Memory of a merge about the records that it has read: records for which others may wait, sent
+/// messages, and crashes.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// For each dependency, the number of records that satisfy it, were read ahead, and are not
-    /// delivered yet. If a dependency is missing, no such record was read, or it was forgotten.
+    /// delivered yet. If a dependency is missing, the merge has read no such record, or has
+    /// forgotten it. The number of a `send` record becomes 0 when the record is delivered.
     pending: HashMap<Dependency, u32>,
-    /// Messages in `pending` for which the record of the sending was delivered, the oldest first.
+    /// Messages in `pending` whose `send` record was delivered, the oldest first.
     sent: VecDeque<MessageKey>,
     /// For each link from a sender to a receiver, the session and number of the last forgotten
     /// message. Messages of a link are forgotten in order.
     forgotten: HashMap<(ProcessId, ProcessId), (u64, u64)>,
-    /// For each process, the times of its crashes that other programs recorded. The value is true
-    /// if the record of the crash was delivered.
+    /// For each process, the times of its crashes. Only other programs, such as the parent, record
+    /// a crash. The value is true if the record of the crash was delivered.
     crashes: HashMap<ProcessId, BTreeMap<u64, bool>>,
 }
 
@@ -41,8 +43,8 @@ impl Memory {
         }
     }
 
-    /// Handles a record that the merge has delivered. The record satisfies the dependency `gives`.
-    /// Returns true if, from now on, no record needs to wait for this dependency.
+    /// Handles the delivery of a record that satisfies the dependency `gives`. Returns true if the
+    /// dependency is now satisfied completely, so that no record has to wait for it any more.
     pub(super) fn on_delivery(&mut self, gives: Dependency) -> bool {
         match gives {
             Dependency::Crashing(process, time) => {
@@ -96,7 +98,7 @@ impl Memory {
         }
     }
 
-    /// Returns true if the merge has delivered the record that this message was sent.
+    /// Returns true if the merge has delivered the `send` record of this message.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
         self.pending.get(&Dependency::Sending(message)) == Some(&0)
@@ -110,8 +112,8 @@ impl Memory {
         crashes.range(..=until).next_back().map(|(time, _)| *time)
     }
 
-    /// Returns the number of dependencies, messages and links that this memory holds. Crashes do
-    /// not count.
+    /// Returns the number of dependencies, messages and links in this memory. Crashes are not
+    /// included.
     pub(super) fn held(&self) -> usize {
         self.pending.len() + self.sent.len() + self.forgotten.len()
     }

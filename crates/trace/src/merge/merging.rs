@@ -128,8 +128,8 @@ impl<F: RecordSource> RecordMerger<F> {
     }
 
     /// Reads ahead in the traces of parents to find crashes. Unblocks the files that wait for a
-    /// message of a crashed process. Returns true if it found a new crash. The merge cannot wait
-    /// until it delivers the record of the crash, because an earlier record of the parent may
+    /// message of a crashed process. Returns true if it finds a new crash. This must happen before
+    /// the merge delivers the record of the crash, because an earlier record of the parent may
     /// depend on a blocked file.
     fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
@@ -189,8 +189,8 @@ impl<F: RecordSource> RecordMerger<F> {
         self.deliver(first)
     }
 
-    /// Reads one record of each file from which no record is read ahead. Returns true if one of
-    /// these files is still being written but has no new record.
+    /// Reads one record from each file that has no record in memory. Returns true if one of these
+    /// files has no new record but is still being written.
     fn read_first_records(&mut self) -> Result<bool, ReadError> {
         let mut silent = false;
         for file in 0..self.files.len() {
@@ -221,8 +221,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(())
     }
 
-    /// Reads ahead in the files whose source `within` accepts, until a record satisfies the
-    /// dependency. Returns true if it finds such a record.
+    /// Reads ahead in the files for whose source `within` returns true, until a record satisfies
+    /// the dependency. Returns true if it finds such a record.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,
@@ -277,8 +277,8 @@ impl<F: RecordSource> RecordMerger<F> {
         }
     }
 
-    /// Returns the dependency of a received message on the record of its sending. Returns `None` if
-    /// that record was delivered, or if there is no such record.
+    /// Returns the dependency of a received message on its `send` record. Returns `None` if the
+    /// `send` record was delivered, or if there is no such record.
     fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
         let sending = Dependency::Sending(message);
         if self.memory.was_sent(message) {
@@ -292,7 +292,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Returns true if the sender may still hold the record of the sending in its buffer.
+    /// Returns true if the sender may not have written the `send` record of the message to its file
+    /// yet.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
@@ -327,8 +328,8 @@ impl<F: RecordSource> RecordMerger<F> {
         Next::Record(record)
     }
 
-    /// Unblocks the files that wait for a dependency that `waits_for` accepts. The merge then
-    /// examines the first records of these files again.
+    /// Unblocks the files that wait for a dependency for which `waits_for` returns true. The merge
+    /// then examines the first records of these files again.
     fn unblock(&mut self, waits_for: impl Fn(&Dependency) -> bool) {
         if self.blocked.is_empty() {
             return;

@@ -26,8 +26,9 @@ pub struct Merged {
     /// Number of received messages without a record of their sending. Their senders were killed
     /// before they wrote the record.
     pub unmatched: u64,
-    /// Number of causal contradictions, which the merge resolves by time. For example, each of two
-    /// messages is received before the other is sent. 0 unless a trace is wrong.
+    /// Number of causal contradictions, which occur only in wrong traces. For example, each of two
+    /// messages is received before the other is sent. The merge orders the records of a
+    /// contradiction by time.
     pub contradictions: u64,
     /// Files whose last line is incomplete.
     pub torn: Vec<PathBuf>,
@@ -47,8 +48,8 @@ pub fn merge_files<P: AsRef<Path>>(
     gather(MergedFiles::open(paths)?)
 }
 
-/// Reads and merges files like [`merge_files`], but keeps the contents of messages, and the records
-/// of states.
+/// Reads and merges the files at `paths`. Keeps the contents of messages and the records of states,
+/// which [`merge_files`] skips.
 ///
 /// # Errors
 ///

@@ -227,8 +227,8 @@ impl<V: StateView + ?Sized> Evaluator<'_, V> {
     }
 }
 
-/// Returns the field of an object with this name. The only field of a tuple variant has the name of
-/// the variant.
+/// Returns the field of an object that has this name. In the tree of a tuple variant, the only
+/// field has the name of the variant.
 fn field<'t>(tree: &'t Tree, name: &str) -> Option<&'t Tree> {
     match tree {
         Tree::Object(fields) => fields.get(name),

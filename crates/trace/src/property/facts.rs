@@ -7,8 +7,8 @@ use crate::format::{CommandData, EventData};
 
 /// Facts about all processes of a group, from the commands and events of their users.
 ///
-/// Only facts that a property reads are stored. States that differ only in other facts are
-/// therefore treated as equal.
+/// Stores only the facts that a property reads. Therefore two states are equal if they differ only
+/// in other facts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceFacts {
     tracked: Tracked,
@@ -25,23 +25,24 @@ pub struct Tracked {
     pub leaders: bool,
     /// True if the facts include fences.
     pub fences: bool,
-    /// True if a request for an election counts as waiting, because there is no lock.
+    /// True if a process that has requested an election counts as waiting. This is so only if the
+    /// service is an election, which has no lock.
     pub elects: bool,
 }
 
 impl Tracked {
-    /// Selects all facts of a service.
+    /// Returns the selection of all facts about this service.
     pub const fn all(service: Service) -> Self {
         Tracked { phases: true, leaders: true, fences: true, elects: Tracked::elects(service) }
     }
 
-    /// Selects no facts of a service.
+    /// Returns the empty selection of facts about this service.
     pub const fn none(service: Service) -> Self {
         let elects = Tracked::elects(service);
         Tracked { phases: false, leaders: false, fences: false, elects }
     }
 
-    /// Selects the facts that at least one of the two selections contains.
+    /// Returns the union of the two selections.
     #[must_use]
     pub const fn and(self, other: Tracked) -> Self {
         Tracked {
@@ -52,7 +53,8 @@ impl Tracked {
         }
     }
 
-    /// Returns true if a request for an election counts as waiting in this service.
+    /// Returns true if a process that has requested an election from this service counts as
+    /// waiting.
     pub(super) const fn elects(service: Service) -> bool {
         matches!(service, Service::Election)
     }

@@ -46,7 +46,7 @@ pub(super) enum ProcessTerm {
     Variable(usize),
     /// Leader that a process accepts.
     LeaderOf(Box<ProcessTerm>),
-    /// Process whose name is this part of a state.
+    /// Process that this part of a state names, for example by the value `P1`.
     InState(StatePath),
 }
 
@@ -59,8 +59,8 @@ pub(super) enum Number {
     Term(ProcessTerm),
     Fence(ProcessTerm),
     InState(StatePath),
-    /// Number of combinations of values that meet the condition. A combination has one value for
-    /// each variable with one of these indices.
+    /// Number of combinations of values for which the condition holds. A combination consists of
+    /// one value for each of the variables whose indices are in the list.
     Count(Vec<usize>, Box<Condition>),
     InFlight(Pattern),
     Sent(Pattern),
@@ -97,7 +97,8 @@ pub(super) enum Value {
     Name(String),
     Bool(bool),
     Process(ProcessTerm),
-    /// Another part of a state, compared as a whole.
+    /// Another part of a state. The comparison is true only if the two parts are equal in all their
+    /// elements.
     State(StatePath),
 }
 

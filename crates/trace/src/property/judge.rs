@@ -30,8 +30,8 @@ pub struct PropertyJudge {
 struct PropertyRun {
     property: Arc<OwnProperty>,
     violation: Option<FirstViolation>,
-    /// For each combination of values of a liveness property's free variables: true if the property
-    /// is not yet satisfied, because it still demands a later state.
+    /// For each binding of the free variables of a liveness property: true if the property is
+    /// pending, because it demands a state that has not occurred yet.
     pending: Vec<(Binding, bool)>,
 }
 

@@ -15,7 +15,8 @@ use super::parser::{LEADS_TO, parse};
 use super::syntax::{Node, NodeKind, Operator};
 use super::vocabulary::Vocabulary;
 
-/// Form of a property. Each form corresponds to the command-line option that introduces it.
+/// Kind of a property that the user has written as an expression. Each kind has its own
+/// command-line option, such as `--always`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Form {
     /// For all values of the free variables, no state meets the condition.
@@ -30,7 +31,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Returns the name of the option that introduces the form, without hyphens.
+    /// Returns the name of the command-line option for properties of this form, without hyphens.
     pub const fn name(self) -> &'static str {
         match self {
             Form::Never => "never",
@@ -40,16 +41,17 @@ impl Form {
         }
     }
 
-    /// Splits the name that a property has in reports into its form and its expression. Returns
-    /// `None` for other names.
+    /// Splits the name that a property has in reports into the form (such as `always`) and the
+    /// expression. Returns `None` for other names.
     pub fn of_name(name: &str) -> Option<(Form, &str)> {
         let forms = [Form::Never, Form::Always, Form::Eventually, Form::LeadsTo];
         let split = |form: Form| Some((form, name.strip_prefix(form.name())?.strip_prefix(' ')?));
         forms.into_iter().find_map(split)
     }
 
-    /// Returns true if only a whole run can violate the property. A property of another form is
-    /// violated by a single state.
+    /// Returns true if the property is a liveness property. A liveness property demands that a
+    /// state occurs, so only a whole run can violate it. A single state can violate any other
+    /// property.
     pub const fn is_liveness(self) -> bool {
         matches!(self, Form::Eventually | Form::LeadsTo)
     }
@@ -66,7 +68,7 @@ impl fmt::Display for Form {
 pub struct OwnProperty {
     form: Form,
     text: String,
-    /// Name in reports: the form, followed by the expression.
+    /// Name in reports: the form of the property (such as `always`), followed by the expression.
     name: &'static str,
     /// The condition of the property. For a leads-to property, the condition on the left of `~>`.
     condition: Condition,
@@ -129,7 +131,7 @@ impl OwnProperty {
         OwnProperty { size, ..self.clone() }
     }
 
-    /// Returns the form.
+    /// Returns the form of the property: `never`, `always`, `eventually` or `leads-to`.
     pub const fn form(&self) -> Form {
         self.form
     }
@@ -144,19 +146,19 @@ impl OwnProperty {
         Property::Custom(self.name)
     }
 
-    /// Returns the input that the property reads.
+    /// Returns which kinds of input the property reads, such as messages in flight.
     pub const fn uses(&self) -> Uses {
         self.uses
     }
 
-    /// Returns the facts from commands and events that the property reads.
+    /// Returns which facts about commands and events the property reads, such as leaders or fences.
     pub const fn tracked(&self) -> Tracked {
         let Uses { phases, leaders, fences, .. } = self.uses;
         Tracked { phases, leaders, fences, elects: false }
     }
 
-    /// Returns one binding for each combination of values of the free variables. In all of them,
-    /// the other variables are 0.
+    /// Returns one binding for each combination of values of the free variables. The variables that
+    /// a quantifier binds have the value 0 in each of these bindings.
     pub fn bindings(&self) -> Vec<Binding> {
         let mut bindings = vec![vec![0; self.variables.len()]];
         for place in &self.free {
@@ -183,9 +185,9 @@ impl OwnProperty {
         self.search(&mut evaluator, 0, wanted).then_some(evaluator.values)
     }
 
-    /// Searches for values of the free variables with which the condition has the value `wanted`.
-    /// The first `index` free variables keep their values. Returns true if there are such values,
-    /// and leaves them in the evaluator.
+    /// Tries all values of the free variables from the index `index` on. The earlier free variables
+    /// keep their values. Returns true if the condition has the value `wanted` for some of these
+    /// values, and leaves these values in the evaluator.
     fn search<V: StateView + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, V>,
@@ -201,10 +203,10 @@ impl OwnProperty {
         })
     }
 
-    /// Returns true if the property demands a later state for `binding`, after the step that led to
-    /// the state in `view`. `was_pending` is true if the property demanded a later state before
-    /// this step. At the start of a run, `eventually` demands a later state, and `leads-to` demands
-    /// none.
+    /// Returns true if the property is pending for `binding` after a step: it demands a state that
+    /// has not occurred yet. `view` shows the state after the step. `was_pending` is true if the
+    /// property was pending before the step. At the start of a run, an `eventually` property is
+    /// pending, and a `leads-to` property is not.
     pub fn is_pending(
         &self,
         binding: &Binding,
@@ -221,8 +223,8 @@ impl OwnProperty {
         }
     }
 
-    /// Returns true if the property demands a later state from the start of a run, for every
-    /// binding.
+    /// Returns true if the property is pending at the start of a run: it demands a state that has
+    /// not occurred yet. The result holds for every binding.
     pub const fn is_pending_at_first(&self) -> bool {
         matches!(self.form, Form::Eventually)
     }

@@ -25,13 +25,13 @@ pub(super) enum Meaning {
     State,
 }
 
-/// Part of a service without which a predicate has no meaning.
+/// Feature that a service must have so that a predicate has a meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
     Lock,
     Leaders,
-    /// Users can request something: the service has a lock or an election.
+    /// The service has a lock or an election, so that users can send requests.
     Requests,
 }
 
@@ -90,8 +90,8 @@ impl Predicate {
         }
     }
 
-    /// Returns the name of the part of a service that the predicate needs, if the service in
-    /// `vocabulary` lacks it. Otherwise `None`.
+    /// If the service in `vocabulary` lacks a feature that the predicate needs, returns the name of
+    /// this feature. Otherwise returns `None`.
     pub(super) fn lacks(&self, vocabulary: &Vocabulary) -> Option<&'static str> {
         let (lock, leaders) = (vocabulary.has_lock(), vocabulary.has_leaders());
         match self.needs {

@@ -23,15 +23,15 @@ pub struct Vocabulary {
     pub states: Option<StateShape>,
 }
 
-/// Shape of the values that occur at one place of a state: the fields, names and elements of all
-/// sample values together.
+/// Shape of the values that occur at one place of a state in sample runs. The shape consists of the
+/// fields, the names and the list elements of all these values together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateShape {
     /// Fields of the values, with their shapes.
     pub(super) fields: Vec<(String, StateShape)>,
     /// Names of structs and enum variants that occur as values.
     pub(super) names: BTreeSet<String>,
-    /// Shape of the elements, if lists occur as values.
+    /// Shape of the elements of the lists among the values. `None` if no value is a list.
     pub(super) element: Option<Box<StateShape>>,
 }
 

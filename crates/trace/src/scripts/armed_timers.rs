@@ -8,7 +8,7 @@ pub(crate) struct Due {
     pub(crate) armed: u64,
 }
 
-/// Armed timers of a process, in the order of the timers.
+/// Armed timers of a process, sorted by the order of the timer type.
 ///
 /// A sorted list is enough, because a process arms few timers. A map would be compiled anew for
 /// each protocol, which takes much longer.

@@ -88,8 +88,9 @@ pub(crate) struct InFlightMessage<M> {
     pub(crate) message: M,
 }
 
-/// Random numbers and the local clock of all processes. A number comes from the action `choose` for
-/// the step, otherwise from a list, otherwise from a seeded generator. Without these it is 0.
+/// Random numbers and local clock of all processes. A random number comes from the first of these
+/// sources that has one: the action `choose`, a list, and a seeded generator. If none has one, the
+/// number is 0.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
     pub(crate) choices: VecDeque<u32>,
@@ -331,8 +332,8 @@ impl<P: Protocol> TestCluster<P> {
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// Makes a process save none of its later steps until it crashes. After the crash, it recovers
-    /// with the stable state that it has now.
+    /// Makes a process stop saving its steps until it crashes. After the crash, the process
+    /// recovers with the stable state from before this call.
     #[track_caller]
     pub fn stop_saving(&mut self, at: ProcessId) {
         let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();

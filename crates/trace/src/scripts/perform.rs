@@ -43,8 +43,8 @@ pub fn perform<P: Protocol<Command: ServiceCommand>>(
     perform_on::<P>(&mut stages, script, &config)
 }
 
-/// Performs a script like [`perform`], and appends each test cluster to `stages`. A script starts a
-/// new cluster with each `group`.
+/// Performs a script and returns the outcome of each block, as [`perform`] does. Appends all test
+/// clusters to `stages`: each action `group` of the script starts a new one.
 pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
     stages: &mut Vec<TestCluster<P>>,
     script: &Script,

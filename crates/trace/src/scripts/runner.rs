@@ -81,7 +81,7 @@ pub enum ActionError {
     NoTimer {
         /// Process whose timer the action names.
         at: ProcessId,
-        /// Name of the timer, as the action contains it.
+        /// Name of the timer, as it is written in the action.
         timer: String,
         /// Names of the armed timers of the process.
         armed: String,

@@ -7,8 +7,8 @@ use tenure_core::ProcessId;
 /// process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveFault<P> {
-    /// The process saves nothing. The value is the process at the start of the fault. After the
-    /// crash, it recovers with the stable state of this value.
+    /// The process saves nothing. The value is a copy of the process from the start of the fault.
+    /// After the crash, the process recovers with the stable state of this copy.
     Unsaved(P),
     /// The process is mute: it still saves its state, but it sends no messages, emits no events and
     /// sets no timers.
@@ -20,17 +20,17 @@ pub enum SaveFault<P> {
 pub enum MuteState {
     /// The process has received no input since it became mute.
     Nothing,
-    /// The first input after the process became mute changed the state to save. The process saves
-    /// this state and all later ones, but withholds the effects of its steps.
+    /// The first input after the process became mute changed the state that the process saves. The
+    /// process saves this state and all later states, but its steps have no other effects.
     Saved,
-    /// The first input after the process became mute did not change the state to save. The process
-    /// takes no further step before it crashes: all inputs are lost.
+    /// The first input after the process became mute did not change the state that the process
+    /// saves. The process takes no further step before it crashes: all inputs are lost.
     Spent,
 }
 
 impl MuteState {
-    /// Returns the progress after one more input. `changes` is true if the input changes the saved
-    /// state of the process.
+    /// Returns the state of a mute process after one more input. `changes` is true if the input
+    /// changes the state that the process saves.
     #[must_use]
     pub fn after_input(self, changes: bool) -> MuteState {
         match self {
@@ -74,7 +74,8 @@ impl<P> SaveFaults<P> {
         Some(self.faults.swap_remove(index).1)
     }
 
-    /// Returns the progress of a mute process. Returns `None` if the process is not mute.
+    /// Returns the [`MuteState`] of a process, so that the caller can change it. Returns `None` if
+    /// the process is not mute.
     pub fn mute_state_mut(&mut self, at: ProcessId) -> Option<&mut MuteState> {
         self.faults.iter_mut().find_map(|(process, fault)| match fault {
             SaveFault::Mute(since) if *process == at => Some(since),

@@ -14,7 +14,8 @@ use crate::scripts::script::{Action, MessageSelector, Script};
 use crate::scripts::service_command::{Recorded, ServiceCommand};
 use crate::scripts::users::ClusterWithUsers;
 
-/// The decisions of a run, step by step, without their effects.
+/// The decisions of a run in order, such as deliveries of messages. The schedule does not contain
+/// their effects, which follow from the protocol.
 ///
 /// Each engine that follows a schedule reproduces the run. Engines are the simulator, the checker,
 /// and real nodes whose deliveries are controlled.
@@ -123,9 +124,9 @@ impl Schedule {
         self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// Returns one number for each block of the script that contains actions. The number counts the
-    /// `records` before the first action that follows the block. `records` are the records of a run
-    /// of the script's last group.
+    /// Returns the number of records up to the end of each block of the script. Omits blocks
+    /// without actions. The number for a block counts the records before the first action after the
+    /// block. `records` are the records of a run of the script's last group.
     ///
     /// # Errors
     ///
@@ -173,7 +174,7 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// Returns a [`FollowError`] if the schedule is not one of this protocol.
+    /// Returns a [`FollowError`] if this protocol cannot perform the schedule.
     pub fn extended<P: Recorded>(
         &self,
         config: impl Fn(Group) -> P::Config,
@@ -202,8 +203,8 @@ impl Schedule {
     /// Repeats the cycle as often as `most` steps permit. Returns false if a step of a repetition
     /// is not possible.
     ///
-    /// A repetition may differ: if processes are symmetric, the cycle may continue with other
-    /// processes in the same roles.
+    /// If processes are symmetric, a repetition may be impossible. In the run, the cycle may then
+    /// continue with other processes in the same roles.
     fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let cycle = &self.actions[self.actions.len() - self.cycle..];
         let rounds = (most as usize / self.cycle).max(1);
@@ -257,8 +258,9 @@ fn begins(action: &Action, record: &Record) -> bool {
     }
 }
 
-/// Returns an error if the user may not issue the command now. The user may request to enter only
-/// while its process is outside of the critical section, and to exit only while it is inside.
+/// Returns an error if the record is a command that the user may not issue now. A user may request
+/// to enter only while its process neither waits nor is inside the critical section. A user may
+/// request to exit only while its process is inside.
 fn check_command_permitted(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
     let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
         return Ok(());
@@ -355,7 +357,8 @@ impl Tracks {
         self.down_at_first.push(at);
     }
 
-    /// Inserts an action that modifies the last step of the process `at`, before that step.
+    /// Inserts an action that modifies the last step of the process `at`. The action is inserted
+    /// directly before this step.
     fn of_last_step(&mut self, description: Action, at: ProcessId) {
         let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
         if let Some(step) = step {

@@ -67,7 +67,8 @@ pub enum Line {
 pub enum Action {
     /// `group 3`: starts a new group of this size.
     Group(u32),
-    /// `channel fifo` or `channel reordered`: sets which messages of a link may be delivered.
+    /// `channel fifo` or `channel reordered`: sets whether each link delivers messages in the order
+    /// in which they were sent, or in any order.
     Channel(Order),
     /// `enter p1`: the local user issues a command. A verb that has no other meaning is a command.
     Command(ScriptCommand),
@@ -140,7 +141,8 @@ pub enum Action {
     Stabilize {
         /// True if `stabilize` fires timers.
         timers: bool,
-        /// Maximum number of steps. `None` means that the group must come to rest.
+        /// Maximum number of steps. If it is `None`, steps are taken until no further step is
+        /// possible.
         most: Option<u32>,
     },
     /// `look p1`: adds the state of the process to the transcript.

@@ -35,8 +35,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         one_word(script_command)
     }
 
-    /// Converts this command to the form in which scripts contain it. The user of process `at`
-    /// issues it.
+    /// Converts this command to its form in scripts. In the script, the user of the process `at`
+    /// issues the command.
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         let known = Self::WORDS.iter().find(|(_, command)| command == self);
         match known {
@@ -45,8 +45,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         }
     }
 
-    /// Converts a lock or election command to a command of this service. Returns `None` if the
-    /// service has no such command.
+    /// Converts a command to a lock or an election into a command of this type. Returns `None` if
+    /// this type has no such command.
     fn from_office(command: office::Command) -> Option<Self> {
         let _ = command;
         None
@@ -58,8 +58,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
         None
     }
 
-    /// Converts a command of an agreement service to a command of this service. Returns `None` if
-    /// it belongs to another service.
+    /// Converts a command to an agreement service into a command of this type. Returns `None` if
+    /// this type has no such command.
     fn from_agreement(command: agreement::Command) -> Option<Self> {
         let _ = command;
         None
@@ -101,8 +101,8 @@ impl<E: ServiceEvent> From<E> for EventData {
 }
 
 impl CommandData {
-    /// Converts this command to the form in which scripts contain it. The user of process `at`
-    /// issues it. Returns `None` if scripts have no such command.
+    /// Converts this command to its form in scripts. In the script, the user of the process `at`
+    /// issues the command. Returns `None` if scripts have no such command.
     pub fn to_script(&self, at: ProcessId) -> Option<ScriptCommand> {
         Some(match self {
             CommandData::Mutex(command) => command.to_script(at),
@@ -318,8 +318,8 @@ impl ServiceCommand for ApplicationCommand {
     }
 }
 
-/// Workloads use only the commands of the election. Those of the application must come from
-/// scripts.
+/// Workloads issue only the commands of the election. Only scripts issue the commands of the
+/// application.
 impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         let application = C::from_script(script_command).map(led::Command::Application);

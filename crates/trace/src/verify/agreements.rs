@@ -3,8 +3,8 @@
 use tenure_core::service::agreement::{Command, Event, Users};
 use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, ProcessId, Service};
 
-/// Verification of an agreement service by monitors, and a model of its users. Other services have
-/// no monitors and no users here.
+/// Verification of an agreement service by monitors, with a model of the users of the service. For
+/// any other service, there are no monitors and no users, so nothing is verified.
 #[derive(Clone, Debug)]
 pub(super) struct Agreements {
     monitors: AgreementMonitorSet,
@@ -43,8 +43,8 @@ impl Agreements {
         self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// Handles the end of the run. `calm` is true if the group has had enough time without
-    /// disturbances to agree.
+    /// Handles the end of the run. `calm` is true if the last disturbance, such as a crash, was so
+    /// long ago that the group should have agreed.
     pub(super) fn end(&mut self, time: u64, calm: bool) {
         self.monitors.end(time, calm);
     }

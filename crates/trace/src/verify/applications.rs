@@ -45,7 +45,7 @@ impl Applications {
         }
     }
 
-    /// Handles a crash of a process. It concerns only spanning trees.
+    /// Handles a crash of a process. Only the monitor of spanning trees observes crashes.
     pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
         self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observation::Crashed);
     }

@@ -7,8 +7,8 @@ use super::Quantiles;
 /// Maximum number of distinct durations stored exactly.
 const MAX_EXACT: usize = 1 << 16;
 
-/// Number of leading bits that are kept of each duration, once there are more than [`MAX_EXACT`]
-/// distinct durations. The error is at most 0.05 %.
+/// Number of leading bits that are stored of each duration if there are more than [`MAX_EXACT`]
+/// distinct durations. The other bits are cleared. The resulting error is at most 0.05 %.
 const LEADING_BITS: u32 = 11;
 
 /// Multiset of durations, from which quantiles can be computed. Its memory is bounded.

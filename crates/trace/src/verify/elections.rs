@@ -37,8 +37,9 @@ pub enum Cause {
     /// The network was partitioned, and the leader was not on the largest side. Until the partition
     /// ends, processes on other sides count as stopped.
     Partition,
-    /// Another process became the leader. The election is measured from the first disagreement, or
-    /// from the boot of the new leader if it has just recovered.
+    /// Another process became the leader, although none of the other causes applied. The election
+    /// is measured from the time at which the live processes first did not all accept the same
+    /// leader. If the new leader has just recovered, this is the time of its boot.
     Takeover,
 }
 

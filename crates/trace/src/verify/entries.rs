@@ -98,10 +98,10 @@ const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Highest fence in the causal past of each process.
 ///
-/// After a false suspicion, an old grant may arrive late. Its fence may then be lower than fences
-/// that are already in use, but that the process does not know. The lock is not at fault, because
-/// the resource rejects the access. But if a fence is lower than one in its own causal past, the
-/// lock is at fault.
+/// A process may enter with a fence that is lower than fences already in use. This is not always a
+/// fault of the lock: after a false suspicion, an old grant may arrive late. If the process cannot
+/// know the higher fences, the resource rejects its access, and the lock is correct. But if the
+/// fence is lower than a fence in the causal past of its entry, the lock is at fault.
 #[derive(Clone, Debug, Default)]
 struct KnownFences {
     fenced: bool,

@@ -20,7 +20,8 @@ pub struct Accesses {
 /// Final state of a counter that clients increment without atomicity: they read, add and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counter {
-    /// Number of accepted writes. Each of them is an increment.
+    /// Number of accepted writes. Each write is an increment, so the counter should reach this
+    /// value.
     pub expected: u64,
     /// Final value of the counter.
     pub found: u64,
@@ -43,8 +44,9 @@ impl Pair {
     }
 }
 
-/// Maximum number of fences, and of pairs of entries, that verification remembers. The lowest
-/// fences are forgotten first, so an access with a forgotten fence is stale in any case.
+/// Maximum number of fences that verification remembers, and of pairs of entries. The lowest fences
+/// are forgotten first. The remembered fences are higher, so an access with a forgotten fence is
+/// stale in any case.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// State of the verification of accesses to the resource. It reads the accesses in the order in
@@ -61,13 +63,14 @@ pub(super) struct Resource {
     /// First stale access that the resource accepted. An access is stale if its fence is lower than
     /// the fence of an earlier access.
     pub(super) stale: Option<Found>,
-    /// Pairs of overlapping entries. So far, the resource has accepted no access with the lower
-    /// fence of a pair after one with the higher fence.
+    /// Pairs of overlapping entries for which no violation has been seen yet. A violation is an
+    /// access with the pair's lower fence that the resource accepts after an access with the higher
+    /// fence.
     pairs: VecDeque<Pair>,
     /// Fences that two overlapping entries share.
     twins: BTreeSet<Fence>,
-    /// First pair for which the resource accepted an access with the lower fence after one with the
-    /// higher fence.
+    /// First pair with a violation: the resource accepted an access with the lower fence of the
+    /// pair after an access with the higher fence.
     stale_pair: Option<Pair>,
 }
 
@@ -106,7 +109,7 @@ impl Resource {
     }
 
     /// Handles two entries that overlap. If the resource has already accepted an access with the
-    /// lower fence after one with the higher fence, the overlap is a violation. Otherwise,
+    /// lower fence after an access with the higher fence, the pair is a violation. Otherwise,
     /// remembers the pair.
     pub(super) fn overlap(&mut self, pair: Pair) {
         if self.is_stale(&pair) {
@@ -127,9 +130,10 @@ impl Resource {
         }
     }
 
-    /// Handles an access with this fence that the resource accepted. Finds the first pair whose
-    /// lower fence is `fence`, and whose higher fence was accepted before. Drops this pair and all
-    /// later ones, because only the first violation is reported.
+    /// Handles an access with this fence that the resource accepted. The access violates a
+    /// remembered pair if `fence` is the lower fence of the pair, and the resource accepted the
+    /// higher fence before. Stores the first violated pair. Drops this pair and all later ones,
+    /// because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));
@@ -139,8 +143,8 @@ impl Resource {
         }
     }
 
-    /// Returns true if the resource accepted an access with the lower fence of the pair after one
-    /// with the higher fence.
+    /// Returns true if the pair is a violation: the resource accepted an access with the lower
+    /// fence after an access with the higher fence.
     fn is_stale(&self, pair: &Pair) -> bool {
         match (self.accepted.get(&pair.lower), self.accepted.get(&pair.higher)) {
             (Some((_, last)), Some((first, _))) => last > first,
@@ -148,8 +152,8 @@ impl Resource {
         }
     }
 
-    /// Returns the first overlap during which the resource accepted an access with the lower fence
-    /// after one with the higher fence. `None` if there is none.
+    /// Returns the first overlap that is a violation: the resource accepted an access with the
+    /// lower fence after an access with the higher fence. `None` if there is no such overlap.
     pub(super) fn stale_pair(&self) -> Option<Found> {
         self.stale_pair.map(|Pair { lower, higher, time }| Found {
             time,

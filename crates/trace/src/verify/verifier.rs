@@ -313,8 +313,9 @@ impl TraceVerifier {
         verification
     }
 
-    /// Finishes the verification of a trace that was not merged from several files. The returned
-    /// verification names no incomplete and no empty files. The caller may add them.
+    /// Finishes the verification of a trace that was not merged from several files. In the result,
+    /// the lists of incomplete files and of empty files contain no file. The caller may add files
+    /// to them.
     pub fn finish(self) -> Verification {
         self.finish_with(MergeReport::default())
     }

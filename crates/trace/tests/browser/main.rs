@@ -19,8 +19,8 @@ use tenure_trace::{
     EventData, Header, Kind, MessageRecord, Record, Service, Source, Subject, Trace,
 };
 
-/// Script that returns the elements that are cut: they exceed the window, or their content
-/// overflows and cannot be scrolled. Only signs of the legend may exceed their box.
+/// Script that returns the elements that are cut. An element is cut if it exceeds the window, or if
+/// its content overflows and cannot be scrolled. The signs of the legend may exceed their boxes.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
         || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
@@ -130,7 +130,7 @@ fn steps_through_counterexample_to_violation() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// The overview marks a violation even if the last event of the run violates the property, so that
+/// The overview of a page marks a violation. In this run, the last event violates the property, so
 /// the mark is at the edge of the overview.
 #[test]
 fn overview_marks_violations() {

@@ -92,8 +92,8 @@ fn distinguishes_thirty_six_message_kinds() {
     assert!(classes.into_iter().all(styled), "{looks:?}");
 }
 
-/// Nothing is drawn to the left of the process names. The lab keeps the left edge of the picture
-/// visible when the user scrolls.
+/// Nothing is drawn to the left of the process names. The page of `tenure lab` keeps the left edge
+/// of the picture visible when the user scrolls.
 #[test]
 fn short_run_draws_nothing_left_of_names() {
     let records = [at(0, P1, Kind::Boot)];

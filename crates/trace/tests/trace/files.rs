@@ -50,8 +50,8 @@ fn times(path: &Path) -> (Vec<u64>, bool) {
     (times, reader.is_torn())
 }
 
-/// Writes a trace that consists of one record and this line. Returns the error with which reading
-/// it fails.
+/// Writes a trace that consists of one record and `line`. Returns the error that occurs when the
+/// trace is read.
 #[track_caller]
 fn error_of_line(line: &str) -> String {
     let (_folder, path) = folder();

@@ -1,4 +1,5 @@
-//! The test cluster and the golden runner, with a minimal lock.
+//! Tests of the test cluster, and of `golden`, which compares scripts with their expected outcomes.
+//! They use a minimal lock.
 
 use crate::tiny::Tiny;
 use tenure_core::{Order, ProcessId};

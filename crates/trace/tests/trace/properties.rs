@@ -36,8 +36,9 @@ fn parse(form: Form, text: &str) -> Result<OwnProperty, PropertyError> {
     OwnProperty::parse(form, text, &vocabulary())
 }
 
-/// Wrong expressions. Each consists of the form, and of the lines of the error: the problem, the
-/// expression, the carets below the wrong part, and the remedy. Carets count letters, not bytes.
+/// Wrong expressions with their errors. An element contains the form of the property, and then the
+/// parts of the error: the problem, the expression, the carets below the wrong part, and the
+/// remedy. Carets count letters, not bytes.
 const ERRORS: [(Form, &str, &str, &str, &str); 12] = [
     (
         Form::Never,

@@ -46,8 +46,8 @@ fn initial_crash_in_counterexample_means_down_from_start() {
     assert_eq!((schedule(&run).down, schedule(&run).actions), (down, requested));
 }
 
-/// A process that sent a message at its boot was up. Therefore the schedule contains the crash of
-/// this process as a step.
+/// If a process sent a message at its boot, the process was up from the start. Therefore its later
+/// crash is a step of the schedule.
 #[test]
 fn process_that_sends_at_boot_was_up() {
     let records = [

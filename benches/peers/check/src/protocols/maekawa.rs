@@ -20,7 +20,7 @@ pub(crate) struct Maekawa {
     phase: Phase,
     holder: Option<Request>,
     waiting: BTreeSet<Request>,
-    /// True if the vote was asked back.
+    /// True if this process has asked the holder of its vote to return the vote.
     has_inquired: bool,
 }
 
@@ -207,7 +207,8 @@ impl Maekawa {
         }
     }
 
-    /// Returns the votes that were asked back, if some voter votes for another request first.
+    /// Returns votes to the voters that have asked for them back. Does nothing unless some voter
+    /// has voted for another request first.
     fn relinquish(&mut self, local: &mut Local, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { votes, failed, inquired, .. } = &mut self.phase else { return };
         if failed.is_empty() {

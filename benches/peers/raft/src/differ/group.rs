@@ -1,4 +1,5 @@
-//! A group of either implementation, driven through a schedule, and the events of its users.
+//! A group of processes of one of the two implementations. It executes the actions of a schedule,
+//! and collects the events that the users receive.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use tenure_core::{Batch, ConstantEnvironment, Group as Members, Input, ProcessId
 
 use super::schedule::{Action, Network};
 
-/// A protocol whose timeouts a schedule can force.
+/// A protocol whose timers a schedule can fire at any moment.
 pub trait Forced: Protocol<Command = Command, Event = Event> {
     const ELECTION: Self::Timer;
     const HEARTBEAT: Self::Timer;
@@ -24,7 +25,7 @@ pub trait Forced: Protocol<Command = Command, Event = Event> {
     }
 }
 
-/// State of one process, as the events to its user show it.
+/// State of one process, computed only from the events that its user has received.
 #[derive(Clone, Debug, Default)]
 pub struct UserView {
     pub is_leader: bool,
@@ -39,7 +40,8 @@ pub struct Group<P: Forced> {
     processes: Vec<Option<P>>,
     saved: Vec<Option<P::Stable>>,
     pub views: Vec<UserView>,
-    /// Committed entries, as first reported by any process.
+    /// Committed entries. Each entry is recorded when the first process reports that it is
+    /// committed.
     pub history: Vec<Content>,
     under_way: VecDeque<(usize, usize, P::Message)>,
     batch: Batch<P, ConstantEnvironment>,
@@ -65,11 +67,12 @@ impl<P: Forced> Group<P> {
         group
     }
 
-    /// Performs one action and delivers messages until there are none.
+    /// Performs one action, and then delivers messages until no message is in transit.
     ///
     /// # Errors
     ///
-    /// A description, if the group contradicts itself.
+    /// A description, if two processes commit different entries at one index. Also a description,
+    /// if a process stores an entry at an index that does not follow its log.
     pub fn act(&mut self, act: &Action, network: &Network) -> Result<(), String> {
         match *act {
             Action::Elect { at } => self.elect(at, network)?,
@@ -106,9 +109,10 @@ impl<P: Forced> Group<P> {
         self.deliver_all(network)
     }
 
-    /// Lets a process stand for election until it leads or cannot be elected. It first stands in
-    /// isolation until its term is current. Then it exchanges messages with the processes on its
-    /// side of the network.
+    /// Fires the election timeout of a process until the process leads, or until its term shows
+    /// that the others do not elect it. Without pre-votes, the first timeouts only raise the term
+    /// of the process to the highest term of the group, and their messages are lost. After each
+    /// later timeout, messages are delivered to the processes on the same side of the network.
     fn elect(&mut self, at: usize, network: &Network) -> Result<(), String> {
         for one in (0..self.processes.len()).filter(|it| *it == at || network.joins(*it, at)) {
             if self.pre_vote && self.views[one].is_following {
@@ -170,8 +174,8 @@ impl<P: Forced> Group<P> {
         Ok(())
     }
 
-    /// If processes that the leader can reach know a later term, lets the messages of the leader
-    /// reach only these processes.
+    /// If a process that the leader can reach knows a later term, drops messages in transit. Only
+    /// messages to processes with a later term remain.
     fn isolate_deposed_leader(&mut self, at: usize, network: &Network) {
         let own = self.term(at);
         let is_later = |to: &usize| {

@@ -19,8 +19,9 @@ impl Network {
         Network { sides: vec![0; size], mute: vec![false; size], twice: false }
     }
 
-    /// Draws a network, which is partitioned in half of the cases. In most of these cases, `at` is
-    /// not alone on its side.
+    /// Draws a random network for an action of the process `at`. In half of the cases, the network
+    /// is partitioned into two sides. In most of these cases, some other process is on the side of
+    /// `at`.
     fn drawn(size: usize, at: usize, random: &mut Rng) -> Self {
         let mut network = Network::whole(size);
         if random.bool() {
@@ -35,7 +36,8 @@ impl Network {
         self.sides[from] == self.sides[to] && !self.mute[from]
     }
 
-    /// Returns true if two processes are on the same side.
+    /// Returns true if two processes are on the same side of the partition, so that they can
+    /// communicate.
     pub fn joins(&self, one: usize, other: usize) -> bool {
         self.sides[one] == self.sides[other]
     }

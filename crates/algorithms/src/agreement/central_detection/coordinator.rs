@@ -1,4 +1,5 @@
-//! The coordinator: collects tables, and aborts a process of each cycle.
+//! The coordinator: collects the status tables of all processes, searches them for deadlocks, and
+//! aborts one process of each cycle.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,18 +14,19 @@ use super::{CentralDetection, Switch};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Detector {
     collections: u64,
-    /// Processes whose tables have not arrived. Empty if no collection is in progress.
+    /// Processes whose status tables for the current collection have not arrived. Empty if no
+    /// collection is in progress.
     pub(super) lacking: ProcessSet,
-    /// Tables of the current collection. With the variant `reports`, the tables in the last report
-    /// of each process.
+    /// Status tables that have arrived in the current collection. With the variant `reports`, the
+    /// tables in the last report of each process.
     tables: BTreeMap<ProcessId, Tables>,
     /// Number of the last report of each process. Used only with the variant `reports`.
     reported: BTreeMap<ProcessId, u64>,
     /// Wait-for graph that the first phase has found. `None` unless the second phase is in
     /// progress.
     first_phase: Option<WaitForGraph>,
-    /// True if a process was blocked after the collection began, so that another collection must
-    /// follow.
+    /// True if a process was reported as waiting after the current collection had begun. Then
+    /// another collection must follow.
     pub(super) is_outdated: bool,
 }
 
@@ -67,8 +69,9 @@ impl CentralDetection {
         }
     }
 
-    /// Ends the current collection of tables: aborts one process of each cycle, or begins the
-    /// second phase.
+    /// Ends the current collection of status tables: aborts one process of each cycle in the
+    /// wait-for graph. In the first phase of the two-phase protocol, a cycle begins the second
+    /// phase instead.
     fn conclude(&mut self, fx: &mut impl Effects<Self>) {
         let has = |switch| self.variants.has(switch);
         let processes = WaitForGraph::of_processes(&self.detector.tables);

@@ -26,12 +26,12 @@ struct Queue {
 }
 
 impl Grants {
-    /// Grants a free resource, or queues the claim. Returns the claim to which the resource is
-    /// newly granted.
+    /// Grants the resource to `claim` if the resource is free. Otherwise queues `claim`. Returns
+    /// the claim to which this call grants the resource, if there is one.
     ///
-    /// A newer claim of a process shows that its older claim has ended, even if the release of the
-    /// older claim arrives later. A claim that is not newer is a duplicate, or was withdrawn, and
-    /// is ignored.
+    /// A newer claim of a process shows that its older claim to the resource has ended, even if the
+    /// release of the older claim arrives later. A claim is ignored if its number is not higher
+    /// than all earlier numbers of its process: it is a duplicate or was withdrawn.
     pub(super) fn request(&mut self, resource: Resource, claim: Claim) -> Option<Claim> {
         if !self.record(claim) {
             return None;

@@ -83,7 +83,7 @@ pub enum Message {
     },
     /// Tells the coordinator that a process waits for a resource that the sender manages.
     Blocked,
-    /// Asks the receiver for its tables.
+    /// Asks the receiver for its status tables.
     Collect {
         /// Number of the collection.
         number: u64,

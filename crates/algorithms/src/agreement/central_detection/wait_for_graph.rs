@@ -48,8 +48,8 @@ impl WaitForGraph {
         WaitForGraph(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// Returns the edges of this graph for which `other` has an edge between the same processes and
-    /// for the same resource. The numbers of the requests may differ.
+    /// Returns the edges of this graph that are also in `other`, if the numbers of the requests are
+    /// ignored. Two edges are the same if they have the same processes and the same resource.
     pub(super) fn common_by_name(&self, other: &Self) -> Self {
         let name = |edge: &Edge| (edge.waiting.process, edge.holder.process, edge.resource);
         let is_in_both = |edge: &&Edge| other.0.iter().any(|it| name(it) == name(edge));

@@ -1,10 +1,10 @@
 //! Commitment of entries (3.6.2) and its propagation to followers.
 //!
 //! **Why copies of an entry from an older term do not count.** A majority may store an entry of
-//! term 2 while another process has a log that ends in term 3, created by a leader that reached no
-//! follower. That process could be elected and overwrite the entry (Figure 3.7). Once a majority
-//! also stores a later entry of the leader's *own* term, such a log is no longer as up to date as
-//! the logs of that majority.
+//! term 2. Another process may have led in term 3 although none of its entries reached a follower.
+//! Its log then ends with an entry of term 3. That process could be elected and overwrite the entry
+//! of term 2 (Figure 3.7). Once a majority also stores a later entry of the leader's *own* term,
+//! the log that ends in term 3 is less up to date than the logs of that majority.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
 //! the variant `announcing`, the leader sends it immediately in a separate message. That message
@@ -46,7 +46,8 @@ impl RaftLog {
     }
 
     /// Sends followers the new commit index without waiting for the next append. With the variant
-    /// `together`, the process sends it when [`Timer::Send`] fires next, possibly with entries.
+    /// `together`, only sets [`Timer::Send`]. When that timer fires, the leader sends the commit
+    /// index, possibly with entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
         if self.has(Switch::Together) && !followers.is_empty() {

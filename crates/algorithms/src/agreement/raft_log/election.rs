@@ -151,9 +151,10 @@ impl RaftLog {
         self.broadcast_heartbeat(fx);
     }
 
-    /// Responds to a pre-vote request. Denies the pre-vote while a leader is known, or if the log
-    /// of the sender is behind. Also denies it to a competing pre-candidate that should vote for
-    /// this process and has not responded yet.
+    /// Responds to a pre-vote request. Denies the pre-vote if this process knows a leader, or if
+    /// the log of the sender is less up to date. If this process requests pre-votes itself, it also
+    /// denies a sender that has not granted it a pre-vote and over which it has priority. It then
+    /// requests the pre-vote of that sender again.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,

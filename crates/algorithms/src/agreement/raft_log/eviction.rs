@@ -36,9 +36,9 @@ impl RaftLog {
         matches!(self.role, Role::Disabled)
     }
 
-    /// Returns the index that the next message to a follower reports as acknowledged: the index up
-    /// to which the log of the follower is known to match. Returns 0 without the variant
-    /// `noticing`.
+    /// Returns the index for the field `acked` of the next message to a follower. With the variant
+    /// `noticing`, this is the index up to which the follower's log is known to match. Otherwise it
+    /// is 0.
     pub(super) fn reported(&self, progress: &Progress) -> u64 {
         if self.has(Switch::Noticing) { progress.match_index } else { 0 }
     }
@@ -116,8 +116,9 @@ impl RaftLog {
         }
     }
 
-    /// Responds to a process that asks whether it is still a member. If the last entry in the log
-    /// of that process is the one that removes it, the leader announces that this entry is
+    /// Responds to a process that asks whether it is still a member. If the process is known to be
+    /// removed and its log is older than the entry that removed it, sends a notice of removal. If
+    /// its log already reaches that entry, only a leader responds: it announces that the entry is
     /// committed.
     pub(super) fn on_ask_membership(
         &self,

@@ -53,7 +53,8 @@ enum Stage {
     /// The new voters receive the log, but do not count towards a majority yet.
     CatchingUp {
         to: Members,
-        /// Index of the last entry of this round. The round ends when all new voters have it.
+        /// Index of the last entry that the log had when this round began. The round ends when all
+        /// new voters have this entry.
         round_end: u64,
         /// True if an election timeout has passed during this round.
         is_slow: bool,
@@ -147,7 +148,9 @@ impl RaftLog {
         self.start_change(Some(ticket), to, fx);
     }
 
-    /// Returns true if a membership change is requested, in progress, or not known to be committed.
+    /// Returns true if this leader has a membership change that is not complete. A change is
+    /// complete when its final entry is known to be committed. Returns false if this process does
+    /// not lead.
     fn is_changing(&self) -> bool {
         let Role::Leader(Leadership { change, .. }) = &self.role else { return false };
         change.is_some() || self.membership.at > self.commit || self.members().is_joint()

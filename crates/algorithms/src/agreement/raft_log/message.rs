@@ -61,8 +61,8 @@ pub enum Message {
         commit: u64,
         /// Number of the latest round in which the leader confirms its leadership.
         round: u64,
-        /// Highest index that the receiver has acknowledged to this leader. 0 if the leader does
-        /// not report it.
+        /// Highest index that the receiver has acknowledged to this leader, as far as the leader
+        /// knows. Always 0 without the variant `noticing`.
         acked: u64,
     },
     /// Successful response to an append.
@@ -82,9 +82,9 @@ pub enum Message {
         term: u64,
         /// Index of the entry that the sender lacks.
         prev: u64,
-        /// Earliest position at which the logs may differ. It is the first entry that has the term
-        /// of the sender's entry at `prev`. If the sender's log is shorter, it is the position
-        /// after its last entry, with term 0.
+        /// Earliest position at which the logs may differ. If the sender has an entry at index
+        /// `prev`, this is the first entry of the same term in the sender's log. If the sender's
+        /// log is shorter, this is the position after its last entry, with term 0.
         conflict: EntryId,
         /// The `round` of the message to which this message responds.
         round: u64,
@@ -98,13 +98,13 @@ pub enum Message {
         term: u64,
         /// Number of the latest round in which the leader confirms its leadership.
         round: u64,
-        /// Highest index that the receiver has acknowledged to this leader. 0 if the leader does
-        /// not report it.
+        /// Highest index that the receiver has acknowledged to this leader, as far as the leader
+        /// knows. Always 0 without the variant `noticing`.
         acked: u64,
         /// Bytes of the snapshot, with their offset.
         piece: Box<Piece>,
     },
-    /// Response to a piece: the number of bytes received so far.
+    /// Response to a [`Message::Piece`]: states how much of the snapshot the sender has.
     HasPieces {
         /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -139,8 +139,8 @@ pub enum Message {
         /// Last committed entry.
         last: EntryId,
     },
-    /// A heartbeat that needs no disk: the receiver answers immediately, while appends may wait for
-    /// a write.
+    /// A heartbeat to which the receiver responds immediately. In contrast, the response to an
+    /// `Append` may wait until entries are written to disk.
     Heartbeat {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

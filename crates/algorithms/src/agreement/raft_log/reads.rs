@@ -1,10 +1,11 @@
 //! Linearizable reads without a log entry (6.4).
 //!
-//! **Why a read is not stale.** A read is answered once a majority responded to a round that
-//! started after the read, and an entry of the leader's own term is committed. Every entry
-//! acknowledged before the read was committed by this leader or by a leader of an earlier term. No
-//! leader of a later term existed yet: one process of that majority, which still followed this
-//! leader, would have had to vote for the later one. So the entry is in this log (leader
+//! **Why a read is not stale.** The leader answers a read once a majority has responded to a round
+//! that started after the read. It also waits until an entry of its own term is committed. Every
+//! entry acknowledged before the read was committed by this leader or by a leader of an earlier
+//! term. No leader of a later term existed when the read arrived. Such a leader needs the vote of a
+//! process of that majority. But each process of the majority still followed this leader when it
+//! responded, after the read had arrived. So the acknowledged entry is in this log (leader
 //! completeness). As it precedes a committed entry of the own term, it is known to be committed and
 //! was reported to the user.
 //!

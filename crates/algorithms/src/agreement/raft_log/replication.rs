@@ -42,9 +42,9 @@ use super::message::Message;
 use super::snapshot::SnapshotTransfer;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// Upper bound on payload bytes in one append, unless a single entry is larger. With its overhead,
-/// a message stays well below 1 MiB, the default limit of a transport. A transport drops a longer
-/// message, and would drop it again whenever the leader repeats it.
+/// Upper bound on payload bytes in one append, unless a single entry is larger. Together with its
+/// overhead, such a message stays well below 1 MiB, the default limit of a transport. A transport
+/// drops each longer message, so the leader would repeat it in vain.
 const BATCH_BYTES: usize = 1 << 19;
 
 /// State of the replication to one follower, at the leader.
@@ -159,7 +159,8 @@ impl RaftLog {
         self.maybe_commit(fx);
     }
 
-    /// Treats all entries, and the vote of a candidate, as persisted from the end of this step on.
+    /// Lets the save at the end of this step include everything: all entries of a leader's log, and
+    /// the vote of a candidate. From then on, they count as persisted.
     pub(super) fn finish_persisting(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.persisted_index() + 1;
         if let Role::Candidate { saved, .. } = &mut self.role

@@ -1,4 +1,4 @@
-//! Rules that the proof relies on, each with the variants that break it.
+//! Rules on which the correctness of Raft depends, each with the variants that break it.
 
 use tenure_core::ProcessSet;
 use tenure_core::service::log::Members;
@@ -18,8 +18,9 @@ impl RaftLog {
         last.is_as_up_to_date_as(self.log.last())
     }
 
-    /// Returns true if all entries up to `index` are committed once a majority stores the entry at
-    /// `index`. That entry must be of the leader's own term (3.6.2).
+    /// Returns true if the leader may commit all entries up to `index` once a majority stores the
+    /// entry at `index`. Unless a variant changes the rule, that entry must be of the leader's own
+    /// term (3.6.2).
     pub(super) fn can_commit(&self, index: u64) -> bool {
         if self.has(Switch::OldTermCommit) {
             return true;
@@ -28,8 +29,9 @@ impl RaftLog {
     }
 
     /// Returns the index from which to truncate the log after an append whose last entry is at
-    /// `end`. `conflict` is the index of the append's first conflicting entry. By the correct rule
-    /// the log is truncated only at a conflict; `None` means that it is not truncated.
+    /// `end`. `conflict` is the index of the append's first conflicting entry. `None` means that
+    /// the log is not truncated. Unless a variant changes the rule, the log is truncated only at a
+    /// conflict.
     pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
         if self.has(Switch::EagerTruncation) {
             return conflict.or(Some(end + 1));
@@ -61,8 +63,9 @@ impl RaftLog {
         self.log.entry_id(self.commit).is_some_and(|place| place.term == self.term)
     }
 
-    /// Returns true if this log needs no snapshot that ends at `last`: it contains that entry, or
-    /// its commit index is at least as high.
+    /// Returns true if this process needs no snapshot that ends with the entry `last`. This is so
+    /// if its log contains that entry, or if it knows that all entries up to that index are
+    /// committed.
     pub(super) fn can_skip_snapshot(&self, last: EntryId) -> bool {
         if self.has(Switch::SnapshotCutsTail) {
             return false;
@@ -90,7 +93,8 @@ impl RaftLog {
         !self.has(Switch::NoCatchUp)
     }
 
-    /// Returns the learners whose copies count towards a majority. Correct rules count none.
+    /// Returns the learners whose copies count towards a majority. Unless a variant changes the
+    /// rule, there are none.
     pub(super) fn counted_non_voters(&self) -> ProcessSet {
         if self.has(Switch::CountedLearner) {
             return self.members().learners.clone();

@@ -2,7 +2,8 @@
 //! depends on them (Figure 3.1).
 //!
 //! A log changes at its end, where entries are appended and truncated, and at its start, which a
-//! snapshot replaces. A saved change contains both; anything it omits stays as it was saved.
+//! snapshot replaces. A saved change describes both. The parts of the state that a change omits
+//! stay as they were saved before.
 
 use alloc::sync::Arc;
 
@@ -21,10 +22,11 @@ pub struct Stable {
     pub(super) voted_for: Option<ProcessId>,
     /// The latest snapshot. In a change: `None` if unchanged.
     pub(super) snapshot: Option<Arc<Snapshot>>,
-    /// Position up to which the first entries of the log are removed, because a snapshot covers
-    /// them.
+    /// Index and term of the last entry that was removed from the start of the log, because a
+    /// snapshot covers it.
     pub(super) head: EntryId,
-    /// All entries after the head. In a change: all entries after the unchanged ones.
+    /// All entries after the head. A change contains only the entries after those that stay as they
+    /// were saved.
     pub(super) log: Log,
 }
 
@@ -53,9 +55,10 @@ impl RaftLog {
         })
     }
 
-    /// Returns the part of the change that must be saved before messages leave. It omits a snapshot
-    /// of entries that are already saved. After a crash these entries still exist, and no message
-    /// depends on their removal.
+    /// Returns the part of the change that must be saved before messages leave, or `None` if no
+    /// part must be. If the entries that a new snapshot replaces are already saved, this part omits
+    /// the snapshot. After a crash these entries still exist, and no message depends on their
+    /// removal.
     pub(super) fn urgent_part_of_change(&self, saved: &Stable) -> Option<Stable> {
         let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.has(snapshot.last);

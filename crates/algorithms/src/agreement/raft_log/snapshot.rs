@@ -6,10 +6,11 @@
 //! own snapshots, as this needs no agreement.
 //!
 //! **A follower that lacks compacted entries** receives the snapshot in pieces and reports how many
-//! bytes it has. Only a lost piece is sent again. If the follower already has the last entry of the
-//! snapshot, its log matches the leader's up to there (*log matching*) and needs no snapshot. Later
-//! entries stay, because the leader may have counted them. A log without that entry is replaced:
-//! its entries at or after that index belong to another history and are not committed.
+//! bytes it has. Only a lost piece is sent again. A follower that already has the last entry of the
+//! snapshot needs no snapshot: its log matches the leader's log up to that entry (*log matching*).
+//! It keeps its later entries, because the leader may have counted them. If the follower's log
+//! lacks that entry, the snapshot replaces the whole log. The follower's entries at or after that
+//! index belong to another history and are not committed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -15,8 +15,8 @@ pub struct Config {
     /// Configuration of the log.
     pub log: raft_log::Config,
     /// Incarnation of this process: a number that distinguishes it from earlier starts of the
-    /// process. It may be the same after each restart if no two commands of a user ever have the
-    /// same ticket.
+    /// process. If the user never gives two commands the same ticket, even after a restart, all
+    /// starts may have the same incarnation.
     pub incarnation: u64,
     /// Variants that are switched on, each with a known mistake.
     pub variants: Variants<Switch>,
@@ -41,8 +41,8 @@ pub(super) fn declared() -> Vec<Variant> {
 }
 
 impl Configured for Config {
-    /// Accepts the variants of the relayed log, and the sound variants of the log inside it. The
-    /// unsound variants of that log are accepted only by the algorithm `raft-log`.
+    /// Accepts all variants of the relayed log itself. Of the variants of [`raft_log`], accepts
+    /// only the sound ones. The unsound ones are accepted only by the algorithm `raft-log`.
     fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (variants, of_log) = parameters.split();
         let known = || declared().into_iter().map(|variant| variant.name);

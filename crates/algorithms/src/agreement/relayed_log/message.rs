@@ -58,16 +58,17 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Outcome {
-    /// The append was committed at this index, or the read reflects all entries up to it.
+    /// The request has succeeded: the appended entry is committed, or the read may be answered.
     Done {
-        /// Index of the entry, or of the read.
+        /// Index of the appended entry. For a read, the index up to which the read reflects the
+        /// log.
         index: u64,
     },
     /// The request has taken no effect, and never will.
     Declined(Reason),
     /// It is not known whether the request takes effect.
     Unknown,
-    /// Reply of the leader's user to a question.
+    /// Reply of the leader's user to a [`Request::Question`].
     Reply(Payload),
 }
 

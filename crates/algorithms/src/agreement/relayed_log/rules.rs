@@ -1,4 +1,4 @@
-//! Rules that the proof relies on, each with the mistake that breaks it.
+//! Rules on which the correctness of the relayed log depends, each with the variants that break it.
 
 use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};

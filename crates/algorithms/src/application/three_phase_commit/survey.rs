@@ -38,8 +38,8 @@ pub(super) struct Survey {
 /// Conclusion about a transaction, from the reports of all processes that are not suspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// The reports determine the decision: a process has made it, or no process can have made the
-    /// opposite one.
+    /// The reports determine the decision. Either a process has already made this decision, or no
+    /// process can have made the opposite decision.
     Decided { commits: bool },
     /// All have voted yes, but not all have learned this.
     Ready,
@@ -85,7 +85,7 @@ impl Survey {
     }
 }
 
-/// The inquiry of a new leader.
+/// Behaviour of a new leader: it asks all live processes for the states of their transactions.
 impl ThreePhaseCommit {
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
@@ -114,8 +114,9 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// Ends the inquiry when all reports have arrived, and decides each transaction for which they
-    /// suffice.
+    /// Ends the inquiry when all reports have arrived. Decides each transaction whose outcome
+    /// follows from the reports. If all have voted yes on a transaction, first informs all
+    /// processes of this.
     pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;

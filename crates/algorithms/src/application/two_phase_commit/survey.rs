@@ -1,4 +1,5 @@
-//! Inquiry of a new leader about transactions of older terms.
+//! A new leader asks all live processes about transactions of older terms, and sends known outcomes
+//! to the processes that miss them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -25,7 +26,9 @@ pub enum Entry {
 /// All transactions that a process knows, with their states.
 pub type Log = BTreeMap<Transaction, Entry>;
 
-/// An inquiry of a new leader, with the reports that have arrived.
+/// Inquiry in progress. A new leader has asked all live processes for the states of their
+/// transactions. The survey contains the reports that have arrived, and the processes whose reports
+/// are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
     pub(super) awaited: ProcessSet,
@@ -68,7 +71,7 @@ impl Survey {
     }
 }
 
-/// The inquiry of a new leader.
+/// Behaviour of a new leader: it asks all live processes for the states of their transactions.
 impl TwoPhaseCommit {
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
@@ -96,8 +99,9 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Ends the inquiry when all reports have arrived. Sends each uncertain process the decision,
-    /// if it follows from the reports.
+    /// Ends the inquiry when all reports have arrived. A process is uncertain if it has voted yes
+    /// and does not know the outcome. If the outcome follows from the reports, sends it to each
+    /// uncertain process.
     pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;

@@ -15,10 +15,11 @@ use crate::mutex::EntryDurations;
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     /// Returns the [`Card`] of the lock: its assumptions, costs and promises.
     ///
-    /// If the leader has a lease, a detector may suspect the leader wrongly. Entries then expire,
-    /// and rely on clocks as the lease does. Without a lease, a leader does not wait for a suspect
-    /// that may be inside the critical section. So the lock needs a detector without mistakes, even
-    /// if the election needs a weaker one or none.
+    /// If the leader has a lease, the lock tolerates a detector that suspects the leader wrongly.
+    /// Entries to the critical section then expire, and the lock relies on clocks, as the leader's
+    /// lease does. If the leader has no lease, entries do not expire. A leader then does not wait
+    /// for a suspected process that may be inside the critical section. So the lock needs a
+    /// detector without mistakes, even if the election needs a weaker one or none.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =

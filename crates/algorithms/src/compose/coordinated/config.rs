@@ -62,8 +62,9 @@ pub(crate) fn configured<E: Election + Algorithm>(
     Ok(Config { election, times: (!never_expires).then_some(times) })
 }
 
-/// Returns true if the leader of an election has a lease. This is so if `timed_promises`, the
-/// properties that the election promises while timers keep time, include one leader at a time.
+/// Returns true if the leader of an election has a lease. `timed_promises` are the properties that
+/// the election promises as long as timers keep time. The leader has a lease if one leader at a
+/// time is among these properties.
 pub(super) fn has_lease(timed_promises: &[Property]) -> bool {
     timed_promises.contains(&Property::OneLeaderAtATime)
 }

@@ -100,8 +100,9 @@ impl<E: Election> Coordinated<E> {
     }
 
     /// Returns true if this process leads in `term` and does not suspect `from`. A leader ignores
-    /// messages of a suspect, because a crashed process never releases the lock. The leader asks it
-    /// again when it is trusted.
+    /// the messages of a suspected process: if the leader granted the lock to a crashed process,
+    /// this process would never release it. When the leader trusts the process again, the leader
+    /// inquires whether the process still waits or is inside.
     pub(super) fn accepts_request(&self, from: ProcessId, term: Term) -> bool {
         self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }

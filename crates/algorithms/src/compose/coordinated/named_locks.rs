@@ -241,8 +241,8 @@ impl<E: Election> NamedLocks<E> {
 }
 
 impl Coordinated<ExternalElection> {
-    /// Sends this process's request to the new leader if it waits, because the new leader may not
-    /// know this lock.
+    /// If this process waits for the critical section, sends its request to the new leader, because
+    /// the new leader may not know this lock.
     fn request_again(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term
             && term.leader != self.group.me()

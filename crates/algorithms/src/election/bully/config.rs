@@ -17,8 +17,9 @@ pub struct Config {
     /// *T*: time within which a live higher process answers. It is at least two message delays and
     /// a step.
     pub answer: Delay,
-    /// *T1*: time within which a process that has answered announces a leader. It is at least the
-    /// sum of a message delay and, for each higher process, T on the slowest clock.
+    /// *T1*: time within which a leader is announced after a higher process has answered. Each
+    /// higher process may wait *T* before it announces itself, and may have the slowest clock. T1
+    /// is at least the sum of these waits and a message delay.
     pub coordinator: Delay,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,
@@ -38,8 +39,8 @@ impl Config {
     }
 }
 
-/// Returns T1 for a group of `size` processes. Each higher process waits T before it announces
-/// itself; T takes at most `answer` ticks on the clock of the process that waits for the
+/// Returns *T1* for a group of `size` processes. Each higher process waits *T* before it announces
+/// itself. This wait takes at most `answer` ticks on the clock of the process that waits for the
 /// announcement.
 fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
     Delay::ticks(answer.saturating_mul(u64::from(size)).saturating_add(delay))

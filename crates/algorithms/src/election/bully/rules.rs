@@ -62,8 +62,8 @@ impl Rules {
         is_free || self.0.has(Switch::LiteralRestart)
     }
 
-    /// Returns true if this process accepts the announcement of a leader. By the correct rule, it
-    /// accepts only a leader that outranks it.
+    /// Returns true if this process accepts the announcement of a leader. Unless a variant changes
+    /// the rule, it accepts only a leader that outranks it.
     pub(super) fn accepts_leader(self, outranks_me: bool) -> bool {
         outranks_me || self.0.has(Switch::AcceptLower)
     }

@@ -38,7 +38,8 @@ impl Best {
 pub enum Search {
     /// The search for the lightest leaving edge is in progress.
     Find,
-    /// The search has ended in the part of the fragment that the process joins.
+    /// The process that sends this state has already reported its lightest edge. So the process
+    /// that joins takes no part in the search.
     Found,
 }
 

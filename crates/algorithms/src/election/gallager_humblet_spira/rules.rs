@@ -39,13 +39,14 @@ impl Rules {
         theirs < ours || self.0.has(Switch::AbsorbAnyLevel) && theirs == ours && ours > 0
     }
 
-    /// Returns true if a Test of level `theirs` waits at a process of level `ours`.
+    /// Returns true if a process of level `ours` postpones a Test from a fragment of level
+    /// `theirs`.
     pub(super) fn postpones_test(self, theirs: u32, ours: u32) -> bool {
         theirs > ours && !self.0.has(Switch::NoWait)
     }
 
-    /// Returns true if a process sends its Report while it awaits `awaited` reports of its
-    /// subtrees.
+    /// Returns true if a process may send its Report while `awaited` reports of its subtrees are
+    /// missing. Unless a variant changes the rule, no report may be missing.
     pub(super) fn reports(self, awaited: u32) -> bool {
         awaited == 0 || self.0.has(Switch::ReportEarly)
     }

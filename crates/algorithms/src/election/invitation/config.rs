@@ -19,12 +19,13 @@ pub(super) const READY: &str = "ready";
 pub struct Config {
     /// Ranks of the processes, by index. All are distinct. A process of higher rank invites sooner.
     pub ranks: Arc<[Rank]>,
-    /// Interval at which a coordinator looks for other groups: longer than any process waits before
-    /// it invites, so that one check ends before the next.
+    /// Interval at which a coordinator looks for other groups. It is longer than the longest wait
+    /// between finding a group and inviting it, so that one check ends before the next begins.
     pub check: Delay,
-    /// Time between finding a group and inviting it, for the highest rank. Each lower rank waits
-    /// this much longer than the next higher one. The time is longer than two messages take, so
-    /// that all other groups are found, and that the invitation of a higher rank arrives first.
+    /// Time that the process with the highest rank waits before it invites the groups that it has
+    /// found. The process with the *k*-th highest rank waits *k* times as long. The time is longer
+    /// than two messages take. So a coordinator finds all other groups before it invites, and the
+    /// invitation of a higher rank arrives first.
     pub merge: Delay,
     /// Time for which an inviting process waits for acceptances. It is long enough for three
     /// messages: the invitation, its forwarding to a member, and the member's acceptance.
@@ -43,8 +44,8 @@ impl Config {
         Config::timed(size, delay, |ticks| ticks)
     }
 
-    /// Returns timeouts that allow for drift: `stretched(t)` is the time that passes on the fastest
-    /// clock while `t` passes on the slowest.
+    /// Returns a configuration whose timeouts allow for clock drift. `stretched(t)` is the time
+    /// that passes on the fastest clock while the slowest clock shows `t`.
     fn timed(size: u32, delay: u64, stretched: impl Fn(u64) -> u64) -> Self {
         let merge = stretched(3 * delay);
         let accept = 3 * delay + delay / 2;

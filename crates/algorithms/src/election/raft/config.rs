@@ -23,8 +23,9 @@ pub struct Config {
     pub election: Delay,
     /// Interval between heartbeats: longer than a message and its response take.
     pub heartbeat: Delay,
-    /// Time for which a leader may lead after a majority has responded. The sum of this time and a
-    /// heartbeat interval is shorter than the election timeout, by more than clocks drift.
+    /// Time for which a leader may continue to lead after a majority has responded. This time plus
+    /// a heartbeat interval is shorter than the election timeout. The difference must be larger
+    /// than the drift of the clocks.
     pub lease: Delay,
     /// Modulus of the heartbeat numbers. A response that is delayed by that many heartbeats would
     /// be mistaken for a response to the current heartbeat.
@@ -51,9 +52,10 @@ impl Config {
 }
 
 impl Config {
-    /// Returns a configuration without variants, with the timeouts of `parameters` or default ones.
-    /// The shortest default election timeout, on the fastest clock, is longer than the sum of lease
-    /// and heartbeat interval, on the slowest clock.
+    /// Returns a configuration without variants, with the timeouts of `parameters`. Timeouts that
+    /// are not set there get defaults. The default election timeout allows for clock drift: its
+    /// minimum on the fastest clock is longer than the sum of lease and heartbeat interval on the
+    /// slowest clock.
     pub(crate) fn timed(parameters: &Parameters) -> Self {
         let plain = Config::plain(parameters.size, parameters.delay);
         let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);

@@ -36,7 +36,8 @@ pub enum Message {
     Grant {
         /// The attempt that is granted.
         number: u64,
-        /// Number of the grant, above all numbers that the requesters have seen.
+        /// Sequence number of the grant. It is greater than all grant numbers that the requesters
+        /// have seen.
         count: u64,
     },
     /// Informs a waiting process of the holder of the lock: an edge of the wait-for graph.
@@ -45,7 +46,7 @@ pub enum Message {
         number: u64,
         /// Attempt that holds the lock.
         holder: Attempt,
-        /// Number of the grant by which the attempt `holder` holds the lock.
+        /// Sequence number of the grant that gave the lock to `holder`.
         count: u64,
     },
     /// Releases the lock, or withdraws the request.

@@ -59,8 +59,9 @@ impl Rules {
         !self.0.has(Switch::ClockOnlyOwnFirst) && !self.0.has(Switch::ClockOnlyOtherFirst)
     }
 
-    /// Returns true if this process may enter the critical section. By the correct rule all peers
-    /// have replied, and its request is the first in the queue.
+    /// Returns true if this process may enter the critical section. Unless a variant changes the
+    /// rule, all peers must have replied (`all_replied`), and the request of this process must be
+    /// the first in the queue (`on_top`).
     pub(super) fn may_enter(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;

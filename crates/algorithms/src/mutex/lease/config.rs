@@ -42,8 +42,8 @@ impl Config {
     }
 }
 
-/// Largest number of requests that a process sends after a request and before the response to it
-/// arrives. A process that is notified of its turn requests again immediately.
+/// Largest number of newer requests that a process may have sent when the response to a request
+/// arrives. A process that is notified of its turn sends a newer request immediately.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl Configured for Config {

@@ -23,8 +23,8 @@ const CHANGE: &str = "leader-change";
 pub struct Config {
     /// The process that is the service.
     pub service: ProcessId,
-    /// Duration of a lease at the service, shorter time for which a client relies on it, and
-    /// renewal interval.
+    /// Three durations: that of a lease at the service, the shorter one for which a client relies
+    /// on the lease, and the interval between renewals.
     pub times: SessionTimes,
     /// Time between the expiry of a lease and the commit of the log entry that ends it.
     pub commit: Delay,
@@ -91,9 +91,9 @@ impl Configured for Config {
     }
 }
 
-/// Returns the durations in `parameters`, or those of `plain` where the user has set none. By
-/// default, the lease on the fastest clock lasts longer than a client on the slowest clock relies
-/// on it.
+/// Returns the durations that the user has set in `parameters`, and those of `plain` for all
+/// others. By default, a lease lasts long enough for clocks that drift: on the fastest clock, the
+/// service keeps the lease longer than a client on the slowest clock relies on the lease.
 fn times(parameters: &Parameters, plain: SessionTimes) -> Result<SessionTimes, CatalogueError> {
     let duration = |name, plain| match parameters.timeout(name, Delay::ticks(plain)) {
         Delay { min, max } if min == max => Ok(max),

@@ -56,8 +56,9 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// the process that makes the claim, and `lease` the lease to which the key is attached.
     fn enqueue(&self, at: ProcessId, ticket: &Self::Ticket, lease: u64) -> Enqueue;
 
-    /// Returns the keys for which the claim of a process waits, among those created before
-    /// `revision`. The queue is read in the state at the revision `at`.
+    /// Returns the keys for which a claim waits, all of them created before `revision`. The queue
+    /// is read in the state that the store had at revision `at`. If the claim waits for no key,
+    /// returns `None`.
     fn blockers(
         &self,
         store: &Store,
@@ -71,8 +72,8 @@ pub trait LockKind: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// `from` is 0, returns false: only future deletions count.
     fn has_deleted(&self, store: &Store, blockers: &Self::Blockers, from: u64) -> bool;
 
-    /// Returns true if `waiting`, a claim that waits only for the claim `released`, holds the lock
-    /// as soon as `released` ends.
+    /// Returns true if the claim `waiting` holds the lock as soon as the claim `released` ends.
+    /// `waiting` waits for no other claim than `released`.
     fn takes_over(
         &self,
         waiting: (ProcessId, &Self::Ticket),
@@ -100,7 +101,7 @@ pub trait ClaimTicket:
     /// Returns the ticket of the session.
     fn session(&self) -> Ticket;
 
-    /// Returns the ticket of the first claim in `session` for the same request.
+    /// Moves the request to another session. Returns the ticket of its first claim in `session`.
     #[must_use]
     fn in_session(self, session: Ticket) -> Self;
 }
@@ -125,8 +126,8 @@ impl ClaimTicket for Ticket {
     }
 }
 
-/// For the mutex: the only key for which a claim waits, which is next ahead in the queue. It is
-/// identified by the ID of its lease.
+/// For the mutex: a claim waits for exactly one key, the next one ahead in the queue. The number is
+/// the ID of the lease to which this key is attached.
 impl Blockers for u64 {
     fn contains(&self, lease: u64) -> bool {
         *self == lease

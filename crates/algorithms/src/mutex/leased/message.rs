@@ -2,7 +2,8 @@
 
 use tenure_core::{Label, Labelled, Layer};
 
-/// Messages between processes, with the identifier `T` of a claim and the keys `K` ahead of it.
+/// Messages between processes. `T` is the identifier of a claim, and `K` the set of keys for which
+/// a claim waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -78,18 +79,19 @@ pub enum Message<T, K> {
         /// The watched keys, each identified by its lease. At least one was deleted.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: K,
-        /// Revision of the deletion, or a later one.
+        /// Revision of the store at the time of this report. The deletion happened at this revision
+        /// or at an earlier one.
         revision: u64,
     },
-    /// The sender no longer needs its lease, which the service ends.
+    /// Asks the service to end the sender's lease, which the sender no longer needs.
     Release {
         /// Ticket of the sender's claim.
         ticket: T,
         /// True if the sender was inside the critical section.
         was_inside: bool,
     },
-    /// Grants the lock early: the owner of the next key ahead has left, and the end of its lease is
-    /// not yet committed.
+    /// Grants the lock to the receiver early. The owner of the next key ahead has left, but the end
+    /// of this owner's lease is not yet committed.
     Released {
         /// Ticket of the receiver's claim.
         ticket: T,

@@ -16,8 +16,8 @@ impl<L: LockKind> LockClient<L> {
     }
 
     /// Returns true if the service may conclude from a release that no process is inside the
-    /// critical section. By the correct rule, it may do so only if the client that released was
-    /// inside (`was_inside`).
+    /// critical section. Unless a variant changes the rule, it may do so only if the client that
+    /// released the lock was inside (`was_inside`).
     pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
         was_inside || self.has(Switch::AnyRelease)
     }
@@ -32,20 +32,20 @@ impl<L: LockKind> LockClient<L> {
         !self.has(Switch::ExpiryDisregardsRenewal)
     }
 
-    /// Returns true if the service commits the remaining time of a lease when a part of the lease
-    /// has elapsed.
+    /// Returns true if the service commits the remaining time of a lease after each of the
+    /// [`LEASE_PARTS`] parts into which it divides the lease.
     pub(super) fn records_remaining(&self) -> bool {
         !self.has(Switch::TtlJumpsBack)
     }
 
-    /// Returns the number of lease parts that a new leader waits for, if `left` parts were recorded
-    /// as remaining.
+    /// Returns the number of parts of a lease for which a new leader waits before the lease
+    /// expires. `left` is the number of remaining parts that the old leader has recorded.
     pub(super) fn remaining_after_failover(&self, left: u64) -> u64 {
         if self.has(Switch::TtlJumpsBack) { LEASE_PARTS } else { left.clamp(1, LEASE_PARTS) }
     }
 
-    /// Returns the first revision that a watch covers. `from` is the correct one: the watcher has
-    /// seen the key at revision `from - 1`.
+    /// Returns the first revision at which a watch reports deletions. Unless a variant changes the
+    /// rule, this is `from`, because the watcher has seen the key at revision `from - 1`.
     pub(super) fn watch_start(&self, from: u64) -> u64 {
         if self.has(Switch::WatchFromWrongRevision) { 0 } else { from }
     }

@@ -1,8 +1,9 @@
-//! The service: one committed log, the store built from it, and its leader.
+//! The service: one committed log, the store that is built from this log, and the leader.
 //!
-//! `raft-log` shows that the log is replicated consistently; this is not repeated here. A change of
-//! leader is modelled: the new leader has the store and the recorded remaining times of leases, and
-//! the old one may still answer clients that do not know of the change.
+//! The algorithm `raft-log` shows that the copies of a log are consistent, so this model has only
+//! one log. The model does contain changes of the leader. The new leader has the store and the
+//! recorded remaining times of leases. The former leader may still answer clients that do not know
+//! of the change.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -23,15 +24,17 @@ pub(super) struct Service<L: LockKind> {
     pub(super) store: Store,
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases whose end is being committed. The value is the lease's `renewal_index` when it
-    /// expired, or `None` if the owner has left.
+    /// Leases whose end is not yet committed, although they have expired or their owner has left.
+    /// For an expired lease, the value is its `renewal_index` at the expiry. If the owner has left,
+    /// the value is `None`.
     ends: BTreeMap<u64, Option<u64>>,
-    /// For each waiting claim: the keys of the claims before it, which it watches.
+    /// For each waiting claim: the keys of earlier claims whose deletion this claim watches.
     watches: BTreeMap<(ProcessId, L::Ticket), L::Blockers>,
     /// True if the previous leader may still answer clients.
     pub(super) has_former_leader: bool,
-    /// For each lease: number of its parts that have started since the last renewal, minus the
-    /// number of leader changes since then. It only serves to check that the lease ends in time.
+    /// For each lease: how many of its parts have started since the last renewal, minus one for
+    /// each later change of the leader. This number only serves to check that the lease ends in
+    /// time.
     started: BTreeMap<u64, u64>,
 }
 
@@ -76,8 +79,9 @@ impl<L: LockKind> Service<L> {
         outcome
     }
 
-    /// Returns the revision that created a claim's key, and the keys for which the claim waits.
-    /// Both are read in the state at the revision `at`. Each is `None` if there is no such key.
+    /// Reads the queue of a claim in the state that the store had at revision `at`. Returns the
+    /// revision that created the claim's own key, and the keys for which the claim waits. If the
+    /// claim has no key, both are `None`. If the claim waits for no key, the second is `None`.
     fn place(
         &self,
         kind: &L,
@@ -324,9 +328,9 @@ impl<L: LockKind> LockClient<L> {
 
     /// Handles the end of a part of a lease.
     ///
-    /// Each change of the leader may delay the end of a lease by at most one part. A lease that is
-    /// delayed further is never ended here, so that the checker reports a violation of
-    /// `starvation-freedom`.
+    /// Each change of the leader may delay the end of a lease by at most one part. If a lease is
+    /// delayed by more, this function no longer ends the lease. The checker then reports a
+    /// violation of `starvation-freedom`.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.base().change);

@@ -35,8 +35,9 @@ pub enum Message {
         /// The token, with its state.
         token: Box<Token>,
     },
-    /// Informs the receiver, the process that makes tokens, that the token of this generation may
-    /// be lost. Also informs a process that a generation newer than that of its token exists.
+    /// Informs the process that makes new tokens that the token of this generation may be lost.
+    /// Also sent to a process that is trusted again: its token may be of an older generation than
+    /// this one.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,

@@ -94,8 +94,8 @@ impl Rules {
         }
     }
 
-    /// Returns true if a reply belongs to `ours`, this process's current request. `to` is the clock
-    /// in the request that the reply names.
+    /// Returns true if a reply answers `ours`, this process's current request. `to` is the clock of
+    /// the request that the reply names.
     pub(super) fn answers(self, to: u64, ours: Timestamp) -> bool {
         to == ours.clock || !self.names_replies()
     }
@@ -109,7 +109,8 @@ impl Rules {
     }
 }
 
-/// Clocks in messages and states, which the checker shifts to merge equivalent states.
+/// Rules about the clocks in messages and states. The checker shifts these clocks in order to merge
+/// equivalent states.
 impl Rules {
     /// Returns true if requests carry a clock.
     pub(super) fn orders_by_clock(self) -> bool {

@@ -1,4 +1,4 @@
-//! Chapter 5: log compaction.
+//! Log compaction: D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, chapter 5.
 
 use std::num::NonZeroU64;
 
@@ -30,8 +30,9 @@ fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     cluster
 }
 
-/// Each process is asked for snapshots at its own multiples of the interval, even after it has
-/// compacted its log late. So the processes do not all take snapshots at the same time.
+/// Each process is asked for a snapshot when its log index plus an offset of its own is a multiple
+/// of the interval. A process that compacts its log late is still asked again at the next such
+/// index. So the processes do not all take snapshots at the same time.
 #[test]
 fn snapshot_requests_are_staggered() {
     let mut cluster = TestCluster::<RaftLog>::new(3, Order::Reordered, |group| Config {

@@ -57,8 +57,9 @@ fn one_of_two_competing_candidates_wins() {
     }
 }
 
-/// A process whose pre-vote request came too early asks again, when a process with an older log
-/// asks it.
+/// P2 denies P3's request for a pre-vote, because P2 still follows the crashed leader. Later P2
+/// asks P3 for a pre-vote. P3's log is ahead of P2's log, so P3 denies the request and asks P2
+/// again. P3 then becomes the leader.
 #[test]
 fn better_log_asks_again() {
     let mut cluster = led_by_p1(3, &[]);
@@ -121,8 +122,9 @@ fn candidate_saves_its_vote_in_parallel() {
     assert_eq!(commits(&events(&mut cluster)), [(1, 1)]);
 }
 
-/// A leader may be elected before it saves its vote. In that case it saves the vote before any
-/// process learns that it leads.
+/// With the variant `ahead`, a leader may be elected before its own vote is saved. It saves the
+/// vote before any process learns that it leads. So after a restart it never leads in the same term
+/// again.
 #[test]
 fn leader_has_saved_its_vote() {
     let mut cluster = cluster(3, AHEAD);

@@ -1,4 +1,5 @@
-//! Chapter 4: membership changes.
+//! Membership changes: D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, chapter
+//! 4.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Switch, Timer};

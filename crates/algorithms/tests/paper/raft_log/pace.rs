@@ -110,7 +110,8 @@ fn deposed_leader_keeps_unsent_entries() {
     assert!(events(&mut cluster).contains(&(1, Event::Unknown { ticket: 1 })));
 }
 
-/// If new entries are proposed before the announcement, their messages carry the commit index.
+/// A leader announces a new commit index to its followers. If new entries are proposed before the
+/// announcement is sent, the messages with these entries carry the commit index as well.
 #[test]
 fn announces_commit_together_with_proposals() {
     let mut cluster = led_by_p1(3, &[Switch::Together, Switch::Announcing]);
@@ -157,8 +158,8 @@ fn heartbeats_keep_a_leader_with_slow_disks() {
     assert_eq!(events(&mut cluster), [(1, Event::Following { term: 1, leader: None })]);
 }
 
-/// A leader sends no heartbeats before a response in its term, because its vote may not yet be
-/// saved.
+/// A leader sends no heartbeats before a follower has acknowledged entries in the leader's term.
+/// Before that moment, the leader's own vote may not yet be saved.
 #[test]
 fn no_heartbeat_before_response_in_term() {
     let mut cluster = cluster(3, &[Switch::Heartbeats]);

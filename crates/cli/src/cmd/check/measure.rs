@@ -92,8 +92,9 @@ fn save_maximum(plan: &Plan<'_>, report: &MeasureReport, path: &Path) -> Result<
     maximum.save(path).map_err(Failure::environment)
 }
 
-/// Returns the exit status of the measurements: violated if a measure exceeds a bound on the
-/// algorithm's [`Card`], else incomplete if an extreme is not exact, else success.
+/// Returns the exit status of the measurements. If a measure exceeds a bound on the algorithm's
+/// [`Card`], the status is violated. Otherwise, if a search stopped at a limit, so that an extreme
+/// is not exact, the status is incomplete. Otherwise, it is success.
 fn status(measured: &Measured) -> Status {
     let exceeds = |bound: &BoundComparison| bound.most.is_exceeded() || bound.least.is_exceeded();
     if measured.iter().filter_map(|(_, bound)| bound.as_ref()).any(exceeds) {
@@ -128,8 +129,8 @@ struct BoundComparison {
     /// Unit to which the formula on the algorithm's [`Card`] applies: `an entry` into the critical
     /// section, or `an election`.
     unit: &'static str,
-    /// Number of units in a run. The bound for a run is the product of `unit_count` and the bound
-    /// for one unit.
+    /// Number of units in a run, such as critical-section entries. The bound for a run is the
+    /// product of `unit_count` and the bound for one unit.
     unit_count: u64,
     least: BoundVerdict,
     most: BoundVerdict,
@@ -149,7 +150,8 @@ enum BoundVerdict {
     /// No run attains the bound.
     NotTight(u64),
     Exceeded(u64),
-    /// The search was not complete, and no explored run attains the bound.
+    /// It is unknown whether a run attains the bound: no explored run does, and the search was not
+    /// complete.
     Unknown(u64),
 }
 

@@ -204,9 +204,11 @@ impl<'a> Plan<'a> {
         unused
     }
 
-    /// Returns a hint on promises that hold only while clocks keep time. A search without clocks
-    /// cannot check them, so the hint contains a command that does. The hint is empty if this
-    /// search checks them, if the algorithm has none, or if the user selected properties.
+    /// Returns a hint with the command of another search, which checks the promises that hold only
+    /// if clocks keep time. A search without clocks cannot check such promises.
+    ///
+    /// If this search has clocks, if the algorithm makes no such promises, or if the user selected
+    /// properties, the hint is empty.
     fn clocked_hint(&self) -> Result<String, Failure> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
@@ -251,11 +253,11 @@ fn search_failure(error: CheckError) -> Failure {
     }
 }
 
-/// Returns a hint with the command that checks a group with one more process, and a lower bound on
-/// its cost. The hint is empty unless all properties hold.
+/// Returns a hint with the command that checks a group with one more process, and with a lower
+/// bound on the cost of that check. If not all properties hold, the hint is empty.
 ///
-/// For the lower bound, also checks the group with one process less: each additional process
-/// multiplies the number of states by more than the previous one did.
+/// To compute the bound, also checks the group with one process less. Each additional process
+/// multiplies the number of states by more than the previous process did.
 fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());

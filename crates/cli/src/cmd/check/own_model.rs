@@ -19,11 +19,12 @@ pub(super) fn search(options: &Options) -> Option<Result<Report, Failure>> {
     Some(report.and_then(|report| save_counterexample(options, &report).map(|()| report)))
 }
 
-/// Returns an error if an option is given that does not apply to the algorithm. `why` is the reason
-/// in the message.
+/// Returns an error if the user gives an option that does not apply to the algorithm. The message
+/// contains the reason `why`.
 ///
-/// `support` copies the options that apply to this algorithm from `options` to its argument. A few
-/// options apply to all algorithms that only the checker runs.
+/// The function builds options that have only supported values, and compares `options` with them. A
+/// few options apply to all algorithms that only the checker runs. `support` adds the options that
+/// apply to this algorithm: it copies them from `options` to its argument.
 pub(super) fn reject_unsupported(
     options: &Options,
     support: impl FnOnce(&mut Options),

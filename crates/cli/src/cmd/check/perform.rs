@@ -13,8 +13,9 @@ use crate::cmd::{interrupt, machine, progress_bar};
 
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Least group size of a lock for which the search explores only one order of deliveries that
-/// commute. Smaller groups take only seconds without this reduction.
+/// Least number of processes for which the check of a lock is reduced: if the order of two
+/// deliveries does not matter, the check explores only one order. The check of a smaller group
+/// takes only seconds without this reduction.
 const LEAST_COMMUTING_SIZE: u32 = 5;
 
 /// Builds the configuration of the checker. The algorithm's [`Card`] supplies the values of options

@@ -244,9 +244,9 @@ fn has_heartbeats(name: &str) -> bool {
     })
 }
 
-/// Returns the options of an additional search for the promises that hold only while clocks keep
-/// time. `None` if the algorithm has no such promises or assumes synchronous timing, or if `words`
-/// select a timing model.
+/// Returns the options of an additional search, which checks the promises that hold only if clocks
+/// keep time. Returns `None` if the algorithm makes no such promises, if it assumes synchronous
+/// timing, or if `words` select a timing model.
 fn clocked_check(name: &str, words: &str) -> Option<String> {
     let card = card(name)?;
     if words.contains("--timing") || card.timing >= Timing::Synchronous {

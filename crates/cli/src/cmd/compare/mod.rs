@@ -292,8 +292,8 @@ fn service_of(name: &str) -> Option<ComparedService> {
     })
 }
 
-/// Compared locks whose processes follow a leader: the default lock of nodes, and a lock whose
-/// election is the one of most textbooks.
+/// Locks with an elected leader that the comparison includes. The first is the default lock of
+/// nodes. The second uses the election algorithm that most textbooks describe.
 const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
 /// Returns all algorithms of a service. Locks include those that follow a leader.
@@ -306,8 +306,8 @@ fn algorithms_of(kind: ComparedService) -> impl Iterator<Item = &'static str> {
     names
 }
 
-/// Measures one algorithm in `runs` runs. If it rejects the options, the returned row has the
-/// reason.
+/// Measures one algorithm in `runs` runs. If the algorithm rejects the options, the returned row
+/// has the reason.
 fn measure(name: &str, options: &RunOptions, runs: u64) -> Result<(Row, Status), Failure> {
     if interrupt::is_interrupted() {
         return Ok((Row::refused(name, "interrupted"), Status::Incomplete));

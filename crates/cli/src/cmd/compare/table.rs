@@ -46,7 +46,7 @@ struct Figures {
     agreement_time: Option<Moments>,
     bypass_max: f64,
     violated: BTreeMap<Property, u64>,
-    /// Violated properties whose violation makes the command fail.
+    /// Violated properties that make the command fail.
     broken: Vec<Property>,
     /// Commands that replay the violations of the properties in `broken`, in the same order.
     replay: Vec<String>,
@@ -238,8 +238,7 @@ fn agreement_line(cells: [&str; 7]) -> String {
     format!("{line}{delay}").trim_end().to_owned()
 }
 
-/// Returns the mean of the measured values. Returns `None` instead of a mean of 0 if there are no
-/// values.
+/// Returns the mean of the measured values; `None` if there are no values.
 fn measured(moments: &Moments) -> Option<f64> {
     (moments.count() > 0).then(|| moments.mean())
 }
@@ -278,8 +277,8 @@ fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: ComparedService
 }
 
 impl Theory {
-    /// Formats the expected number of messages to fit into a column. If theory has none, formats
-    /// the bounds that the algorithm states.
+    /// Formats the expected number of messages to fit into a column. If theory has no expected
+    /// number, formats the bounds that the algorithm states.
     fn short(&self) -> String {
         let Theory { expected, expected_is, least, most, .. } = self;
         match (expected, *expected_is, most) {
@@ -295,9 +294,9 @@ impl Theory {
 }
 
 impl Figures {
-    /// Returns the number of runs in which a process entered although another request had happened
-    /// before its own. Messages of the lock, and those between users, determine which request
-    /// happened before.
+    /// Returns the number of runs in which the order of requests was violated: a process entered
+    /// before another process whose request had happened before its own request. Messages of the
+    /// lock and messages between users determine which request happened before.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))

@@ -21,7 +21,8 @@ pub(crate) enum QuorumsOption {
 }
 
 impl QuorumsOption {
-    /// Returns the number of processes, if the value determines it.
+    /// Returns the number of processes for the quorums that the user lists. Returns `None` for a
+    /// named construction, which exists for any number of processes.
     pub(crate) fn size(&self) -> Option<u32> {
         self.own().map(|quorums| quorums.size())
     }

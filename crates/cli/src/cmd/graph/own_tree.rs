@@ -23,7 +23,8 @@ pub(crate) enum TreeOption {
 }
 
 impl TreeOption {
-    /// Returns the number of processes, if the value determines it.
+    /// Returns the number of processes of a tree that the user defines. Returns `None` for a named
+    /// shape, which exists for any number of processes.
     pub(crate) fn size(&self) -> Option<u32> {
         self.own().map(|tree| tree.size())
     }

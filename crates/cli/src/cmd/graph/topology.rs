@@ -57,7 +57,9 @@ enum Source {
 }
 
 impl TopologyOption {
-    /// Returns the number of processes, if the value determines it.
+    /// Returns the number of processes if the user determines it by the value of the option: by the
+    /// dimensions of a grid or a torus, by edges, or by a file. Returns `None` for other shapes,
+    /// which exist for many numbers of processes.
     pub(crate) fn size(&self) -> Option<u32> {
         match &self.source {
             Source::Grid(Some((rows, cols))) | Source::Torus(Some((rows, cols))) => {

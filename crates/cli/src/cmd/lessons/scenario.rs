@@ -72,7 +72,7 @@ impl ScenarioOptions {
 struct ScenarioResult<'a> {
     name: &'a str,
     holds: bool,
-    /// One element per experiment: true if it confirms its expected results.
+    /// For each experiment, true if its observed results are as expected.
     held: Vec<bool>,
     expected: Value,
     observed: Value,

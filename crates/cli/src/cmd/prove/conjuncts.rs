@@ -64,7 +64,8 @@ pub(super) fn report(decided: &[Conjuncts]) -> Value {
     decided.iter().map(row).collect()
 }
 
-/// Returns success if the necessity of every conjunct is decided.
+/// Returns success if, for each conjunct, the solver has decided whether the proof needs the
+/// conjunct. Otherwise, returns incomplete.
 pub(super) fn status(decided: &[Conjuncts]) -> Status {
     let mut needs = decided.iter().flat_map(|it| &it.needs);
     match needs.any(|(_, need)| matches!(need, Necessity::Undecided)) {
@@ -73,8 +74,7 @@ pub(super) fn status(decided: &[Conjuncts]) -> Status {
     }
 }
 
-/// Removes `conjunct` from each model that contains it. Returns the changed models, without the
-/// others.
+/// Removes `conjunct` from each model that contains it. Returns only the models that have changed.
 ///
 /// # Errors
 ///

@@ -169,9 +169,9 @@ fn models(options: &Options, entries: &[&'static ModelEntry]) -> Result<Vec<Entr
     }
 }
 
-/// Returns the unchanged models of an algorithm, for a variant that exists only in the code. The
-/// comparison of these models with the variant's code must then fail. Returns an error if the
-/// algorithm has no such variant.
+/// Returns the models with which the code of a variant is compared, for a variant that exists only
+/// in the code. They are the models of the algorithm without the variant, so the comparison must
+/// fail. Returns an error if the algorithm has no such variant.
 fn compared_variant(
     entries: &[&'static ModelEntry],
     variant: &str,

@@ -10,8 +10,8 @@ use tenure_prove::{
 use super::compared;
 use crate::cmd::failure::{Failure, Status};
 
-/// Number of processes of the group in which a mutant is compared with the code. Only mutants that
-/// the invariant accepts are compared.
+/// Number of processes of the group in which a mutant is compared with the code. A mutant is not
+/// compared if the invariant refuses it, or if it is equivalent to the model.
 const COMPARED_GROUP_SIZE: u32 = 2;
 
 /// A mutant of a model, with the verdict of the proof and of the comparison with the code.
@@ -20,8 +20,8 @@ pub(super) struct Judged {
     property: &'static str,
     mutant: Mutant,
     verdict: MutantVerdict,
-    /// True if the code has a step that the mutant does not have. False if the mutant was not
-    /// compared with the code, because the invariant refuses it.
+    /// True if the mutant was compared with the code and does not describe it. For example, the
+    /// code has a step that the mutant does not have.
     is_refused_by_code: bool,
 }
 
@@ -83,7 +83,8 @@ pub(super) fn judged(
     Ok(judged)
 }
 
-/// Returns true if, in a small group, the code has a step that the mutant does not have.
+/// Compares a mutant of the model with the code in a small group. Returns true if the mutant does
+/// not describe the code, for example because the code has a step that the mutant does not have.
 fn differs_from_code(entry: &ModelEntry, mutant: &Mutant, model: &Model) -> Result<bool, Failure> {
     let changed = mutant.applied_to(model);
     let groups = compared::groups(entry, &changed, None, COMPARED_GROUP_SIZE)?;

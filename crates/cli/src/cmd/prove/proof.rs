@@ -14,8 +14,9 @@ pub(super) struct Proof {
     compared: Vec<Comparison>,
     /// Conjunct that was left out of the invariant, if any.
     without: Option<String>,
-    /// Selected variant, if it exists only in the code and not in the model. Only the comparison
-    /// can refuse such a variant.
+    /// Selected variant, if it exists only in the code and not in the model. The proof concerns
+    /// only the model. Therefore only the comparison of the model with the code can refuse such a
+    /// variant.
     compared_variant: Option<String>,
 }
 

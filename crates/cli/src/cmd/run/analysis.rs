@@ -33,7 +33,8 @@ impl Coordinator {
 pub(super) struct Injected {
     /// Number of lost messages of the lock algorithm and the election algorithm.
     pub(super) lost: u64,
-    /// Number of lost repetitions and acknowledgements of the reliable channel.
+    /// Number of lost messages that the reliable channel sends in addition: repetitions of
+    /// messages, and acknowledgements.
     pub(super) lost_repairs: u64,
     pub(super) duplicated: u64,
 }

@@ -234,7 +234,8 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Returns the process that a fault with this target has killed, if it has not been restarted.
+    /// Returns the process that was killed by a fault with this target, such as the leader. Returns
+    /// `None` if there is no such process, or if it has been restarted.
     pub(super) fn killed_target(&self, target: Target) -> Option<ProcessId> {
         let mut nodes = self.nodes.iter();
         nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)

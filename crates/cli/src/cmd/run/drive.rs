@@ -44,8 +44,9 @@ pub(super) struct RunRecord {
     pub(super) unfinished: Vec<ProcessId>,
     pub(super) partitions: Vec<Partition>,
     pub(super) notes: Vec<String>,
-    /// Longest delay of a probe, if the machine was too slow while the run waited for progress.
-    /// Missing progress then proves nothing. `None` if the machine was fast enough.
+    /// Longest delay of a probe, which measures how fast the machine responds. `None` if the
+    /// machine was fast enough while the run waited for progress. If the machine was too slow,
+    /// missing progress proves nothing.
     pub(super) late: Option<Duration>,
 }
 
@@ -230,7 +231,7 @@ impl<'a> Run<'a> {
     }
 
     /// If an action on the holder of the lock is due, starts to wait for the next process that
-    /// enters the critical section.
+    /// enters the critical section. This process is the target of the action.
     fn await_holder(&mut self, passed: Duration) {
         let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
         let mut pending = self.pending_partitions.iter();
@@ -406,7 +407,8 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Returns the time at which the run must act even if no message arrives.
+    /// Returns the time at which the run continues if no message arrives before. It is the time of
+    /// the next scheduled event, but at most 200 ms from now.
     fn next_wakeup(&self) -> Instant {
         let soon = Instant::now() + Duration::from_millis(200);
         let Some(start) = self.start else { return soon };

@@ -37,8 +37,8 @@ use workspace::Workspace;
 
 /// Runs the cluster with its faults, verifies the traces, and prints the result.
 ///
-/// Everything runs on one thread, because the system ends a child process together with the thread
-/// that started it.
+/// Everything runs on one thread. The nodes are child processes, and the operating system kills a
+/// node when the thread that started it ends.
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     #[cfg(feature = "service")]
     if options.service.is_some() {

@@ -51,9 +51,10 @@ pub(super) struct NodeProcess {
     pub(super) entries_before: u64,
     /// Target of the fault that killed the node; `None` if no fault has killed it.
     pub(super) killed_as: Option<Target>,
-    /// True if the node was killed while it booted, before it reported its session. Its crash is
-    /// recorded only if the node never boots again. Otherwise, its next session number shows
-    /// whether this session had started.
+    /// True if the node was killed while it booted, before it reported its session number. It is
+    /// then unknown whether the session had started. If the node boots again, the number of its
+    /// next session shows this. If the node never boots again, its crash is recorded at the end of
+    /// the run.
     pub(super) died_unobserved: bool,
     files: NodeFiles,
     child: Option<Child>,

@@ -18,8 +18,8 @@ type Partitions = Vec<Vec<ProcessId>>;
 /// TCP proxies, one from each node to each other node. In a partition, the proxies forward nothing
 /// and keep connections open, as if a cable were unplugged.
 ///
-/// Data in transit is forwarded after the partition, as TCP would send it again. Dropping this
-/// value closes every connection.
+/// Data that is in transit when a partition begins waits, and is forwarded after the partition.
+/// This is what TCP does by retransmission. Dropping this value closes every connection.
 #[derive(Debug)]
 pub(super) struct Proxies {
     partitions: watch::Sender<Partitions>,
@@ -105,7 +105,8 @@ async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
     tokio::join!(pass(from_near, to_far, path.clone()), pass(from_far, to_near, path));
 }
 
-/// Forwards data in one direction until it ends, and then forwards the end of the stream.
+/// Forwards data in one direction until the sender ends its stream, and then forwards the end of
+/// the stream. Waits during a partition.
 async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut path: Path) {
     let mut bytes = vec![0; BUFFER_SIZE];
     while let Ok(read @ 1..) = from.read(&mut bytes).await {

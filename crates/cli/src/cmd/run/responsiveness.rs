@@ -36,8 +36,8 @@ impl Delays {
         }
     }
 
-    /// Returns the longest delay of the whole run if a probe was late in the time `span` before
-    /// `now`. Returns `None` if no probe was late in that time.
+    /// If a probe was late in the time `span` before `now`, returns the longest delay since the
+    /// start of the run. Otherwise, returns `None`.
     fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
         let last = self.last?;
         (now.duration_since(last) < span).then_some(self.most)
@@ -70,8 +70,8 @@ impl ResponsivenessProbe {
         self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
     }
 
-    /// Returns the longest delay of the whole run if a probe was late in the last `span`. Returns
-    /// `None` if no probe was late in that time.
+    /// If a probe was late in the last `span`, returns the longest delay since the start of the
+    /// run. Otherwise, returns `None`.
     pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
         self.0.delays().late_within(Instant::now(), span)
     }

@@ -170,8 +170,9 @@ impl Summary {
         holds(Property::MutualExclusion) && holds(Property::FencedAccess)
     }
 
-    /// Returns the label of a property in the table. If critical-section entries overlapped, the
-    /// label of mutual exclusion says that the property holds only at the resource.
+    /// Returns the label of a property in the table, which is usually the name of the property. If
+    /// critical-section entries overlapped, but the resource rejected all stale accesses, the label
+    /// of mutual exclusion says that the property holds at the resource.
     pub(super) fn label_of(&self, property: Property) -> &'static str {
         match property {
             Property::MutualExclusion if self.overlaps > 0 && self.is_protected() => {
@@ -207,9 +208,9 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolati
     violated
 }
 
-/// Removes the violations of liveness from `violated`, because a machine that is too slow cannot
-/// decide them. Returns a note with the delay `late` and one of these violations; `None` if there
-/// were none.
+/// Removes the violations of liveness from `violated`, because they prove nothing on a machine that
+/// is too slow. Returns a note that describes the last removed violation and contains `late`, the
+/// delay of the machine. Returns `None` if there was no such violation.
 fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<String> {
     let waits = |it: &mut TraceViolation| it.property.is_liveness();
     let description = violated.extract_if(.., waits).last()?.description;
@@ -217,8 +218,8 @@ fn undecided(violated: &mut Vec<TraceViolation>, late: Duration) -> Option<Strin
     Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
-/// Extends the verdicts on the traces: each property in `violated` is violated, and starvation
-/// freedom is incomplete if `undecided`.
+/// Adds verdicts to `verified`, which contains the verdicts on the traces. If `undecided` is true,
+/// starvation freedom becomes incomplete. Each property in `violated` becomes violated.
 fn verdicts(
     mut verified: BTreeMap<Property, Judgement>,
     violated: &[TraceViolation],

@@ -50,7 +50,7 @@ impl Workspace {
         &self.path
     }
 
-    /// Returns true if the directory still exists after the command.
+    /// Returns true if the directory is not removed at the end of the command.
     pub(super) fn is_kept(&self) -> bool {
         self.temporary.is_none()
     }

@@ -24,7 +24,8 @@ pub(super) struct Flag {
     /// Name of the flag, without dashes.
     pub(super) name: &'static str,
     pub(super) effect: Effect,
-    /// Values that request what `tenure serve` always does. They cause no warning and no error.
+    /// Values of the flag that request what `tenure serve` does in any case. If the flag has one of
+    /// these values, it causes no warning and no error.
     accepted: &'static [&'static str],
     /// True if the user may omit the value of the flag.
     is_switch: bool,

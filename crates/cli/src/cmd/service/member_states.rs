@@ -47,8 +47,9 @@ struct MemberReport {
     errors: Vec<String>,
     /// Reason why the member did not respond; `None` if it responded.
     unreachable: Option<String>,
-    /// Time since which no responding member is connected to this member. `None` if this member
-    /// responds, if a member is connected to it, or if no member ever was.
+    /// Time at which the last responding member lost its connection to this member. `None` if this
+    /// member responds, or if a responding member is connected to it. Also `None` if no responding
+    /// member was ever connected to it.
     #[serde(serialize_with = "time_or_null")]
     unreachable_since: Option<SystemTime>,
     /// Time of the last message that another member received from this member; `None` if this
@@ -127,8 +128,8 @@ pub(super) async fn query_members(
 }
 
 impl Responses {
-    /// Queries members in parallel, at the client URLs that they advertise and at `endpoints`. An
-    /// endpoint may reach a member by another route.
+    /// Queries members in parallel, at the client URLs that they advertise. Also queries
+    /// `endpoints`, because an endpoint may reach a member by another route.
     async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
@@ -175,9 +176,10 @@ impl Responses {
     }
 }
 
-/// Summarizes the connections of the responding members to one other member. Returns the time since
-/// which none of them is connected, and the time of the last message that they received. The first
-/// time is `None` while one of them is connected.
+/// Summarizes the connections of the responding members to one other member, and returns two times.
+/// The first is the time at which the last responding member lost its connection; `None` if a
+/// responding member is connected, or none ever was. The second is the time of the last message
+/// that a responding member received from the other member; `None` if there was no such message.
 fn outage(links: &[MemberLink]) -> (Option<SystemTime>, Option<SystemTime>) {
     let is_connected = links.iter().any(|it| it.is_connected);
     let since = links.iter().filter_map(|it| it.disconnected_at).max();

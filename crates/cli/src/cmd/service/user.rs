@@ -1,4 +1,4 @@
-//! The user as which a command authenticates to the lock service.
+//! User name and password with which a command authenticates to the lock service.
 
 use std::env;
 

@@ -27,10 +27,10 @@ pub(crate) struct Outcome {
     /// Result of comparing `messages` with the bounds on the algorithm's
     /// [`Card`](tenure_core::Card).
     pub(crate) outside: CostDeviation,
-    /// Numbers of messages like `messages`, but including those of lower layers.
+    /// Numbers of messages as in `messages`, but with the messages of lower layers.
     pub(crate) all: Moments,
-    /// Exact numbers of messages that theory predicts, one for the ring of each run. `None` if
-    /// theory does not predict all runs.
+    /// For each run, the exact number of messages that theory predicts for the ring of the run.
+    /// `None` if theory does not predict this number for all runs.
     pub(crate) predicted: Option<Moments>,
     /// For each kind of fault, the numbers of injected and of observed faults in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,

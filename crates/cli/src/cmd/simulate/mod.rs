@@ -1,4 +1,4 @@
-//! `tenure simulate`: simulates runs in virtual time, which seeds determine.
+//! `tenure simulate`: simulates runs in virtual time. The seed and the options determine a run.
 
 mod data;
 mod estimate;

@@ -27,7 +27,8 @@ use crate::cmd::property::check_requested;
 pub(crate) struct Plan {
     pub(crate) card: Card,
     pub(crate) parameters: Parameters,
-    /// Settings that are common to all runs. They contain no ranks if each run draws its own.
+    /// Settings that are common to all runs. If each run draws its own ranks, these settings
+    /// contain no ranks.
     settings: Settings,
     pub(crate) draws_ids: bool,
     /// Options of the algorithm, as on a command line, for replay commands. `settings` does not

@@ -358,8 +358,8 @@ impl Table<'_> {
         self.rows.row("", &message);
     }
 
-    /// Returns text with the number of messages of each election, if there is one run with several
-    /// elections. Otherwise, the text is empty.
+    /// Returns text that lists the number of messages of each election, if the output is about one
+    /// run and the run has several elections. Otherwise, the text is empty.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
@@ -438,7 +438,8 @@ impl Table<'_> {
     }
 }
 
-/// Formats a line of the table for several runs. A narrow terminal omits less important columns.
+/// Formats a line of the table for several runs. If the terminal is narrow, leaves out the less
+/// important columns.
 fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
     let line = format!("  {name:<28}{mean:>10}  {confidence:<21}");
     if width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }

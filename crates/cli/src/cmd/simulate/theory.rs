@@ -25,8 +25,9 @@ pub(crate) fn expected_messages(plan: &Plan) -> Option<Expected> {
     expected_in(plan, plan.common_settings(), plan.draws_ids)
 }
 
-/// Returns the exact number of messages that theory predicts for the ring of this run. `None` if
-/// theory does not predict it, or predicts the same number for all rings.
+/// Returns the exact number of messages that theory predicts for the ring of this run. Returns
+/// `None` if theory does not predict an exact number. Also returns `None` if the number is the same
+/// for all rings.
 pub(crate) fn predicted_messages(plan: &Plan, settings: &Settings) -> Option<u64> {
     let expected = |settings, drawn| {
         expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
@@ -143,12 +144,14 @@ pub(crate) fn measured_messages(plan: &Plan, report: &Report) -> Vec<Measured> {
 /// Result of comparing the numbers of messages in runs with the bounds on the algorithm's [`Card`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CostDeviation {
-    /// No number of messages is outside the bounds.
+    /// All numbers of messages are within the bounds.
     #[default]
     Never,
-    /// Elections during a crash or recovery are outside the bounds, and nothing else is.
+    /// Some numbers of messages are outside the bounds, all of them in elections during a crash or
+    /// recovery.
     OnlyDisturbed,
-    /// An entry, an agreement, or an election without a crash or recovery is outside the bounds.
+    /// A number of messages is outside the bounds although no crash or recovery explains it. It is
+    /// the number of an entry, of an agreement, or of an election without a crash or recovery.
     Undisturbed,
 }
 

@@ -124,8 +124,8 @@ impl Target {
     }
 }
 
-/// If the list contains a node with and without the address of its page, removes the element
-/// without the address.
+/// Removes duplicates from the list. If two elements are for the same node and only one has the
+/// address of the node's page, removes the other one.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
     let responding = cluster.iter().filter(|response| response.page.is_some());
     let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();

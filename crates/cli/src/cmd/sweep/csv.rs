@@ -1,5 +1,5 @@
-//! Results of a sweep as comma-separated values (RFC 4180), with a line for each figure of each
-//! point.
+//! Results of a sweep as comma-separated values (RFC 4180). Each line contains the statistics of
+//! one measured quantity at one point. A point is an algorithm with a value for each parameter.
 
 use super::results::{Cell, Header, Point, Results};
 use super::statistics::Statistics;
@@ -17,7 +17,7 @@ pub(super) fn csv(results: &Results) -> String {
     text
 }
 
-/// Formats the lines of a point. A point that was not run has one line with the reason.
+/// Formats the lines of a point. If the point was not run, formats one line with the reason.
 fn lines(header: &Header, point: &Point, cell: &Cell) -> String {
     let values = || point.values.iter().map(String::as_str);
     let start = || [point.algorithm.as_str()].into_iter().chain(values());

@@ -146,8 +146,8 @@ fn combinations(axes: &[Axis], algorithms: usize) -> Result<Vec<Vec<String>>, Fa
     Ok(combinations)
 }
 
-/// Sets the default workload if the algorithm is a lock. This workload makes the results of
-/// different locks differ. Returns the service of the algorithm.
+/// If the algorithm is a lock, sets the default workload. With this workload, different locks have
+/// different results. Returns the service of the algorithm; `None` if there is no such algorithm.
 fn set_defaults(options: &mut RunOptions, algorithm: &str) -> Option<Service> {
     let (name, _) = split_variants(algorithm);
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;

@@ -1,4 +1,4 @@
-//! The figures that a sweep measures in each run.
+//! The figures of a sweep: quantities that it measures in each run.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Service, TICKS_PER_UNIT};
@@ -113,7 +113,7 @@ fn millionths(count: u64) -> u64 {
     count.saturating_mul(TICKS_PER_UNIT)
 }
 
-/// Returns the mean of the counted times in ticks, rounded.
+/// Returns the mean of the times in `tally`, in ticks, rounded to the nearest tick.
 fn mean(tally: &Tally) -> u64 {
     let count = u128::from(tally.count);
     u64::try_from((tally.total + count / 2) / count).unwrap_or(u64::MAX)

@@ -1,4 +1,5 @@
-//! Results of a sweep as JSON, with an object for each point.
+//! Results of a sweep as JSON, with one object for each point. A point is an algorithm with a value
+//! for each parameter.
 
 use std::collections::BTreeMap;
 

@@ -71,8 +71,12 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds the results of a shard, unless the same results were added already. Returns an error if
-    /// they are not of the same command and version as the others.
+    /// Adds the results of a shard. If the same results were added before, does nothing.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure if the results added before are of another command, version or number of
+    /// shards. Also if this shard was added before with other results.
     fn add(&mut self, path: &Path, part: Part) -> Result<(), Failure> {
         let name = path.display();
         if let Some(first) = self.parts.values().next() {

@@ -1,4 +1,4 @@
-//! A CSV file with the figures of each single run.
+//! A CSV file with all quantities that were measured in each single run.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,9 +1,11 @@
-//! Statistics of a figure, in the form that all file formats contain.
+//! Statistics of a measured quantity over several runs. All output formats contain them in this
+//! form.
 
 use serde::Serialize;
 use tenure_sim::Sample;
 
-/// Statistics of one figure over the runs of a point, in the unit of the figure.
+/// Statistics of one measured quantity over all runs with the same algorithm and parameters, in the
+/// unit of the quantity.
 #[derive(Serialize)]
 pub(super) struct Statistics {
     pub(super) count: u64,

@@ -7,8 +7,8 @@ use super::results::{Cell, Point, PropertyViolations, Results};
 use crate::cmd::output::format_columns;
 use crate::cmd::rows::{Rows, format_figure};
 
-/// Figures in the order of their columns, each with the heading. A figure that no point has gets no
-/// column.
+/// Figures in the order of their columns, each with the heading of the column. If no point has the
+/// figure, the table has no such column.
 const FIGURES: [(Figure, &str); 5] = [
     (Figure::MessagesPerEntry, "messages/entry"),
     (Figure::MessagesPerElection, "messages/election"),

@@ -70,12 +70,12 @@ struct Outcome {
     engine: ReplayEngine,
     steps: usize,
     violated_again: bool,
-    /// Step that violates the property; absent if the violation follows only from the end of the
-    /// run.
+    /// Step that violates the property. `None` if no single step does: only the end of the run
+    /// shows the violation, for example that a process is never served.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<usize>,
-    /// Notes of the process that controls real nodes. They describe actions that nodes do not
-    /// perform by themselves.
+    /// Notes of the process that starts and controls the nodes, if the run was replayed on real
+    /// nodes. Each note describes an action that the nodes do not perform by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     verification: Verification,
@@ -148,7 +148,7 @@ fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
 /// Judges a property that the user wrote as an expression, and adds the finding to `verification`.
 ///
 /// Returns the number of records up to the violation, inclusive. Returns `None` if the property
-/// holds, or if the violation follows only from the end of the run.
+/// holds, or if only the end of the run shows the violation.
 fn judge_own(
     property: &Arc<OwnProperty>,
     merged: &Merged,
@@ -175,7 +175,7 @@ fn violates(verification: &Verification, property: Property) -> bool {
 }
 
 /// Returns the number of records up to the violation of a property, inclusive. Returns `None` if
-/// the property holds, or if the violation follows only from the end of the run.
+/// the property holds, or if only the end of the run shows the violation, as for liveness.
 fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
@@ -227,8 +227,8 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
     })
 }
 
-/// Returns an error if only `tenure check` runs the algorithm of this trace. The message contains
-/// the command that finds the run again.
+/// Returns an error if only `tenure check` runs the algorithm of this trace, so that the trace
+/// cannot be replayed. The message contains the command that repeats the check.
 fn reject_own_model(header: &Header) -> Result<(), Failure> {
     let Header { algorithm, replay, .. } = header;
     if own_model_card::names().all(|name| name != algorithm) {

@@ -40,8 +40,8 @@ impl Monitor<Command, Event> for AnsweredOnce {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedWasAppended {
     payloads: BTreeSet<Payload>,
-    /// Snapshots that users provided. Each is the index of the last entry that the snapshot covers,
-    /// and the state of the state machine after that entry.
+    /// Snapshots that users provided. Each element contains the index of the last entry that the
+    /// snapshot covers, and the state of the state machine after that entry.
     states: BTreeSet<(u64, Payload)>,
 }
 

@@ -8,7 +8,7 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Content, Event, Payload};
 
-/// An appended entry is committed at most once, and a declined one never.
+/// An appended entry is committed at most once. A declined entry is never committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedOnce {
     /// Appends that may still be declined: for each process and ticket, the payload.

@@ -1,4 +1,5 @@
-//! The logs of a group, as their processes reported them.
+//! The log of each process of a group, as monitors know it from the events that the processes
+//! reported.
 
 use alloc::collections::BTreeMap;
 

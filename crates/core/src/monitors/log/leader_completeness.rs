@@ -9,10 +9,10 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Entry, Event};
 
-/// *Leader completeness*: the log of a leader contains every entry committed in an earlier term.
-/// The version for acknowledged entries states that no acknowledged entry is ever lost. A snapshot
-/// counts as all entries that it covers. The monitor of *state machine safety* judges the content
-/// of the snapshot.
+/// *Leader completeness*: the log of a leader contains every entry committed in an earlier term. A
+/// second version of the monitor judges only acknowledged entries, none of which may be lost. If a
+/// snapshot covers an entry, the log counts as containing this entry. The monitor of *state machine
+/// safety* judges the content of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LeaderCompleteness {
     acknowledged: bool,

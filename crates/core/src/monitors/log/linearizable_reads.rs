@@ -8,12 +8,14 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
 
-/// Reads are linearizable. When a process issues a read, some entries are known to be committed,
-/// because a process has received an acknowledgement or an answer for them. The process that
-/// receives the answer to the read has applied all these entries.
+/// Reads are linearizable: the answer to a read covers every entry that was known to be committed
+/// when the read was issued. An entry is known to be committed if a process has received an
+/// acknowledgement of it, or an answer that covers it. When a process receives an answer, it must
+/// have applied all entries that the answer covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinearizableReads {
-    /// Highest index that an acknowledgement or an answer has contained so far.
+    /// Highest index that is known to be committed: the highest index in all acknowledgements and
+    /// answers so far.
     known: u64,
     /// For each reader and ticket of a pending read: the highest index known to be committed when
     /// the read was issued.

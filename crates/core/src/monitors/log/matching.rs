@@ -29,9 +29,10 @@ impl Monitor<Command, Event> for ElectionSafety {
 }
 
 /// *Log matching*: two logs with an entry of the same term at the same index are equal up to that
-/// index. The monitor compares each entry when it is stored. All earlier entries were compared
-/// before, so the monitor then examines only the preceding entry. No entry is stored at an occupied
-/// index: a process that replaces an entry first reports that it drops the old one.
+/// index. Whenever a process stores an entry, the monitor searches for entries of the same term at
+/// this index in other logs. Those entries must be equal, and the entries before them must have
+/// equal terms. Still earlier entries were compared when they were stored. A process must not store
+/// an entry at an occupied index: it first reports that it drops the old entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LogMatching(KnownLogs);
 

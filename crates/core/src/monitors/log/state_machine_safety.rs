@@ -11,8 +11,8 @@ use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all processes apply the same entries, in the order of the log and
 /// without gaps. After a boot, a process starts at the first entry or at a snapshot. All processes
-/// have the same state after the entry at an index. The monitor sees these states when a user
-/// provides one for a snapshot or restores one.
+/// have the same state after the entry at an index. The monitor learns the state of a process only
+/// from snapshots: when a user provides a snapshot, and when a process restores one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StateMachineSafety {
     /// Committed entries in the order of the log, from index 1.

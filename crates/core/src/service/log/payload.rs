@@ -64,8 +64,8 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// Human-readable formats contain the text that [`Payload::of_text`] parses. Other formats contain
-/// the bytes.
+/// Serializes a payload. In human-readable formats, it becomes the text that [`Payload::of_text`]
+/// parses. In other formats, it becomes its bytes.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -6,12 +6,12 @@ use super::{Command, Content, Event, Payload};
 use crate::process::ProcessId;
 use crate::service::user::{ServiceUser, UserModelConfig, UserState};
 
-/// A user of a log. It appends and reads in turn, one command at a time, while its process leads or
-/// relays to the leader. Otherwise it waits until it knows the leader. The users at processes with
-/// an odd index begin with a read, and all others with an append. When the log needs a snapshot,
-/// the user provides one.
+/// A user of a log. It appends and reads in turn, one command at a time. It issues commands while
+/// its process leads or relays to the leader, and otherwise waits until the leader is known. The
+/// users at processes with an odd index begin with a read, and all others with an append. When the
+/// log needs a snapshot, the user provides one.
 ///
-/// The user's state machine is a hash of all payloads, in order.
+/// The user's state machine stores only a hash of all payloads, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,

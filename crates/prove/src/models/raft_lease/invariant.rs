@@ -26,20 +26,20 @@ pub(super) fn invariant(variant: Option<&str>) -> Vec<Conjunct> {
 
 /// Promise of a process `V` to vote for no other process. The lease of a process `P` relies on it.
 struct Promise {
-    /// Names of three conjuncts: that the promise lasts long enough, that no process counts a vote
-    /// that breaks it, and that no such vote is in flight.
+    /// Names of three conjuncts: the promise lasts as long as the lease, no process counts a vote
+    /// that breaks the promise, and no vote that breaks the promise is in flight.
     names: [&'static str; 3],
     /// Statements of the three conjuncts in `names`, in words.
     statements: [&'static str; 3],
-    /// Condition under which the lease relies on the promise.
+    /// Condition under which `V` has made this promise and the lease of `P` depends on it.
     condition: Term,
-    /// Time until which the promise lasts, on the clock of `P`.
+    /// Time until which `V` must keep the promise, on the clock of `P`.
     until: Term,
 }
 
-/// Returns the conjuncts about the three kinds of promises. A process that votes for a candidate
-/// makes a promise. So do the members of the quorum on which a leader relies, and the processes
-/// that respond to the last heartbeat.
+/// Returns the conjuncts about promises to vote for no other process. Three kinds of processes make
+/// such a promise: the voters of a candidate, the members of the quorum on which a leader relies,
+/// and the processes that respond to the last heartbeat of a leader.
 fn promises(variant: Option<&str>) -> Vec<Conjunct> {
     let has_vote = VOTES.at((P, V)) | VOTE.at((V, P, TERM.at(P)));
     let has_response = ANSWERED.at((P, V)) | HEARD.at((V, P, TERM.at(P), ROUND.at(P)));

@@ -62,7 +62,8 @@ pub(super) fn step_down(action: Action) -> Action {
     action.set(CANDIDATE, X, false).set(LEADER, X, false)
 }
 
-/// Returns the action by which `X` joins a higher term. A follower keeps its promise.
+/// Returns the action by which `X` adopts a higher term and steps down. If `X` is a follower, its
+/// promise to vote for no other process stays in force.
 pub(super) fn see_higher_term() -> Action {
     step_down(Action::new("see-higher-term", [X, M]))
         .when(TERM.at(X).less(M))

@@ -16,8 +16,9 @@ use super::mutation::variants;
 
 const MAX_FAULTS_PER_MESSAGE: usize = 3;
 
-/// Invalid messages that were sent so far, and the limit of their number. They are no part of the
-/// state of a process, so all values of this type are equal.
+/// Source of the invalid messages of a faulty process. It records which invalid messages were sent,
+/// and limits their number. It is no part of the state of the process, so all values of this type
+/// are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 
@@ -25,8 +26,8 @@ pub(super) struct FaultSource(SharedConfig<Mutex<SentFaults>>);
 struct SentFaults {
     rng: Rng,
     max_messages: usize,
-    /// Invalid messages: kind of the message, position of the change in it, and index of the
-    /// variant.
+    /// Invalid messages that were sent. Each element has the kind of the message and the position
+    /// of the change in its encoding. A third number tells apart the variants at that position.
     sent: BTreeSet<(&'static str, usize, usize)>,
 }
 
@@ -132,8 +133,8 @@ impl<P: Protocol> Protocol for FaultyProcess<P> {
     }
 }
 
-/// Receiver of the effects of the correct process. For each message that the process sends, it
-/// sends some invalid variants before the message itself.
+/// Wrapper of the effects of the correct process. When the correct process sends a message, the
+/// wrapper first sends some invalid variants of this message, and then the message itself.
 struct FaultyEffects<'a, E>(&'a mut E, FaultSource);
 
 impl<P: Protocol, E: Effects<FaultyProcess<P>>> Effects<P> for FaultyEffects<'_, E> {

@@ -31,7 +31,8 @@ const MAX_DURATION: Duration = Duration::from_secs(30);
 
 type Name = (String, &'static str);
 
-/// Returns combinations that contain each lock with some election and each election with some lock.
+/// Returns pairs of a lock algorithm and an election algorithm. Each lock algorithm occurs in a
+/// pair. So does each election algorithm that can be combined with a lock.
 fn offices() -> Vec<Name> {
     let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
     let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));

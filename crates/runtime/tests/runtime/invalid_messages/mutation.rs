@@ -29,7 +29,8 @@ const NUMBERS: [u64; 19] = [
 
 #[derive(Clone, Debug)]
 pub(super) struct Variant<M> {
-    /// Position of the first byte that differs, and index of the variant at that position.
+    /// Position of the first byte that differs, and a number that tells apart the variants at this
+    /// position.
     pub(super) place: (usize, usize),
     pub(super) message: M,
 }
@@ -52,7 +53,8 @@ pub(super) fn variants<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Vari
     variants
 }
 
-/// Returns variants of `bytes`, which begin with the same `place` bytes.
+/// Returns variants of `bytes` that differ in the number at position `place`. The first `place`
+/// bytes stay the same. Returns an empty list if no number begins at this position.
 fn copies(bytes: &[u8], place: usize) -> Vec<Vec<u8>> {
     let (before, rest) = bytes.split_at(place);
     let Ok((number, after)) = postcard::take_from_bytes::<u64>(rest) else { return Vec::new() };

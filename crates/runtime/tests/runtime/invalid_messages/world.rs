@@ -27,9 +27,10 @@ impl Environment for SplitMix64 {
     }
 }
 
-/// User of a process, for services in which a user must end each use of a resource.
+/// User of a process, for services in which the next command depends on earlier events. For
+/// instance, a user must end each use of a resource.
 pub(crate) trait ProcessUser<P: Protocol>: fmt::Debug {
-    /// Returns `None` if the user can issue no command now.
+    /// Returns the next command of the user; `None` if the user can issue no command now.
     fn issue(&mut self) -> Option<P::Command>;
 
     fn record(&mut self, event: &P::Event);
@@ -57,8 +58,8 @@ pub(crate) struct Service<P: Protocol> {
     /// Function that creates the user of a process. `None` if all users issue the command `ask`.
     user: Option<NewUser<P>>,
     pub(crate) ask: P::Command,
-    /// Command that ends what the command `ask` has begun: for a lock, the exit after an entry.
-    /// `None` if the service needs no such command.
+    /// Command that ends the use that the command `ask` began. For a lock, `ask` enters and this
+    /// command exits. `None` if the service needs no such command.
     pub(crate) leave: Option<P::Command>,
     pub(crate) serves: fn(&P::Event) -> bool,
 }
@@ -79,7 +80,8 @@ impl<P: Election> Service<P> {
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    /// Returns `None` if the users of the algorithm have no command.
+    /// Returns the service of an agreement algorithm. Returns `None` if the users of the algorithm
+    /// have no command.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
         use tenure_core::Service::{Drinking, Forum, Resources, Shares};
         let service = P::card(config, size).service;

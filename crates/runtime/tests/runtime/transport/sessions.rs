@@ -1,4 +1,4 @@
-//! Messages to an ended session never reach a later one.
+//! Messages to an ended session of a process never reach a later session of the process.
 
 use std::time::Duration;
 
@@ -147,8 +147,8 @@ async fn refuses_distant_session_without_recording_it() {
     assert_eq!(mesh.view().peers()[0].session, Some(7));
 }
 
-/// Boots `returns` with a session below 9, although `stays` knows its session 9. Asserts that
-/// `returns` is evicted.
+/// Boots `returns` with session 9, and then again with session 1. `stays` has seen session 9.
+/// Asserts that `returns` is evicted.
 async fn outdated_session_is_evicted(stays: ProcessId, returns: ProcessId) {
     let mut ports = Ports::of(2);
     let (_mesh, mut inbox) = ports.start(stays, 1);

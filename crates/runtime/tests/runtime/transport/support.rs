@@ -61,7 +61,8 @@ impl Ports {
     }
 }
 
-/// Returns limits that a busy machine meets, with shorter pauses between connection attempts.
+/// Returns limits for tests. The timeouts of connection attempts and handshakes are long, because
+/// the machine may be busy. The pauses between connection attempts are short.
 pub(crate) fn limits() -> Limits {
     let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
     let (connect_timeout, handshake_timeout) = (TEST_TIMEOUT, TEST_TIMEOUT);
@@ -95,7 +96,8 @@ pub(crate) async fn receive(inbox: &mut Inbox) -> Incoming {
     received.expect("the mesh is open")
 }
 
-/// Skips items other than messages.
+/// Receives the next message, and returns its sender, the sender's session, and the payload. Skips
+/// other items.
 pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
     loop {
         if let Incoming::Message { from, session, payload } = receive(inbox).await {
@@ -124,7 +126,8 @@ pub(crate) async fn receive_peer_down(inbox: &mut Inbox, peer: ProcessId) -> u64
     }
 }
 
-/// Waits until `holds` returns true. `condition` describes it if the time limit passes.
+/// Waits until `holds` returns true. Panics if the time limit passes first. The panic message
+/// contains `condition`, a description of the condition.
 pub(crate) async fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     let wait = async {
         while !holds() {
@@ -134,7 +137,7 @@ pub(crate) async fn eventually(condition: &str, mut holds: impl FnMut() -> bool)
     assert!(timeout(TEST_TIMEOUT, wait).await.is_ok(), "timeout: {condition}");
 }
 
-/// Skips all items other than messages of `peer`.
+/// Receives the next message of `peer` and returns its payload. Skips all other items.
 pub(crate) async fn message_from(inbox: &mut Inbox, peer: ProcessId) -> Vec<u8> {
     loop {
         let (from, _, payload) = message(inbox).await;
@@ -212,7 +215,8 @@ impl RawPeer {
         .await
     }
 
-    /// Ignores all data that arrives before the end.
+    /// Waits until the node closes the connection. Ignores the data that arrives before the end.
+    /// Panics if the connection stays open.
     pub(crate) async fn wait_closed(mut self) {
         let mut rest = Vec::new();
         let closed = timeout(TEST_TIMEOUT, self.stream.read_to_end(&mut rest)).await;

@@ -20,7 +20,8 @@ const MAX_LOCKS: usize = 100;
 /// Upper bound on the listed holders of one lock, and on its listed waiters.
 const MAX_CLAIMS: usize = 20;
 
-/// Upper bound on the bytes of a claim's value that can be read as the description of a client.
+/// Upper bound on the length of a claim's value, in bytes. A longer value is not parsed as the
+/// description of a client.
 const MAX_IDENTITY_BYTES: usize = 4096;
 
 /// Upper bound on the characters of a name in a response. A longer name is shortened.
@@ -37,7 +38,7 @@ pub(super) struct DashboardState {
     applied_index: u64,
     members: Vec<MemberState>,
     totals: Totals,
-    /// Access of the request to the names of locks. Without access, `locks` is empty.
+    /// States whether this request may see the names of locks. If it may not, `locks` is empty.
     access: Access,
     /// User who sent the request; `None` if the request names no user or authentication is
     /// disabled.
@@ -46,8 +47,8 @@ pub(super) struct DashboardState {
     /// Number of locks that are left out because the user may not read them.
     hidden_locks: usize,
     blocked: Vec<Blocked>,
-    /// Cycles of leases, by their IDs. In each cycle, each lease waits for the next one, and the
-    /// last one for the first.
+    /// Deadlocks: cycles of leases that wait for each other. Each cycle is a list of lease IDs.
+    /// Each lease waits for the next one in the list, and the last one waits for the first.
     deadlocks: Vec<Vec<String>>,
 }
 

@@ -190,8 +190,9 @@ fn every_entry_sends_same_kinds() {
     }
 }
 
-/// Lamport's lock needs no reply from a process whose own request serves as one. This saves replies
-/// only under contention, and at most one message in three.
+/// In Lamport's lock, a process need not reply to a request if it has sent a request of its own
+/// that serves as the reply. This saves replies only under contention, and at most one message in
+/// three.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
@@ -235,9 +236,9 @@ fn idle_token_circulates_except_during_entry() {
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
 
-/// From an exit to the next entry, the token takes one message if the next process on the ring
+/// After an exit, the token takes one message until the next entry if the next process on the ring
 /// waits. It takes N messages if the same process enters again. A process that requests an entry
-/// waits for 0 to N messages of the token. An exit waits for no message.
+/// waits while the token takes 0 to N messages. A process exits without waiting for a message.
 #[test]
 fn ring_passes_token_within_lap() {
     for size in 2..12u32 {

@@ -86,8 +86,9 @@ fn wrong_mean_is_rejected() {
     assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
 }
 
-/// Raymond 1989: if all processes request constantly, an entry takes about four messages. While all
-/// processes enter once, the token crosses each edge in both directions, each time after a request.
+/// Raymond 1989: if all processes request constantly, an entry takes about four messages. While
+/// each process enters once, the token crosses each edge of the tree once in each direction. Before
+/// each crossing, a request crosses the edge in the opposite direction.
 #[test]
 fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREES {

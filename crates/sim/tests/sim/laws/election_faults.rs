@@ -112,8 +112,8 @@ fn no_fault_no_violation() {
 }
 
 /// If messages on the ring of Chang and Roberts are reordered, a process that starts its election
-/// late may wait forever, although all others agree. The other elections in this test serve such a
-/// process.
+/// late may wait forever, although all others agree. In the other elections of this test, such a
+/// process receives the result.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {

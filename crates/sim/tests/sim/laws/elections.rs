@@ -178,9 +178,9 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// Returns an upper bound on the messages of the algorithm of Hirschberg and Sinclair with `n`
-/// processes, from a lecture. The first number is a sum over the phases, the second its closed
-/// form.
+/// Returns two upper bounds on the number of messages of the algorithm of Hirschberg and Sinclair
+/// with `n` processes, as a lecture gives them. The first bound is a sum over the phases. The
+/// second bound is a simpler formula with a larger value.
 fn lecture_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
@@ -205,8 +205,9 @@ fn hirschberg_sinclair_stays_below_lecture_bounds() {
     }
 }
 
-/// In phase 0, every process sends two probes, and one reply is sent on each edge. In the last
-/// phase, the probes of the only remaining process travel two laps.
+/// Phase 0 takes 3n messages: every process sends two probes, and one reply is sent on each edge.
+/// The last phase takes 2n messages: the only remaining process sends two probes, and each of them
+/// travels once around the ring.
 #[test]
 fn first_phase_takes_3n_and_last_2n() {
     for seed in 0..1000 {
@@ -232,8 +233,8 @@ fn last_phase(size: u32) -> (u64, u64) {
     (begins, begins + u64::from(size))
 }
 
-/// In every order of eight processes, process 8 leads after phase 3. The earlier phases take 14
-/// units, the last one a lap, and the announcement another lap.
+/// In every order of eight processes, process 8 leads after phase 3. The phases 0 to 2 take 14
+/// units. Phase 3 takes 8 units, which is one lap of the ring. The announcement takes another lap.
 #[test]
 fn largest_of_eight_leads_in_phase_three() {
     let mut rest: Vec<u32> = (1..8).collect();
@@ -271,9 +272,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// If only the lowest process starts a bully election, the number of messages is quadratic. It is a
-/// little smaller if the highest process is down. If all live processes start, the number is the
-/// same. If only the highest live process starts, about n messages suffice.
+/// If only the lowest process starts a bully election, the number of messages is quadratic. If all
+/// live processes start, the number is the same. Both numbers are a little smaller if the highest
+/// process is down. If only the highest live process starts, about n messages suffice.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {
@@ -293,8 +294,9 @@ fn bully_cost_ranges_from_n_to_square() {
     }
 }
 
-/// The example of the lecture takes 22 messages: P4, the leader, crashes together with P1. Then P1
-/// recovers, and P4 after it. The messages of the first election, which P4 won, are not counted.
+/// The example of the lecture takes 22 messages. P4, the leader, crashes together with P1. Then P1
+/// recovers, and later P4 recovers. The messages of the first election, which P4 won, are not
+/// counted.
 #[test]
 fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {

@@ -142,7 +142,8 @@ fn duplicating(order: Order) -> impl Fn(&mut Settings) {
     }
 }
 
-/// The channels are FIFO.
+/// On channels that keep the order of messages, a message may arrive twice. This breaks a lock if
+/// its messages do not identify the request to which they belong.
 #[test]
 fn duplicates_break_locks_without_request_ids() {
     let effects = [
@@ -164,7 +165,8 @@ fn duplicates_break_locks_without_request_ids() {
     assert_effects(&duplicating(Order::Fifo), &effects);
 }
 
-/// The channels reorder messages.
+/// On channels that reorder messages, a duplicate may arrive late. This does no harm to locks that
+/// need no message order. It breaks Lamport's lock, which needs FIFO channels.
 #[test]
 fn late_duplicates_spare_locks_for_any_order() {
     let effects = [("central", Fine), ("lamport", Unsafe), ("ricart-agrawala", Fine)];
@@ -229,8 +231,8 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// With the central lock, only the side of the coordinator is served. In other locks, the side with
-/// the token or the permissions continues as long as it needs no other process.
+/// The central lock serves only the side of the coordinator. Another lock serves the side with the
+/// token or the permissions, as long as no process of the other side is needed.
 #[test]
 fn partition_serves_side_of_coordinator() {
     assert_effects(&partition(None), &LOCKS.map(|name| (name, Blocked)));
@@ -273,7 +275,8 @@ fn partition_serves_maekawa_side_with_quorum() {
     assert_effects(&alone(2), &[("maekawa:pairs", Blocked)]);
 }
 
-/// Only a channel that repeats messages delivers those that the partition stopped.
+/// Messages that a partition stops are lost, even if the partition heals later. They are delivered
+/// only over a reliable channel, which repeats messages.
 #[test]
 fn healed_partition_blocks_locks_without_retransmission() {
     let healing = |settings: &mut Settings| {

@@ -22,7 +22,8 @@ use tenure_sim::{Report, Settings, SettingsError, Simulation, Workload};
 /// Visitor of the catalogue that simulates the algorithm with a given name.
 struct Run {
     settings: Settings,
-    /// Elections that are requested later: the time in ticks, and the process that requests.
+    /// Elections that are requested after the start of the run: the time in ticks, and the process
+    /// that requests.
     late: Vec<(u64, ProcessId)>,
 }
 
@@ -94,7 +95,7 @@ const LOCKS: [&str; 9] = [
     "naimi-trehel",
 ];
 
-/// Elections for a ring that includes every process.
+/// Elections on a ring of all processes.
 const RINGS: [&str; 6] = [
     "lelann",
     "chang-roberts",

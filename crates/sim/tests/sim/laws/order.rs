@@ -55,8 +55,8 @@ fn ricart_agrawala_keeps_order_with_carried_clock() {
     assert_eq!(alone, 0, "messages of the lock alone keep the order");
 }
 
-/// Negative control: if the messages of users do not carry the clock, entries violate the order
-/// that follows from these messages.
+/// Negative control: the messages that users send to each other do not carry the clock. Entries
+/// then violate the order in which these messages place the requests.
 #[test]
 fn lamport_loses_wider_order_without_carried_clock() {
     let (with_messages, alone) = count_disorder::<Lamport>(&lamport::Config::default(), false);

@@ -1,4 +1,5 @@
-//! Promises on the cards of the algorithms, and the limits of these promises.
+//! Tests that algorithms keep their promises. The card of an algorithm lists the properties that it
+//! promises, and the assumptions under which it promises them.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
 use tenure_core::{Order, Property, Timing};
@@ -21,7 +22,8 @@ fn every_lock_keeps_card_promises() {
     }
 }
 
-/// All processes start at the same time, on a ring in any order.
+/// Every election keeps the promises on its card. In this test, all processes start at the same
+/// time, and their order on the ring is random.
 #[test]
 fn every_election_keeps_card_promises() {
     for name in ELECTIONS {

@@ -50,8 +50,9 @@ fn every_run(check: impl Fn(&Trace, &str)) {
     }
 }
 
-/// Returns for each record which records happened before it. The result is computed by following
-/// processes and messages.
+/// Returns the relation *happened before* as a matrix: `pasts[i][j]` is true if the record `j`
+/// happened before the record `i`. The function derives the relation from the order of records at
+/// each process, and from the messages.
 fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
     let mut latest: BTreeMap<Subject, usize> = BTreeMap::new();
     let mut sent: HashMap<(ProcessId, u64, ProcessId, u64), usize> = HashMap::new();

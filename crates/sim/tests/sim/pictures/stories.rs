@@ -226,7 +226,7 @@ fn clocks(_: Group) -> Vec<u64> {
     vec![0, 14, 6]
 }
 
-/// Returns true if the record is a step of a process or the loss of its message.
+/// Returns true if the record describes a step of a process, or the loss of a message.
 fn is_step(kind: &Kind) -> bool {
     !matches!(kind, Kind::Boot | Kind::Send(_) | Kind::Event(_) | Kind::End | Kind::Note(_))
 }
@@ -305,8 +305,9 @@ fn two_timestamps_story_matches_golden() {
     golden::<PresetClocks>(STORIES, clocks);
 }
 
-/// The picture shows that the first process of a tree has the token from the start. A process that
-/// regenerates a lost token has it from that step on.
+/// Asserts from which step on the picture shows that a process has the token. In a tree, the first
+/// process has the token from the start. A process that regenerates a lost token has it from the
+/// step in which it does so.
 #[test]
 fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {

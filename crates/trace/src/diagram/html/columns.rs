@@ -88,7 +88,7 @@ impl Records {
     }
 
     /// Determines the step of each record. A record that begins a step belongs to that step. Any
-    /// other record belongs to the last step of its process before it.
+    /// other record belongs to the step that its process began last.
     pub(super) fn place(&mut self, layout: &Layout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
         let mut last = vec![NONE; layout.size()];
@@ -121,8 +121,8 @@ pub(super) struct Steps {
     mark: Vec<u8>,
     /// For each step, the index of the text that describes its cause.
     description: Vec<i64>,
-    /// For each step, the index of the message that arrived, was lost or was duplicated in it; -1
-    /// if there is none.
+    /// For each step, the index of the message that was received, lost or duplicated in this step;
+    /// -1 if the step concerns no message.
     about: Vec<i64>,
     /// For each step, the value of its Lamport clock. Empty if clocks were not requested.
     clock: Vec<u64>,

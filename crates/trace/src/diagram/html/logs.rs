@@ -10,31 +10,34 @@ use crate::fold::logs::{LogChange, Logs};
 /// Changes of logs in trace order, one array per field.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct LogChanges {
-    /// For each change, the index on the page of the record that makes it. -1 for the state before
-    /// the first record.
+    /// For each change, the record that makes the change. The number is the index of this record
+    /// among the records on the page. It is -1 if the change stands for the state of a log before
+    /// the first of these records.
     row: Vec<i64>,
     at: Vec<usize>,
     /// For each change, the number of entries at the start of the log that do not change.
     stays: Vec<u64>,
     /// For each change, the last index that a snapshot covers; 0 if there is none.
     snapshot: Vec<u64>,
-    /// For each change, the terms of the entries after the unchanged ones. `description` contains
-    /// the index of the text of each of these entries, or -1 for an entry without content.
+    /// For each change, the terms of the new entries, which follow the unchanged entries. For each
+    /// new entry, `description` contains the index of its text, or -1 if the entry has no content.
     terms: Vec<Vec<u64>>,
     description: Vec<Vec<i64>>,
     committed: Vec<u64>,
 }
 
 impl LogChanges {
-    /// Adds the state that all logs have before the first record of the page.
+    /// Adds one change for each process: its whole log, as it is before the first record of the
+    /// page.
     pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Names) {
         for at in (0..size).map(ProcessId).filter(|at| logs.of(*at).is_some()) {
             self.put(-1, LogChange { at, unchanged_count: 0 }, logs, names);
         }
     }
 
-    /// Adds the change `changed` that a record makes. `row` is the index of the record on the page,
-    /// and `logs` the state after the record.
+    /// Adds a change that a record makes to a log. `row` is the index of this record among the
+    /// records on the page. `changed` describes the change, and `logs` contains all logs after the
+    /// record.
     pub(super) fn put(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Names) {
         let LogChange { at, unchanged_count: stays } = changed;
         let Some(kept) = logs.of(at) else { return };

@@ -7,7 +7,8 @@ use crate::plain::is_plain;
 /// Writer that makes JSON safe within a script element. It escapes characters that could end the
 /// script or begin a comment, and invisible characters.
 ///
-/// In JSON, all of these occur in strings only, where an escape has the same meaning.
+/// In JSON, these characters occur only in strings. In a string, an escape stands for the character
+/// itself, so the meaning of the JSON stays the same.
 pub(super) struct ScriptSafe<W>(pub(super) W);
 
 impl<W: Write> Write for ScriptSafe<W> {

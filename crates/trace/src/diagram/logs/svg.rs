@@ -31,7 +31,8 @@ const MARGIN: i64 = 14;
 const MAX_LETTERS: usize = 4;
 /// Maximum number of digits of a term that fit into a box in letters of normal size.
 const FULL_SIZE_DIGITS: usize = 3;
-/// Maximum number of digits of a term that a box shows. Of a longer term it shows the last digits.
+/// Maximum number of characters with which a box shows a term. If the term has more digits, the box
+/// shows `…` and the last digits.
 const MAX_DIGITS: usize = 4;
 /// Number of colors for terms. Further terms use the same colors again. Each box also contains the
 /// number of its term.
@@ -284,7 +285,8 @@ impl Drawing<'_> {
     }
 }
 
-/// Shortens a number to its last `most` digits, after a sign for the omitted digits.
+/// Shortens a number to at most `most` characters. A longer number becomes `…`, followed by its
+/// last `most` − 1 digits.
 fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     match number.len().checked_sub(most) {
         None | Some(0) => number.into(),

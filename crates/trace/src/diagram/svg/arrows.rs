@@ -178,8 +178,10 @@ impl Drawing<'_> {
         self.write_over(center, &description, "halo");
     }
 
-    /// Returns candidate positions for a label, in hundredths of the length of the line. The middle
-    /// of each gap between two lifelines comes first, beginning at the receiver.
+    /// Returns candidate positions for a label on the line, the best first. A position is the
+    /// distance from the start of the line, in hundredths of its length. The best positions are in
+    /// the middle of a gap between two lifelines. Of several gaps, the gap next to the receiver
+    /// comes first.
     fn spots(&self, arrow: &MessageArrow, line: &Line) -> Vec<i64> {
         let across = |point: Point| match self.direction {
             Direction::Right => point.y,

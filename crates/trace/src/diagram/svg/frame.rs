@@ -13,7 +13,7 @@ use crate::diagram::options::{Direction, Scale};
 
 /// Sign that an entry of the legend explains.
 enum Sign<'l> {
-    /// A condition or the outcome of a message, by its CSS class.
+    /// CSS class of a condition, or of the outcome of a message.
     Named(&'static str),
     Message(&'l MessageArrow),
 }

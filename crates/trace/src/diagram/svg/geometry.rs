@@ -7,8 +7,7 @@ pub(in crate::diagram) struct Point {
 }
 
 impl Point {
-    /// Returns a point between this point and `to`. `hundredths` is its distance from this point,
-    /// in hundredths of the whole distance.
+    /// Returns the point that lies `hundredths` hundredths of the way from this point to `to`.
     pub(super) fn towards(self, to: Point, hundredths: i64) -> Point {
         let part = |from: i64, to: i64| from + (to - from) * hundredths / 100;
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }

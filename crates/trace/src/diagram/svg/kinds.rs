@@ -35,7 +35,8 @@ impl<'l> Drawing<'l> {
         if kinds.len() > 1 { kinds.into_values().collect() } else { Vec::new() }
     }
 
-    /// Returns the definitions of the arrow heads, which have the color of their kind.
+    /// Returns the SVG definitions of the arrow heads. Each head has the color of the messages that
+    /// use it.
     pub(super) fn heads(&self) -> String {
         let most = self.layout.arrows.iter().map(|arrow| arrow.kind).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));

@@ -85,7 +85,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Writes each note next to the lifelines, at the end of the line of the note.
+    /// Writes the text of each note beside the lifelines, where the line of the note ends.
     fn notes_aside(&mut self) {
         for (along, lines) in self.wrapped_notes() {
             let mut start = self.point(along, self.last_process(), self.lane / 2 + TEXT_GAP);

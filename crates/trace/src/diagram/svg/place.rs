@@ -10,8 +10,8 @@ const TEXT_COST: usize = 100;
 const LIFELINE_COST: usize = 12;
 /// Cost of placing a label over the line of a message.
 const ARROW_COST: usize = 3;
-/// Cost of placing a label at a distance from the labelled item. A reader might take it for the
-/// label of a line nearby.
+/// Cost of placing a label away from the item that it describes. A reader might think that the
+/// label describes another line nearby.
 const AMBIGUITY_COST: usize = 4;
 /// Side of a cell of the spatial index, in pixels.
 const CELL_SIZE: i64 = 160;
@@ -59,9 +59,9 @@ impl Places {
     /// Returns the candidate with the lowest cost as a place for a label. If several have the
     /// lowest cost, returns the first of them.
     ///
-    /// A candidate is an area, its distance in pixels from the labelled item, and a value to
-    /// return. Each line that is closer to the area than this distance adds to the cost. The line
-    /// `own` does not.
+    /// A candidate consists of an area, the distance in pixels from the area to the labelled item,
+    /// and a value to return. Each line that is closer to the area than this distance adds to the
+    /// cost, except the line with the index `own`.
     pub(super) fn best<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Area, i64, T)>,

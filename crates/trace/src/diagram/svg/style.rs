@@ -1,9 +1,11 @@
-//! Appearance of diagrams in light and dark. Each meaning has a color and a shape.
+//! Colors and shapes of diagrams, in light and dark mode. Each thing that a diagram shows, such as
+//! waiting or a crash, has its own color and its own shape.
 
 /// Style sheet of a diagram.
 ///
 /// The colors are those of Okabe and Ito, which color-blind people can distinguish. Those for dark
-/// mode are brighter. Each meaning also has its own shape, so that the picture is readable in grey.
+/// mode are brighter. Each thing that the diagram shows also has its own shape, so that the picture
+/// is readable in grey.
 pub(super) const STYLE: &str = "\
 text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .name{font-weight:bold;font-size:14px}

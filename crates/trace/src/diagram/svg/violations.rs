@@ -9,8 +9,8 @@ use super::style::width;
 use super::{Drawing, LINE_HEIGHT, text};
 use crate::plain;
 
-/// Minimum line width of the command in the headline, in letters. In a wider picture the lines are
-/// longer.
+/// Minimum number of letters per line for the command in the headline. If the picture is wide, the
+/// lines are longer.
 const MIN_LETTERS: i64 = 60;
 
 impl Drawing<'_> {

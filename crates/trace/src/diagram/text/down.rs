@@ -128,8 +128,8 @@ impl<'l> Down<'l> {
         grid.line()
     }
 
-    /// Draws the signs of all lifelines in a row. A mark hides the lifeline of the process
-    /// `covered`, so the sign of this lifeline is not added to the legend.
+    /// Draws the lifeline signs of all processes in a row, and adds these signs to the legend. A
+    /// mark will cover the sign of the process `covered`, so this sign is not added.
     fn lanes_as(
         &mut self,
         grid: &mut Grid,
@@ -144,8 +144,9 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Draws the arrow of the message with this index in `row`. `end` is the sign at its head, and
-    /// `more` is text after its label.
+    /// Draws the arrow of the message with this index in `row`. If `end` is `×`, the arrow ends
+    /// with `×`. Otherwise it ends with an arrow head at the receiver. `more` is text after the
+    /// label.
     fn arrow(&mut self, grid: &mut Grid, index: usize, row: usize, end: char, more: &str) {
         let arrow = &self.layout.arrows[index];
         let (start, stop) = (self.column(arrow.from), self.column(arrow.to));
@@ -181,9 +182,9 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Writes `description` to the right of the mark of the process `at`, or to the left if the
-    /// right has no room. If neither side has room, writes it next to the lifeline of `from`, with
-    /// the name of the process `at`.
+    /// Writes `description` beside the mark of the process `at`: to the right or, if there is no
+    /// room, to the left. If neither side has room, writes the name of the process `at` and
+    /// `description` next to the lifeline of `from` instead.
     fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, description: &str) {
         let column = self.column(at);
         let length = description.chars().count();

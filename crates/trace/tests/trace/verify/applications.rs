@@ -7,8 +7,8 @@ use tenure_trace::{Kind, Service, ServiceEvent};
 use super::story::Story;
 
 /// Returns the verdicts on a trace in which each process emits one of `events`: P1 the first, P2
-/// the second, and so on. Asserts that the verdicts are the same if the trace stores the events in
-/// the form of an application with an election of its own.
+/// the second, and so on. Asserts that the verdicts are the same if each event has the form of an
+/// event from a protocol that combines an application with an election.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events

@@ -140,7 +140,7 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
 }
 
 /// Draws the row of a family: its name, its algorithms, and one panel per figure. `top` is the y
-/// coordinate of the row's upper edge. Returns that of its lower edge, in pixels.
+/// coordinate of the row's upper edge, in pixels. Returns the y coordinate of the row's lower edge.
 fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     let mut names: Vec<&str> = Vec::new();
     for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {

@@ -34,8 +34,8 @@ pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
 pub(super) struct Backups {
     n: u32,
     writes: u32,
-    /// Fault that is injected into the primary while it writes. Each run injects it at a different
-    /// time.
+    /// Fault that is injected into the primary while the primary writes. The time of the fault
+    /// differs between the runs.
     #[serde(default)]
     trouble: Option<InjectedFault>,
     #[serde(default = "once")]

@@ -19,9 +19,10 @@ pub(super) struct Arguments {
     stamped: bool,
 }
 
-/// Simulates three users of Lamport's lock, who exchange messages that are faster than those of the
-/// lock. Returns the number of runs in which a process enters before another one with an earlier
-/// request. The messages between the users determine which request is earlier.
+/// Simulates three users of Lamport's lock. The users also exchange messages of their own, which
+/// are faster than those of the lock. Returns the number of runs in which a process enters before
+/// another process whose request happened before its own. The messages between the users count when
+/// the program determines which request happened before.
 pub(super) fn count_order_violations(arguments: Arguments) -> Result<Value, RunError> {
     let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {

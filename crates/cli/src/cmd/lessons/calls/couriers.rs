@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tenure_core::{Effects, Group, Never, Order, ProcessId, Protocol, labelled};
 use tenure_trace::TestCluster;
 
-/// An army, which confirms each courier that arrives.
+/// One of two armies. When a courier arrives, the army sends a courier back to confirm the arrival,
+/// until `max_couriers` couriers were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Army {
     group: Group,

@@ -52,8 +52,8 @@ pub(super) struct Arguments {
     crash: u64,
 }
 
-/// Simulates two processes that monitor each other, of which P2 crashes. Returns the number of
-/// false suspicions, and whether P1 detects the crash.
+/// Simulates two processes, P1 and P2, that monitor each other. P2 crashes during the run. Returns
+/// the number of false suspicions, and whether P1 detects the crash.
 pub(super) fn count_mistakes(with: Arguments) -> Result<Value, RunError> {
     let Arguments { timeout, takes: [least, most], crash } = with;
     let mut settings = Settings::new(2);

@@ -1,5 +1,5 @@
-//! Experiments of lessons that no command line can perform. Each is a named function from arguments
-//! to figures, both in JSON.
+//! Experiments of the lessons that no command line of `tenure` can perform. Each experiment is a
+//! function with a name. The function takes arguments and returns measured numbers, both as JSON.
 
 mod applications;
 mod chatter;

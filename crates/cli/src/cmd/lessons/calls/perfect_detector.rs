@@ -1,5 +1,5 @@
-//! An experiment that explores every schedule of a heartbeat failure detector, with known bounds on
-//! delays or without.
+//! An experiment that explores every schedule of a heartbeat failure detector. The arguments state
+//! bounds on the delays, or that the latency of messages has no bound.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

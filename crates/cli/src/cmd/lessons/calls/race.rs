@@ -20,8 +20,9 @@ pub(super) struct Counter {
     schedules: Vec<[usize; 6]>,
 }
 
-/// Explores all schedules of the two threads. Returns their number, the number of schedules for
-/// each final value, and descriptions of the schedules that the arguments list.
+/// Explores all schedules of the two threads. Returns three results: the number of schedules, the
+/// number of schedules that lead to each final value, and descriptions of the schedules that the
+/// arguments list.
 pub(super) fn race(with: Counter) -> Result<Value, Infallible> {
     let race = Race::new(with.start, [1, -1]);
     let atomicity = if with.locked { Atomicity::Atomic } else { Atomicity::Interruptible };

@@ -1,8 +1,8 @@
-//! An experiment with a number at a server. Each client reads the number, adds to it, and writes it
-//! back, all by messages.
+//! An experiment with a number that a server stores. Each client reads the number, adds an amount
+//! to it, and writes the result back. The clients communicate with the server only by messages.
 //!
-//! The race condition of shared memory can occur with messages. This module explores every order of
-//! deliveries.
+//! The experiment shows that the race condition of shared memory can also occur with messages. This
+//! module explores every order of deliveries.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -32,7 +32,8 @@ const SERVER: ProcessId = ProcessId(0);
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     start: i64,
-    /// Amounts that the clients add to the number. The first amount is that of P2.
+    /// Amount that each client adds to the number of the server, in the order of the clients. P2 is
+    /// the first client.
     changes: Vec<i64>,
     #[serde(default)]
     locked: bool,
@@ -109,8 +110,8 @@ impl Protocol for Participant {
 }
 
 impl Participant {
-    /// Passes an input to the lock algorithm. If the process then enters, it asks the server for
-    /// the number.
+    /// Passes an input to the lock algorithm. If the process then enters the critical section,
+    /// requests the number from the server.
     fn step_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
         let Some(lock) = &mut self.lock else { return };
         let ((), events) = fx.lift(Message::Lock, |timer| timer, |fx| lock.step(input, fx));

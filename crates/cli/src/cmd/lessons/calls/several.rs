@@ -18,7 +18,8 @@ pub(super) struct Several {
     lock: Kind,
     /// For each process, the names of the locks that it acquires, in the order of acquisition.
     lists: Vec<Vec<String>>,
-    /// Number of runs with random pauses and latencies. 0 means one run with fixed ones.
+    /// Number of runs with random pauses and latencies. If it is 0, there is one run, with fixed
+    /// pauses and latencies.
     #[serde(default)]
     drawn: u64,
 }

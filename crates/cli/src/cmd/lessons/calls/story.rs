@@ -26,9 +26,11 @@ macro_rules! stories {
     };
 }
 
-/// Scripts by name. The files are symbolic links, because other crates share them; packaging this
-/// crate replaces the links by copies. Lessons write `/` in place of the hyphen after the name of
-/// the algorithm.
+/// Scripts by name. A lesson writes `/` in place of the hyphen that follows the name of the
+/// algorithm. For example, it names the script `raft-hand-over` as `raft/hand-over`.
+///
+/// The files of the scripts are symbolic links, because other crates use the same files. Packaging
+/// this crate replaces the links by copies.
 const STORIES: &[(&str, &str)] = stories! {
     "bully-recovery" "central-queue" "chang-roberts-cases" "congenial-philosophers-in-order"
     "drinking-philosophers-one-bottle-each" "hirschberg-sinclair-phases" "lamport-first-entry"
@@ -47,7 +49,7 @@ pub(super) struct Story {
     algorithm: String,
     /// Name of a script in [`STORIES`], or the text of a script.
     script: String,
-    /// Two processes to exchange for each other in the script.
+    /// Names of two processes that change roles: each name replaces the other name in the script.
     swapped: Option<[String; 2]>,
     #[serde(default)]
     variants: Vec<String>,
@@ -147,7 +149,8 @@ struct StoryRunner<'a> {
     script: &'a Script,
     /// Rank of each process. Empty if the ranks equal the process numbers.
     ranks: Vec<Rank>,
-    /// Service whose properties are checked; `None` if all properties of the algorithm are checked.
+    /// If given, only the properties of this service are checked. `None` if all properties of the
+    /// algorithm are checked.
     judged: Option<Service>,
 }
 
@@ -169,8 +172,8 @@ impl Visitor for StoryRunner<'_> {
 }
 
 impl StoryRunner<'_> {
-    /// Returns the number of processes that the last action [`Action::Group`] of the script sets; 1
-    /// if the script has no such action.
+    /// Returns the number of processes in the last action [`Action::Group`] of the script. Returns
+    /// 1 if the script has no such action.
     fn size(&self) -> u32 {
         let actions = self.script.blocks.iter().flat_map(|block| block.actions());
         let sizes = actions.filter_map(|(_, action)| match action {
@@ -181,7 +184,8 @@ impl StoryRunner<'_> {
     }
 
     /// Performs a script of three-phase commit. The first process starts the transaction and has
-    /// the highest rank. Only the transaction is checked, and not the election in a partition.
+    /// the highest rank. Checks only the properties of the transaction. Does not check the
+    /// properties of the election, which may happen during a partition.
     fn perform_commit(
         self,
         size: u32,

@@ -131,8 +131,8 @@ struct Run<'a> {
     plan: &'a Plan,
     members: Members,
     record: ServiceRecord,
-    /// Present partitions of the network: the members on one side of each. The key is the index of
-    /// the partition in the plan.
+    /// Present partitions of the network. The key is the index of the partition in the plan. The
+    /// value lists the members on one side of the partition.
     partitions: BTreeMap<usize, Vec<ProcessId>>,
     started: Instant,
 }

@@ -23,8 +23,8 @@ pub(super) struct EntryRecord {
     /// Time at which the resource confirmed the client's write; `None` if it did not confirm it.
     pub(super) written: Option<u64>,
     pub(super) refused: bool,
-    /// Time until which the client claimed to hold the lock. Without a lock: the time after its
-    /// last access.
+    /// Time until which the client claimed to hold the lock. If the run has no lock, it is the time
+    /// at which the client had ended its last access to the resource.
     pub(super) until: u64,
     /// True if the service confirmed that the client released the lock.
     pub(super) left: bool,

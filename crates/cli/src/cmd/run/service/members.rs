@@ -210,8 +210,9 @@ impl Members {
         }
     }
 
-    /// `kind` ends a fault of a former leader. Returns the last former leader that still has this
-    /// fault, or else the leader that a fault hit last.
+    /// Returns the member whose fault an action ends, if the target of the action is the leader.
+    /// `kind` is the kind of the action, such as a restart. The result is the last former leader
+    /// that still has this fault. If there is none, it is the leader that a fault hit last.
     fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
         let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
@@ -326,7 +327,7 @@ impl Member {
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
-    /// Slows down the flushes of the member if a fault has slowed down its disk.
+    /// Makes the member's flushes slow if the slow-disk fault is active for this member.
     async fn slow_down(&mut self) -> io::Result<()> {
         let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
         if self.slow.is_some() {

@@ -21,9 +21,11 @@ pub(super) enum Promise {
     FencesGrow,
     /// Clients acquire the lock in the order of the queue in the log.
     OrderOfTheQueue,
-    /// A client does not acquire the lock if its claim has expired and an earlier claim exists.
+    /// If a claim expires while an earlier claim exists, the client of the expired claim does not
+    /// acquire the lock.
     GrantedAlive,
-    /// The resource rejects each access whose fencing token is lower than one that it has accepted.
+    /// After the resource has accepted an access, it rejects every access with a lower fencing
+    /// token.
     FencedAccess,
     /// The log contains each acknowledged change, even after kills of members. Acknowledged values
     /// are present and unchanged.

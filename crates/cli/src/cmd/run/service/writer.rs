@@ -19,7 +19,7 @@ const THREADS: u32 = 8;
 
 const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Mean number of puts of the first thread per put of a large value.
+/// Of the values that the first thread puts, one in this number is large, on average.
 const LARGE_VALUE_PERIOD: u32 = 8;
 
 const MAX_PAUSE_MS: u64 = 30;
@@ -62,8 +62,9 @@ fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns random bytes: at least 8, so that values differ, and at most `most` + 8. Most values are
-/// small.
+/// Returns random bytes. On average, one in [`LARGE_VALUE_PERIOD`] values has between half of
+/// `most` and `most` bytes. The others have at most [`SMALL_VALUE_BYTES`], and most of them much
+/// less. Eight bytes are added to each value, so that values differ.
 fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
     let length = match rng.u32(..LARGE_VALUE_PERIOD) {
         0 => rng.u32(most / 2..=most),

@@ -10,7 +10,8 @@ pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Boottime)
 }
 
-/// Returns the time since boot. It may lack the time in which the machine was suspended.
+/// Returns the time since boot. On this system, the result may exclude the time in which the
+/// machine was suspended.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Monotonic)
@@ -20,7 +21,8 @@ fn read(clock: rustix::time::ClockId) -> Duration {
     Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
 }
 
-/// Converts an instant to a time since boot, which is never later than the instant.
+/// Converts an instant to a time since boot. The result may be slightly earlier than the instant,
+/// but not later. If the instant has passed, the result is the present time.
 pub(super) fn of(instant: Instant) -> Duration {
     // The clock is read first. If this process is stopped between the two lines, the result is too
     // early, which is safe for a deadline.

@@ -16,10 +16,12 @@ pub(super) struct BreakRequests {
 }
 
 impl BreakRequests {
-    /// Watches the keys of the locks or of the leadership in `held`. For locks, `own` is the value
-    /// that this process stores in the keys, and each other new value is a request. For a
-    /// leadership, `own` is `None`. Each write is then a request, because requests repeat the
-    /// leader's value.
+    /// Watches the keys of the locks or of the leadership in `held` for requests to give them up. A
+    /// request is a write to such a key.
+    ///
+    /// For locks, `own` is the value that this process stores in the keys. A write of any other
+    /// value is a request. For a leadership, `own` is `None`, and every write is a request: a
+    /// client that requests the leadership writes the leader's own value again.
     pub(super) fn watch(client: &Client, held: &Held, own: Option<&[u8]>) -> BreakRequests {
         let mut watches = JoinSet::new();
         for (key, fence) in held.claims() {

@@ -31,8 +31,8 @@ use super::{print_error, this_program, tree};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// Time in which killed processes usually end. After this time, the guardian reports those that
-/// still exist to the wrapper.
+/// Time in which killed processes usually end. If some processes still exist after this time, the
+/// guardian reports them to the wrapper.
 const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 
 /// Time in which descendants of the command usually end, if they have received the same signal as
@@ -165,7 +165,7 @@ impl Guardian {
         })
     }
 
-    /// Runs until the command and all its descendants have ended, and the wrapper was notified.
+    /// Runs until the command and all its descendants have ended, and reports this to the wrapper.
     async fn run(&mut self) {
         let mut late_orders = 0;
         while !self.reap().await {
@@ -252,8 +252,8 @@ impl Guardian {
         }
     }
 
-    /// Collects the exit statuses of children that have ended. If no process is left, notifies the
-    /// wrapper and returns true.
+    /// Collects the exit statuses of children that have ended. If no process is left, reports the
+    /// end to the wrapper, which is the process that started the guardian, and returns true.
     async fn reap(&mut self) -> bool {
         let changes = tree::reap();
         for (id, status) in changes.changed {
@@ -279,8 +279,9 @@ impl Guardian {
         }
     }
 
-    /// Ends the present stage by sending SIGTERM to all processes. Returns true if they have
-    /// already received it and must be killed now.
+    /// Ends the present stage. If the processes have not received SIGTERM yet, sends SIGTERM to all
+    /// of them and returns false. If they have received it, returns true, and the caller must kill
+    /// them now.
     async fn advance(&mut self) -> bool {
         let now = boot_clock::now();
         self.is_expired |= now + self.margin + self.grace >= self.deadline;
@@ -311,7 +312,7 @@ impl Guardian {
         }
     }
 
-    /// Kills all processes again and again until none is left, and notifies the wrapper.
+    /// Kills all processes again and again until none is left, and reports the end to the wrapper.
     async fn kill(&mut self) {
         self.signal_all(&[Signal::KILL]);
         let (command, mut status, mut stuck) = (self.command, self.status, None);

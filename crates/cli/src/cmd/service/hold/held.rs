@@ -65,8 +65,9 @@ impl Held {
         .await
     }
 
-    /// Waits until another candidate should lead. Returns the reason why this leadership ends.
-    /// Never resolves for locks or for a candidate without an identity.
+    /// Waits until this leader must hand over to another candidate, which has a higher priority or
+    /// was nominated as the next leader. Returns the reason why the leadership ends. Never resolves
+    /// for locks or for a candidate without an identity.
     pub(super) async fn transfer_requested(&self) -> String {
         if let Held::Office { leading, has_identity: true } = self
             && let Ok(candidate) = leading.transfer_requested().await

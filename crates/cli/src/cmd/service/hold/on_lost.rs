@@ -43,8 +43,8 @@ pub(super) async fn run(command: &str, loss: Loss<'_>, signals: &mut Signals) {
     }
 }
 
-/// Sends a signal to the command. Omits a signal that the terminal sends: both processes receive
-/// it, because they are in one process group.
+/// Sends a signal to the command, unless the signal comes from the terminal. The terminal sends its
+/// signals also to the command, because the command is in the process group of this process.
 fn pass(id: Option<Pid>, signal: Signal) {
     let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
     if let Some(id) = id.filter(|_| !is_typed || !stdin().is_terminal()) {

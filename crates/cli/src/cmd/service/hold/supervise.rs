@@ -4,8 +4,8 @@
 //! Three parties can end the tree, so that it ends even if one of them is suspended or killed:
 //!
 //! - the guardian, when the deadline comes near or this process ends;
-//! - this process, which receives the orphans if the guardian is killed, continues a guardian that
-//!   is stopped, and kills the tree itself somewhat later than the guardian should have;
+//! - this process, which kills the tree itself if the guardian does not do so in time (it also
+//!   continues a stopped guardian, and receives the orphans of a killed guardian);
 //! - the kernel, which kills the command itself when the guardian ends.
 
 use std::ffi::OsString;

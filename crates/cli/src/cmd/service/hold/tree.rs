@@ -125,8 +125,9 @@ pub(super) use linux::{descendants, signal_all};
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{descendants, signal_all};
 
-/// Replacements on systems without `/proc`. They know only the process group of the command, and
-/// the guardian signals this group itself.
+/// Versions of the functions for systems without `/proc`, where descendants cannot be found. On
+/// these systems only the process group of the command is known. The guardian itself sends signals
+/// to this group.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Signal, Survivor};

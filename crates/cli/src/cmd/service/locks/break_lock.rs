@@ -18,9 +18,9 @@ use crate::cmd::service::identity::{ClaimOwner, Identity};
 /// Interval at which the command checks whether the holders have released the lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// If the remaining time of a lease was shorter than this at the last poll, the next poll reads it
-/// again, because the holder may have renewed the lease. The value exceeds the time between two
-/// polls, even if the service responds slowly.
+/// Known remaining time of a lease below which a poll reads the remaining time again, because the
+/// holder may have renewed the lease. The value exceeds the time between two polls, even if the
+/// service responds slowly.
 const MIN_KNOWN_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum number of other keys of a holder's lease that the confirmation lists.
@@ -171,8 +171,8 @@ struct Breaking<'a> {
 }
 
 impl Breaking<'_> {
-    /// Reads whether the claim has ended. If not, reads the remaining time of its lease, unless
-    /// that is known to be long.
+    /// Reads whether the claim has ended. If it has not ended and its lease may expire soon, also
+    /// reads the remaining time of the lease.
     fn update(&mut self, service: &Service) -> Result<(), Failure> {
         let read_at = Instant::now();
         let may_expire = self.expires.is_none_or(|expires| expires < read_at + MIN_KNOWN_TIME);
@@ -189,8 +189,9 @@ impl Breaking<'_> {
         Ok(())
     }
 
-    /// Returns the outcome of a claim that ended without this command: `LeaseExpired` if its lease
-    /// had no time left when it was last read, else `Released`.
+    /// Returns the outcome of a claim that ended without this command. The outcome is
+    /// `LeaseExpired` if the lease of the claim should have expired by now, according to the last
+    /// read of its remaining time. Otherwise, it is `Released`.
     fn outcome_of_ended(&self) -> Outcome {
         match self.expires.is_some_and(|expires| expires <= Instant::now()) {
             true => Outcome::LeaseExpired,
@@ -198,8 +199,8 @@ impl Breaking<'_> {
         }
     }
 
-    /// Revokes the lease of the claim. Deletes only the key if the claim has no lease, or with
-    /// `--key-only`.
+    /// Ends the claim. Revokes the claim's lease, or deletes only the claim's key if there is no
+    /// lease or the user gives `--key-only`.
     fn end(&mut self, service: &Service, options: &Options) -> Result<(), Failure> {
         let claim = self.claim;
         let (outcome, is_ended) = if claim.id == 0 || options.key_only {
@@ -247,11 +248,11 @@ fn break_claims<'a>(
     Ok(claims.into_iter().filter_map(broken).collect())
 }
 
-/// Asks the client of a claim to release it, by a write to its key. Returns false if the client has
-/// stored no value, or if the claim has ended.
+/// Asks the client of a claim to release the claim. The request is a write to the claim's key.
+/// Returns false if the client has stored no value in the key, or if the claim has ended.
 ///
-/// A key of another program keeps its value, because observers of an election would take a new
-/// value for a new leader.
+/// If the client is not a command of Tenure, the write repeats the value of the key. Observers of
+/// an election would take a new value for a new leader.
 fn ask_to_release(service: &Service, claim: &Claim, breaker: &Identity) -> Result<bool, Failure> {
     let value = match &claim.owner {
         ClaimOwner::Command(holder) => holder.broken_by(breaker).encode(),

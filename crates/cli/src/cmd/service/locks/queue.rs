@@ -48,7 +48,7 @@ pub(super) struct Lock {
     /// Number of keys of nested locks. The name of a nested lock begins with the name of this lock
     /// and a slash.
     pub(super) nested: usize,
-    /// Name of one of the nested locks; `None` if there are none.
+    /// Name of one nested lock, as an example; `None` if there are no nested locks.
     #[serde(skip)]
     example: Option<String>,
 }

@@ -16,8 +16,9 @@ const PAGE_SIZE: i64 = 1000;
 
 const MAX_KEYS: usize = 1 << 20;
 
-/// Reads the lock with this name, with the values and leases of all its claims. For the name of a
-/// read/write lock or a semaphore, or of one of its folders, returns that lock.
+/// Reads the lock with this name, with the values and leases of all its claims. The lock may be a
+/// read/write lock or a semaphore, whose claims are in folders below its name. For such a lock,
+/// `name` may also be the name of one of these folders, such as `NAME/read`.
 pub(super) fn lock(service: &Service, name: &[u8]) -> Result<Lock, Failure> {
     let below = keys(service, &[name, b"/"].concat())?;
     let mut lock = Lock::from_keys(name, &below);
@@ -206,7 +207,8 @@ pub(super) fn keys_of_lease(service: &Service, claim: &Claim) -> Result<Vec<Vec<
     }
 }
 
-/// Returns true if a key still belongs to the claim with this fencing token.
+/// Returns true if the claim still exists: its key exists, and has not been deleted and created
+/// again.
 pub(super) fn exists(service: &Service, claim: &Claim) -> Result<bool, Failure> {
     let key = claim.raw_key.clone();
     let query = Query { key, keys_only: true, ..Query::default() };

@@ -1,8 +1,8 @@
-//! Recipes whose claims are in folders below the name of a lock: read/write locks and semaphores.
+//! Read/write locks and semaphores. Their claims are keys in folders below the name of the lock.
 //!
 //! A reader's key is `NAME/read/LEASE`, a writer's is `NAME/write/LEASE`, and a claim on permits is
-//! `NAME/permits/LEASE`. Both folders of a read/write lock are one queue. The library of etcd for
-//! Go ends keys with a time in place of the lease.
+//! `NAME/permits/LEASE`. Both folders of a read/write lock are one queue. If a client uses etcd's
+//! library for Go, its keys end with a time in place of the lease.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ const FOLDERS: [(&[u8], Recipe); 3] = [
 /// Keys that may be claims, grouped by the name and the kind of their lock.
 pub(super) type Groups = BTreeMap<(Bytes, Recipe), Vec<KeyValue>>;
 
-/// Splits `name` at a folder for claims, if it ends in one. Returns the part before the folder,
-/// which is the name of the lock, and the kind of the lock.
+/// If `name` ends in a folder for claims, such as `/read`, returns the part before the folder and
+/// the kind of the lock. The part is the name of the lock. Otherwise, returns `None`.
 pub(super) fn base_of(name: &[u8]) -> Option<(&[u8], Recipe)> {
     FOLDERS.iter().find_map(|(folder, recipe)| {
         name.strip_suffix(*folder).filter(|base| !base.is_empty()).map(|base| (base, *recipe))
@@ -68,11 +68,12 @@ pub(super) fn groups(all: &[KeyValue]) -> Groups {
     groups
 }
 
-/// Reads the values of the keys of a group, and returns their lock. Returns `None` if the keys are
-/// claims on ordinary locks whose names happen to end like a folder.
+/// Reads the values of the keys of a group, and returns the lock to which the keys belong. The keys
+/// may also be claims on an ordinary lock whose name happens to end in `/read`, `/write` or
+/// `/permits`. In this case, returns `None`.
 ///
-/// A claim of `tenure lock` has a value. A claim on a read/write lock has none. A semaphore has an
-/// additional key with the number of its permits.
+/// The values tell the cases apart. A claim of `tenure lock` has a value. A claim on a read/write
+/// lock has none. A semaphore has an additional key with the number of its permits.
 pub(super) fn lock(
     service: &Service,
     name: &Bytes,

@@ -45,9 +45,11 @@ impl Chain {
     }
 }
 
-/// Follows the holders of a lock to the locks for which they wait, and so on. The chain ends at a
-/// lease whose keys the user may not read. The reads are of different revisions, so a cycle that
-/// was found may no longer exist.
+/// Returns the chain of waits that begins at a lock. The holders of the lock may wait for other
+/// locks, the holders of these locks for further locks, and so on.
+///
+/// The chain ends at a lease whose keys the user may not read. The reads are of different
+/// revisions, so a cycle that was found may no longer exist.
 pub(super) fn of_holders(service: &Service, lock: &Lock) -> Result<Chain, Failure> {
     let mut chain = Chain::default();
     let mut seen = BTreeSet::from([lock.name.clone()]);

@@ -14,8 +14,8 @@ const FIGURES: [Figure; 5] = [
     Figure::ElectionTime,
 ];
 
-/// Figures that have a panel in a plot if fewer than two of [`FIGURES`] were measured, as for
-/// agreements.
+/// Figures that get a panel if fewer than two of [`FIGURES`] were measured, for example in a sweep
+/// of agreements. They fill the plot up to two panels.
 const OTHER_FIGURES: [Figure; 2] = [Figure::AgreementTime, Figure::Duration];
 
 pub(super) struct Chart {
@@ -32,7 +32,7 @@ pub(super) struct Chart {
 
 /// Kind of the values on the horizontal axis, which determines their positions.
 pub(super) enum Horizontal {
-    /// The values are numbers. The position of a value is the number.
+    /// The values are numbers, and each value is its own position.
     Numbers,
     /// The values are not numbers. The position of a value is its index in this list.
     Names(Vec<String>),
@@ -44,7 +44,8 @@ pub(super) struct Panel {
     pub(super) lines: Vec<Vec<Mark>>,
 }
 
-/// A mark in a panel: the mean of the figure at one point, and the confidence interval of the mean.
+/// A mark in a panel: the mean of a measured quantity over the runs of one point, and the
+/// confidence interval of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) x: f64,
@@ -109,8 +110,8 @@ impl Chart {
     }
 }
 
-/// Returns true if a series with this figure is drawn. A duration alone is not enough, because even
-/// a run without an entry has one.
+/// Returns true if a point for which this quantity was measured is drawn. [`Figure::Duration`]
+/// alone is not enough, because even a run without an entry has a duration.
 fn is_drawn(figure: Figure) -> bool {
     FIGURES.contains(&figure) || figure == Figure::AgreementTime
 }
