@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -228,9 +229,11 @@ fn signals_at_the_end_do_not_replace_the_exit_status() {
         let mut wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
         let id = i32::try_from(wrapper.id()).ok().and_then(Pid::from_raw).expect("an ID");
         // Ignored by the command. Each signal interrupts what the wrapper waits for, so one does
-        // between the report of the end and the end of the guardian.
+        // between the report of the end and the end of the guardian. Without the pauses, a busy
+        // machine would hardly run the wrapper.
         while wrapper.try_wait().expect("a child").is_none() {
             kill_process(id, Signal::WINCH).expect("sent");
+            std::thread::sleep(Duration::from_micros(100));
         }
         let (status, message) = ended(wrapper);
         assert_eq!((status, &message[..]), (3, ""));
