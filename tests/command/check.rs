@@ -246,7 +246,7 @@ fn kill(child: &Child, signal: Signal) {
 /// command prints the completed questions, reports no violation, and names the last completed
 /// question.
 #[test]
-fn interrupted_matrix_names_the_checks_done() {
+fn interrupted_question_command_names_last_completed_question() {
     for signal in [Signal::INT, Signal::TERM] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.args(["question", "--all"]).stdin(Stdio::null());

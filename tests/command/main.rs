@@ -9,6 +9,7 @@ mod cards;
 mod check;
 mod client_settings;
 mod costs;
+mod custom_properties;
 mod embedded;
 mod figures;
 mod first_use;
@@ -33,7 +34,6 @@ mod nested;
 mod on_lost;
 mod operating;
 mod own_models;
-mod own_properties;
 #[path = "../support/process_state.rs"]
 mod process_state;
 mod prompt;

@@ -30,7 +30,7 @@ fn complaint_09_lock_is_free_at_once_after_the_command() {
 /// before the long one. In the complaint, the server kept the short lease several times as long as
 /// it should.
 #[test]
-fn complaint_10_lease_ends_before_another_of_thrice_its_length() {
+fn complaint_10_short_lease_ends_before_long_lease() {
     at_each_server(|server| {
         let (short, long) = (server.grant(ENDING), server.grant(ENDING * 7 / 2));
         until("the short lease has ended", || {

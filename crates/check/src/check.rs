@@ -4,14 +4,14 @@ use std::any::type_name;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::service::{agreement, mutex};
 use tenure_core::{
     Algorithm, Layer, Monitor, Order, ProcessId, Property, Protocol, Requirement, Timestamped,
     Topology,
 };
 use tenure_trace::ServiceCommand;
-use tenure_trace::property::OwnProperty;
+use tenure_trace::property::CustomProperty;
 
 use crate::config::CheckConfig;
 use crate::limits::StopSignal;
@@ -65,7 +65,7 @@ pub struct Check<P: Checkable> {
     pub(crate) bypass_cap: Option<(usize, u32)>,
     /// Index of the monitor that collects facts for the properties written as expressions. `None`
     /// if no such property needs facts.
-    pub(crate) own_fold: Option<usize>,
+    pub(crate) custom_fold: Option<usize>,
     /// Measure whose minimum and maximum the check determines. `None` for a check of properties.
     pub(crate) measure: Option<MeasureConfig>,
     pub(crate) stop: StopSignal,
@@ -90,9 +90,9 @@ pub(crate) enum CheckKind {
     /// Checks that every process that waits for a lock eventually enters.
     StarvationFreedom,
     /// Evaluates the expression at this index in every state.
-    OwnSafety(usize),
+    CustomSafety(usize),
     /// Checks that every fair run satisfies the expression at this index.
-    OwnLiveness(usize),
+    CustomLiveness(usize),
 }
 
 impl CheckKind {
@@ -101,11 +101,11 @@ impl CheckKind {
     pub(crate) fn step_bits(self, layout: Layout) -> u32 {
         match self {
             CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index) => 1 << index,
-            CheckKind::OwnSafety(index) => 1 << (layout.monitors + index),
+            CheckKind::CustomSafety(index) => 1 << (layout.monitors + index),
             CheckKind::Progress
             | CheckKind::DeadlockFreedom
             | CheckKind::StarvationFreedom
-            | CheckKind::OwnLiveness(_) => 0,
+            | CheckKind::CustomLiveness(_) => 0,
         }
     }
 }
@@ -132,7 +132,7 @@ impl<P: Checkable> Check<P> {
             needs: MonitorNeeds::default(),
             selected: Vec::new(),
             bypass_cap: None,
-            own_fold: None,
+            custom_fold: None,
             measure: None,
             stop: StopSignal::default(),
         }
@@ -301,20 +301,20 @@ impl<P: Checkable> Check<P> {
     /// Checks that processes send messages only to their neighbours on this ring. The check stores
     /// no additional states as long as this holds.
     pub fn on_ring(self, ring: Topology) -> Self {
-        let links = NeighboursOnly::of(ring, self.config.size);
+        let links = LinksOnly::of(ring, self.config.size);
         self.on_links(links)
     }
 
     /// Checks that processes send messages only along these links. The check stores no additional
     /// states as long as this holds.
-    pub fn on_links(mut self, links: NeighboursOnly) -> Self {
+    pub fn on_links(mut self, links: LinksOnly) -> Self {
         self.needs.links = Some(links.clone());
         self.always(links)
     }
 
     /// Adds a property that the user has written as an expression.
-    pub fn own(self, property: OwnProperty) -> Self {
-        self.configure(|config| config.own.push(Arc::new(property)))
+    pub fn custom(self, property: CustomProperty) -> Self {
+        self.configure(|config| config.custom.push(Arc::new(property)))
     }
 
     /// Sets the fairness under which liveness is judged. The default is weak fairness.

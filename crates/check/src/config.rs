@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use tenure_core::{Card, Order, ProcessId, Service};
 use tenure_trace::Action;
-use tenure_trace::property::OwnProperty;
+use tenure_trace::property::CustomProperty;
 
 use crate::error::CheckError;
 use crate::limits::{Limits, Progress};
@@ -41,7 +41,7 @@ pub struct CheckConfig {
     pub search: SearchConfig,
     /// Properties that the user has written as expressions. The check judges them in addition to
     /// the properties that [`Check`](crate::Check) selects.
-    pub own: Vec<Arc<OwnProperty>>,
+    pub custom: Vec<Arc<CustomProperty>>,
     /// Fairness under which liveness is judged.
     pub fairness: Fairness,
 }
@@ -195,7 +195,7 @@ impl CheckConfig {
             faults: FaultConfig::default(),
             bounds: BoundConfig::default(),
             search: SearchConfig::default(),
-            own: Vec::new(),
+            custom: Vec::new(),
             fairness: Fairness::default(),
         }
     }

@@ -9,6 +9,8 @@ use tenure_core::{ProcessId, Service};
 use crate::check::{Check, CheckKind};
 use crate::clock::Instant;
 use crate::config::CheckConfig;
+use crate::custom::fold::ServiceFold;
+use crate::custom::{self, CustomProperties};
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
 use crate::explain::findings::FinishedSearch;
@@ -23,8 +25,6 @@ use crate::model::causality::Causality;
 use crate::model::fingerprint::missed_state_probability;
 use crate::model::intern::Interner;
 use crate::model::processes::Processes;
-use crate::own::fold::ServiceFold;
-use crate::own::{self, OwnProperties};
 use crate::report::{Bounds, BypassBound, Report, judgement};
 use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
@@ -61,7 +61,7 @@ impl<P: Checkable> Check<P> {
     /// clock may drift by a million parts per million, or if the timing does not fit rounds.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
-        self.select_own();
+        self.select_custom();
         let (processes, rules) = self.assemble()?;
         let reduced = match self.config.search.swarm {
             Some(swarm) => Some(self.run_swarm_member(swarm, &processes, Arc::clone(&rules))?),
@@ -79,19 +79,19 @@ impl<P: Checkable> Check<P> {
 
     /// Selects the properties written as expressions, and adds the monitor that collects facts for
     /// them. Turns symmetry reduction off if it would merge states that a property distinguishes.
-    fn select_own(&mut self) {
-        let own = &self.config.own;
-        self.selected.extend(own::selected(own));
-        if own.iter().any(|property| own::depends_on_names(property)) {
+    fn select_custom(&mut self) {
+        let custom = &self.config.custom;
+        self.selected.extend(custom::selected(custom));
+        if custom.iter().any(|property| custom::depends_on_names(property)) {
             self.hooks.symmetry = None;
         }
-        if own.iter().any(|property| own::reads_services(property.uses())) {
-            let tracked = own.iter().map(|property| property.tracked());
+        if custom.iter().any(|property| custom::reads_services(property.uses())) {
+            let tracked = custom.iter().map(|property| property.tracked());
             let tracked = tracked.fold(Tracked::none(self.config.service), Tracked::and);
             let index = self.monitors.len();
             let facts = ServiceFacts::new(self.config.size, tracked);
             self.monitors.push(Box::new(ServiceFold::new(facts, index)));
-            self.own_fold = Some(index);
+            self.custom_fold = Some(index);
         }
     }
 
@@ -103,7 +103,7 @@ impl<P: Checkable> Check<P> {
         processes: &Processes<P>,
         rules: &Arc<Rules>,
     ) -> Option<Report> {
-        let is_visible = self.bypass_cap.is_some() || !self.config.own.is_empty();
+        let is_visible = self.bypass_cap.is_some() || !self.config.custom.is_empty();
         if !self.config.search.uses_ample_sets || !rules.allow_ample() || is_visible {
             return None;
         }
@@ -190,8 +190,8 @@ impl<P: Checkable> Check<P> {
         self.config.check_assumptions()?;
         self.config.assert_consistent();
         let (budget, layout) = (self.config.budget()?, self.layout()?);
-        let own = if self.measure.is_some() { &[][..] } else { &self.config.own };
-        let own = OwnProperties::new(own, layout, self.own_fold)?.map(Arc::new);
+        let custom = if self.measure.is_some() { &[][..] } else { &self.config.custom };
+        let custom = CustomProperties::new(custom, layout, self.custom_fold)?.map(Arc::new);
         let shifts_timestamps = self.shifts_timestamps();
         let mut hooks = std::mem::take(&mut self.hooks);
         hooks.shifts = hooks.shifts.filter(|_| shifts_timestamps);
@@ -199,7 +199,7 @@ impl<P: Checkable> Check<P> {
         let timed = model.latency.is_some();
         let network = Arc::new(Network::new(model.order, timed, bounds.in_flight));
         let renamings = hooks.symmetry.as_ref().map_or(1, |names| names.renamings.len());
-        let can_shift_timestamps = hooks.shifts.is_some();
+        let has_shift_functions = hooks.shifts.is_some();
         let has_term_bound = hooks.term.is_some() && bounds.term_max.is_some();
         let processes = Arc::new(Processes {
             config: self.config.clone(),
@@ -229,16 +229,16 @@ impl<P: Checkable> Check<P> {
             has_detectors: model.has_detectors,
             can_be_down,
             has_consequences: can_be_down || has_term_bound,
-            can_shift_timestamps,
+            is_rebasing: has_shift_functions,
             ample: false,
             commuting: None,
             renamings,
             has_term_bound,
-            has_shift_functions: can_shift_timestamps,
+            has_shift_functions,
             drops_when_full: self.config.drops_when_full(),
             forced_steps: HashMap::new(),
             weighs: false,
-            own,
+            custom,
             model: Arc::clone(&processes) as Arc<dyn Model>,
             network,
         });
@@ -253,11 +253,11 @@ impl<P: Checkable> Check<P> {
             size: *size as usize,
             application: model.application_messages > 0,
             monitors: self.monitors.len(),
-            own: if self.measure.is_some() { 0 } else { self.config.own.len() },
+            custom: if self.measure.is_some() { 0 } else { self.config.custom.len() },
             detects_restarts: model.detects_restarts,
             has_election: *service == Service::Office,
         };
-        let monitors = layout.monitors + layout.own;
+        let monitors = layout.monitors + layout.custom;
         let of_processes = layout.marks_of_processes();
         if of_processes + monitors > MARKS {
             return Err(CheckError::Monitors { monitors, max: MARKS.saturating_sub(of_processes) });
@@ -272,7 +272,7 @@ impl<P: Checkable> Check<P> {
         search.shifts_timestamps
             && faults.recoveries == 0
             && self.hooks.stamping.is_none()
-            && !self.config.own.iter().any(|property| own::depends_on_timestamps(property))
+            && !self.config.custom.iter().any(|property| custom::depends_on_timestamps(property))
     }
 
     fn workload(&self) -> Result<Workload, CheckError> {
@@ -324,15 +324,15 @@ impl<P: Checkable> Check<P> {
 
     fn judges_liveness(&self) -> bool {
         let is_safety = |kind| {
-            use CheckKind::{Always, AlwaysAndAtEnd, OwnSafety};
-            matches!(kind, Always(_) | AlwaysAndAtEnd(_) | OwnSafety(_))
+            use CheckKind::{Always, AlwaysAndAtEnd, CustomSafety};
+            matches!(kind, Always(_) | AlwaysAndAtEnd(_) | CustomSafety(_))
         };
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 
     /// Returns true if a selected property needs an analysis of the graph after the search.
     fn analyses_liveness(&self) -> bool {
-        let is_safety = |kind| matches!(kind, CheckKind::Always(_) | CheckKind::OwnSafety(_));
+        let is_safety = |kind| matches!(kind, CheckKind::Always(_) | CheckKind::CustomSafety(_));
         self.selected.iter().any(|selected| !is_safety(selected.kind))
     }
 

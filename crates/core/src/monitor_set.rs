@@ -144,7 +144,7 @@ impl<M> MonitorRun<M> {
     /// Returns the finding so far. Before the end of the run, a property without a violation is
     /// judged as follows. If only the end of a run decides the property, its judgement is
     /// [`Judgement::Incomplete`]. Otherwise, its judgement is [`Judgement::Holds`].
-    pub fn finding<C, E>(&self) -> Finding
+    pub fn finding_so_far<C, E>(&self) -> Finding
     where
         M: Monitor<C, E>,
     {
@@ -277,9 +277,10 @@ impl MutexMonitorSet {
 
     /// Returns the findings so far, one for each judged property.
     pub fn findings(&self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self.exclusion.iter().map(MonitorRun::finding).collect();
-        findings.extend(self.local.as_ref().map(MonitorRun::finding));
-        findings.extend(self.order.iter().map(MonitorRun::finding));
+        let mut findings: Vec<Finding> =
+            self.exclusion.iter().map(MonitorRun::finding_so_far).collect();
+        findings.extend(self.local.as_ref().map(MonitorRun::finding_so_far));
+        findings.extend(self.order.iter().map(MonitorRun::finding_so_far));
         findings.extend(self.bounds.iter().map(|(bound, violation)| {
             let judgement = match violation {
                 Some(_) => Judgement::Violated,
@@ -288,7 +289,7 @@ impl MutexMonitorSet {
             let (property, violation) = (Property::Bypass(Some(*bound)), violation.clone());
             Finding { property, judgement, violation }
         }));
-        findings.extend(self.fencing.as_ref().map(MonitorRun::finding));
+        findings.extend(self.fencing.as_ref().map(MonitorRun::finding_so_far));
         findings
     }
 
@@ -380,12 +381,12 @@ impl ElectionMonitorSet {
 
     /// Returns the findings so far, one for each monitor.
     pub fn findings(&self) -> Vec<Finding> {
-        let mut findings = Vec::from([self.agreement.finding()]);
-        findings.extend(self.validity.as_ref().map(MonitorRun::finding));
-        findings.extend([self.uniqueness.finding(), self.irrevocability.finding()]);
-        findings.extend(self.one_leader.iter().map(MonitorRun::finding));
-        findings.extend([self.fresh.finding(), self.steady.finding()]);
-        findings.extend(self.per_group.as_ref().map(MonitorRun::finding));
+        let mut findings = Vec::from([self.agreement.finding_so_far()]);
+        findings.extend(self.validity.as_ref().map(MonitorRun::finding_so_far));
+        findings.extend([self.uniqueness.finding_so_far(), self.irrevocability.finding_so_far()]);
+        findings.extend(self.one_leader.iter().map(MonitorRun::finding_so_far));
+        findings.extend([self.fresh.finding_so_far(), self.steady.finding_so_far()]);
+        findings.extend(self.per_group.as_ref().map(MonitorRun::finding_so_far));
         findings
     }
 }
@@ -422,6 +423,6 @@ impl AgreementMonitorSet {
 
     /// Returns the findings so far, one for each monitor.
     pub fn findings(&self) -> Vec<Finding> {
-        self.0.iter().map(MonitorRun::finding).collect()
+        self.0.iter().map(MonitorRun::finding_so_far).collect()
     }
 }

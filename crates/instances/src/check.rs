@@ -7,15 +7,15 @@ use tenure_check::{
     Report,
 };
 use tenure_core::monitors::{
-    Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, LocalMutualExclusion, MessageBudget,
-    MutualExclusion, NeighboursOnly, OneLeader, OneLeaderPerGroup, Order as InOrder, Scope,
+    Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, LinksOnly, LocalMutualExclusion,
+    MessageBudget, MutualExclusion, OneLeader, OneLeaderPerGroup, Order as InOrder, Scope,
     SteadyLeader, Validity,
 };
 use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
-use tenure_trace::property::OwnProperty;
+use tenure_trace::property::CustomProperty;
 use tenure_trace::{FollowError, Schedule, Trace};
 
-use crate::monitors::own_monitor;
+use crate::monitors::custom_monitor;
 
 /// Bypass at which a check stops counting. The report then states only a lower bound.
 const MAX_COUNTED_BYPASS: u32 = 16;
@@ -40,9 +40,9 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
     let has_application_messages =
         app_messages > 0 || properties.contains(&Property::OrderWithMessages);
     let started = Instant::now();
-    let check = |properties: &[Property], app_messages: u32, own: &[Arc<OwnProperty>]| {
+    let check = |properties: &[Property], app_messages: u32, custom: &[Arc<CustomProperty>]| {
         let mut config = config.clone();
-        config.own = own.to_vec();
+        config.custom = custom.to_vec();
         // All searches of a check share the time limit.
         let time = &mut config.search.limits.time;
         *time = time.map(|time| time.saturating_sub(started.elapsed()));
@@ -66,13 +66,13 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
                 Property::DeadlockFreedom => check.deadlock_free(),
                 Property::StarvationFreedom => check.starvation_free(),
                 Property::Progress => check.progress(),
-                Property::Topology => check.on_links(NeighboursOnly::of_card(&card, size)),
+                Property::Topology => check.on_links(LinksOnly::of_card(&card, size)),
                 Property::Cost => match MessageBudget::within(&card.messages) {
                     // Missing messages become known only at the end of a run.
                     Some(spending) => check.always_and_at_end(spending),
                     None => check,
                 },
-                Property::Custom(_) => match own_monitor(*property) {
+                Property::Custom(_) => match custom_monitor(*property) {
                     Some(monitor) => check.always_and_at_end(monitor),
                     None => check,
                 },
@@ -82,17 +82,17 @@ pub(crate) fn check_lock<P: Mutex + Algorithm>(
         check.try_run()
     };
     if !has_application_messages || !properties.contains(&Property::Order) {
-        return check(properties, app_messages, &config.own);
+        return check(properties, app_messages, &config.custom);
     }
     // Application messages affect only the properties that consider their causality, so the plain
     // order is checked without them, in a smaller state space.
     let (order, others): (Vec<Property>, Vec<Property>) =
         properties.iter().partition(|property| **property == Property::Order);
-    let alone = check(&order, 0, if others.is_empty() { &config.own } else { &[] })?;
+    let alone = check(&order, 0, if others.is_empty() { &config.custom } else { &[] })?;
     if others.is_empty() {
         return Ok(alone);
     }
-    Ok(check(&others, app_messages, &config.own)?.and(alone))
+    Ok(check(&others, app_messages, &config.custom)?.and(alone))
 }
 
 pub(crate) fn measure_lock<P: Mutex + Algorithm>(
@@ -140,12 +140,12 @@ pub(crate) fn check_election<P: Election + Algorithm>(
             Property::FreshTerms => check.always(FreshTerms::new()),
             Property::SteadyLeader => check.always(SteadyLeader::of(config.size)),
             Property::Progress => check.progress(),
-            Property::Topology => check.on_links(NeighboursOnly::of_card(&card, config.size)),
+            Property::Topology => check.on_links(LinksOnly::of_card(&card, config.size)),
             Property::Cost => match MessageBudget::within(&card.messages) {
                 Some(spending) => check.always(spending),
                 None => check,
             },
-            Property::Custom(_) => match own_monitor(*property) {
+            Property::Custom(_) => match custom_monitor(*property) {
                 Some(monitor) => check.always_and_at_end(monitor),
                 None => check,
             },
@@ -171,7 +171,7 @@ pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
             Some(monitor) => check.always(monitor),
             None if *property == Property::Progress => check.progress(),
             None if *property == Property::Topology => {
-                check.on_links(NeighboursOnly::of_card(&card, config.size))
+                check.on_links(LinksOnly::of_card(&card, config.size))
             }
             None => panic!("{property} cannot be checked for a {}", service.name()),
         };

@@ -27,6 +27,6 @@ pub use catalogue::{
     predicted_messages,
 };
 pub use monitors::{
-    BoxedMonitor, MonitoredService, Monitors, OwnMonitor, own_monitors, own_properties,
+    BoxedMonitor, CustomMonitor, MonitoredService, Monitors, custom_monitors, custom_properties,
 };
 pub use run::{RunParameters, Steering, TraceHeader, TraceOutput};

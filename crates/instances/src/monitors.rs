@@ -13,7 +13,7 @@ use tenure_trace::{ServiceCommand, ServiceEvent};
 ///
 /// `simulate`, `check` and the lab use each of them for all algorithms of the monitor's service.
 #[derive(Default)]
-pub struct Monitors(Vec<OwnMonitor>);
+pub struct Monitors(Vec<CustomMonitor>);
 
 /// Creates [`Monitors`] from values of types that implement [`Monitor`].
 ///
@@ -36,24 +36,24 @@ pub trait MonitoredService: Sized + 'static {
     /// Event of the service.
     type Event: 'static;
 
-    /// Converts a monitor of this service to an [`OwnMonitor`], which judges every algorithm of the
-    /// service.
-    fn own_monitor(monitor: BoxedMonitor<Self, Self::Event>) -> OwnMonitor;
+    /// Converts a monitor of this service to a [`CustomMonitor`], which judges every algorithm of
+    /// the service.
+    fn custom_monitor(monitor: BoxedMonitor<Self, Self::Event>) -> CustomMonitor;
 }
 
 impl MonitoredService for mutex::Command {
     type Event = mutex::Event;
 
-    fn own_monitor(monitor: BoxedMonitor<Self, mutex::Event>) -> OwnMonitor {
-        OwnMonitor::Mutex(monitor)
+    fn custom_monitor(monitor: BoxedMonitor<Self, mutex::Event>) -> CustomMonitor {
+        CustomMonitor::Mutex(monitor)
     }
 }
 
 impl MonitoredService for election::Command {
     type Event = election::Event;
 
-    fn own_monitor(monitor: BoxedMonitor<Self, election::Event>) -> OwnMonitor {
-        OwnMonitor::Election(monitor)
+    fn custom_monitor(monitor: BoxedMonitor<Self, election::Event>) -> CustomMonitor {
+        CustomMonitor::Election(monitor)
     }
 }
 
@@ -65,7 +65,7 @@ impl Monitors {
         C: MonitoredService,
         M: Monitor<C, C::Event> + Send + Sync + 'static,
     {
-        self.0.push(C::own_monitor(BoxedMonitor(Box::new(monitor))));
+        self.0.push(C::custom_monitor(BoxedMonitor(Box::new(monitor))));
         self
     }
 
@@ -92,46 +92,46 @@ impl Monitors {
 static OWN_MONITORS: OnceLock<Monitors> = OnceLock::new();
 
 /// Returns the monitors of a service that the program has added with [`Monitors::install`].
-pub fn own_monitors(service: Service) -> impl Iterator<Item = &'static OwnMonitor> {
+pub fn custom_monitors(service: Service) -> impl Iterator<Item = &'static CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().filter(move |monitor| match monitor {
-        OwnMonitor::Mutex(_) => matches!(service, Service::Mutex | Service::Office),
-        OwnMonitor::Election(_) => matches!(service, Service::Election | Service::Office),
+        CustomMonitor::Mutex(_) => matches!(service, Service::Mutex | Service::Office),
+        CustomMonitor::Election(_) => matches!(service, Service::Election | Service::Office),
     })
 }
 
 /// Returns the properties that are judged by the monitors that the program has added for a service.
-pub fn own_properties(service: Service) -> impl Iterator<Item = Property> {
-    own_monitors(service).map(|monitor| Property::Custom(monitor.name()))
+pub fn custom_properties(service: Service) -> impl Iterator<Item = Property> {
+    custom_monitors(service).map(|monitor| Property::Custom(monitor.name()))
 }
 
 /// Returns the added monitor that judges `property`. Returns `None` if the program has added none
 /// for it.
-pub(crate) fn own_monitor(property: Property) -> Option<OwnMonitor> {
+pub(crate) fn custom_monitor(property: Property) -> Option<CustomMonitor> {
     let all = OWN_MONITORS.get().map_or(&[][..], |monitors| &monitors.0);
     all.iter().find(|monitor| monitor.name() == property.name()).cloned()
 }
 
 /// A monitor that a program has added. It can judge every algorithm of its service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum OwnMonitor {
+pub enum CustomMonitor {
     /// Monitor of a lock.
     Mutex(BoxedMonitor<mutex::Command, mutex::Event>),
     /// Monitor of an election.
     Election(BoxedMonitor<election::Command, election::Event>),
 }
 
-impl OwnMonitor {
+impl CustomMonitor {
     /// Returns the name of the property that the monitor judges.
     pub fn name(&self) -> &'static str {
         match self {
-            OwnMonitor::Mutex(monitor) => monitor.0.property().name(),
-            OwnMonitor::Election(monitor) => monitor.0.property().name(),
+            CustomMonitor::Mutex(monitor) => monitor.0.property().name(),
+            CustomMonitor::Election(monitor) => monitor.0.property().name(),
         }
     }
 }
 
-impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
+impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for CustomMonitor {
     fn property(&self) -> Property {
         Property::Custom(self.name())
     }
@@ -142,7 +142,7 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
             _ => None,
         };
         match self {
-            OwnMonitor::Mutex(monitor) => {
+            CustomMonitor::Mutex(monitor) => {
                 let command = command.as_ref().and_then(|command| match command {
                     office::Command::Mutex(command) => Some(command),
                     office::Command::Election(_) => None,
@@ -150,7 +150,7 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
                 let seen = project(seen, command, EventViews::as_mutex);
                 seen.map_or(Ok(()), |seen| monitor.0.observe(at, seen))
             }
-            OwnMonitor::Election(monitor) => {
+            CustomMonitor::Election(monitor) => {
                 let command = command.as_ref().and_then(|command| match command {
                     office::Command::Election(command) => Some(command),
                     office::Command::Mutex(_) => None,
@@ -163,22 +163,22 @@ impl<C: ServiceCommand, E: ServiceEvent> Monitor<C, E> for OwnMonitor {
 
     fn at_end(&self) -> Result<(), Violation> {
         match self {
-            OwnMonitor::Mutex(monitor) => monitor.0.at_end(),
-            OwnMonitor::Election(monitor) => monitor.0.at_end(),
+            CustomMonitor::Mutex(monitor) => monitor.0.at_end(),
+            CustomMonitor::Election(monitor) => monitor.0.at_end(),
         }
     }
 
     fn smallest_timestamp(&self) -> Option<u64> {
         match self {
-            OwnMonitor::Mutex(monitor) => monitor.0.smallest_timestamp(),
-            OwnMonitor::Election(monitor) => monitor.0.smallest_timestamp(),
+            CustomMonitor::Mutex(monitor) => monitor.0.smallest_timestamp(),
+            CustomMonitor::Election(monitor) => monitor.0.smallest_timestamp(),
         }
     }
 
     fn shift_timestamps(&mut self, by: u64) {
         match self {
-            OwnMonitor::Mutex(monitor) => monitor.0.shift_timestamps(by),
-            OwnMonitor::Election(monitor) => monitor.0.shift_timestamps(by),
+            CustomMonitor::Mutex(monitor) => monitor.0.shift_timestamps(by),
+            CustomMonitor::Election(monitor) => monitor.0.shift_timestamps(by),
         }
     }
 }

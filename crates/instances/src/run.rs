@@ -9,7 +9,7 @@ use tenure_sim::{
 };
 use tenure_trace::Recorded;
 
-use crate::monitors::{OwnMonitor, own_monitors};
+use crate::monitors::{CustomMonitor, custom_monitors};
 
 /// Parameters of a simulated run. Their types do not depend on the type of the protocol.
 pub struct RunParameters<'a> {
@@ -33,8 +33,8 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Returns true if there is an intervention or a step limit.
-    pub fn is_active(&self) -> bool {
+    /// Returns true if the steering contains an intervention or a step limit.
+    pub fn has_instructions(&self) -> bool {
         !self.interventions.is_empty() || self.max_steps.is_some()
     }
 }
@@ -64,7 +64,7 @@ impl RunParameters<'_> {
     where
         P: Algorithm + Recorded,
     {
-        if !self.steering.is_active() {
+        if !self.steering.has_instructions() {
             return Ok(self.execute_unsteered::<P>(config)?);
         }
         let simulation = simulation::<P>(config, self.settings).map_err(RunError::from)?;
@@ -104,10 +104,10 @@ where
 {
     let service = P::card(&config, settings.size).service;
     let simulation = Simulation::<P>::for_algorithm(config, settings)?;
-    let judge = |simulation: Simulation<P>, monitor: &OwnMonitor| {
+    let judge = |simulation: Simulation<P>, monitor: &CustomMonitor| {
         simulation.with_monitor(monitor.name(), monitor.clone())
     };
-    Ok(own_monitors(service).fold(simulation, judge))
+    Ok(custom_monitors(service).fold(simulation, judge))
 }
 
 pub(crate) fn with_header<P>(

@@ -6,17 +6,16 @@
 #![doc = include_str!("../README.md")]
 
 mod conformance;
-mod error;
 mod logic;
 mod model;
 mod models;
 mod mutation;
 mod obligations;
 mod solver;
+mod solver_error;
 mod structure;
 
 pub use conformance::comparison::{Abstraction, Comparer, Comparison, Mismatch};
-pub use error::ProveError;
 pub use logic::sort::Sort;
 pub use logic::substitution::{Update, Updates};
 pub use logic::symbol::Symbol;
@@ -38,6 +37,7 @@ pub use obligations::proof::prove;
 pub use obligations::redundancy::{Necessity, assess_conjuncts};
 pub use obligations::report::{Decision, Obligation, Outcome, ProofReport};
 pub use solver::{QUERY_TIMEOUT, Solver, SolverKind};
+pub use solver_error::SolverError;
 pub use structure::evaluation::{Assignment, Evaluation};
 pub use structure::table::{Structure, Table};
 pub use structure::transition::apply_action;

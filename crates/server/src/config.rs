@@ -247,7 +247,7 @@ pub enum ConfigError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// All possible members, ordered by name. The index of a member is the number of its process.
-    pub members: Vec<Member>,
+    pub members: Vec<ConfiguredMember>,
     /// Index of this member in `members`.
     pub me: usize,
     /// ID of the cluster: a hash of its token, and of the names and peer URLs of its members.
@@ -291,9 +291,10 @@ pub struct Certificates {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Member of the initial cluster.
+/// Possible member of the cluster, as the configuration names it. The cluster may have removed it
+/// since.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct ConfiguredMember {
     /// ID of the member, a hash of the cluster's token, its name and its URL.
     pub id: u64,
     /// Name of the member.
@@ -473,7 +474,7 @@ impl Config {
         urls.iter().map(address).collect()
     }
 
-    fn members(&self) -> Result<Vec<Member>, ConfigError> {
+    fn members(&self) -> Result<Vec<ConfiguredMember>, ConfigError> {
         let default_cluster = format!("{}={DEFAULT_PEER_URL}", self.name);
         let text = self.initial_cluster.as_deref().unwrap_or(&default_cluster);
         let advertised = self.initial_advertise_peer_urls.as_deref();
@@ -484,7 +485,7 @@ impl Config {
             let (name, url) = item.split_once('=').ok_or_else(wrong)?;
             let url = self.peer_urls("--initial-cluster", url)?.remove(0);
             let address = self.dial_address(name)?.unwrap_or_else(|| url.address());
-            members.push(Member {
+            members.push(ConfiguredMember {
                 id: hash_id(&[&self.initial_cluster_token, name, &url.to_string()]),
                 name: name.to_owned(),
                 peer_url: url.to_string(),
@@ -532,7 +533,7 @@ impl Config {
         Ok(None)
     }
 
-    fn cluster_id(&self, members: &[Member]) -> u64 {
+    fn cluster_id(&self, members: &[ConfiguredMember]) -> u64 {
         let mut parts = vec![self.initial_cluster_token.clone()];
         match self.initial_cluster {
             Some(_) => {

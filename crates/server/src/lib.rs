@@ -30,8 +30,8 @@ mod test_member;
 
 pub use backup::{Backup, BackupError, Summary};
 pub use config::{
-    Bounds, Certificates, ClusterState, Config, ConfigError, ListenAddress, Member, Plan, Url,
-    UrlError,
+    Bounds, Certificates, ClusterState, Config, ConfigError, ConfiguredMember, ListenAddress, Plan,
+    Url, UrlError,
 };
 pub use member::ServeError;
 pub use member::eviction::Eviction;

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 
-use crate::config::{self, Config, ListenAddress};
+use crate::config::{Config, ConfiguredMember, ListenAddress};
 use crate::log::state;
 use crate::member::{Member, ServeError};
 use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
@@ -170,7 +170,7 @@ impl Server {
 
 /// Converts the failure of a log. If a peer rejected this member, the error contains the name of
 /// that peer in the configuration.
-fn named(failure: Failure, members: &[config::Member]) -> ServeError {
+fn named(failure: Failure, members: &[ConfiguredMember]) -> ServeError {
     match failure {
         Failure::Evicted(Evicted { by, reason }) => ServeError::Refused {
             peer: members[by.index()].name.clone(),

@@ -101,8 +101,8 @@ fn resized(settings: &Settings, size: u32) -> Option<Settings> {
         return None;
     }
     let mut small = settings.clone();
-    let own = &settings.instrumentation.own;
-    if own.iter().any(|property| property.uses().identities) {
+    let custom = &settings.instrumentation.custom;
+    if custom.iter().any(|property| property.uses().identities) {
         return None;
     }
     let stays = |process: &ProcessId| process.0 < size;

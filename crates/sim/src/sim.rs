@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Algorithm, Card, CostBound, Monitor, ProcessId, Protocol, Requirement, Service, Timestamped,
@@ -226,7 +226,7 @@ impl<P: Recorded> Simulation<P> {
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
         self.check()?;
         let recorder = recorder.or_else(|| {
-            let judged = !self.settings.instrumentation.own.is_empty();
+            let judged = !self.settings.instrumentation.custom.is_empty();
             judged.then(|| Recorder::without_writer(false).judging(&self.settings, self.service))
         });
         let core = Core::new(self.settings.clone(), self.services(), recorder);
@@ -263,7 +263,8 @@ impl<P: Recorded> Simulation<P> {
         }
         let mut recorder = core.tracer.recorder.take();
         let mut report = Report::of(self.name.clone(), core, ended);
-        let judged = recorder.as_mut().map(|it| it.take_findings(report.ended.is_conclusive()));
+        let judged =
+            recorder.as_mut().map(|it| it.take_custom_findings(report.ended.is_conclusive()));
         report.findings.extend(judged.into_iter().flatten());
         for monitor in monitors {
             let finding = monitor.finding(report.finished_at, report.ended.is_conclusive());
@@ -286,7 +287,7 @@ impl<P: Recorded> Simulation<P> {
         let promises = instrumentation.properties.iter().flatten();
         let carried = self.settings.network.carrier.as_ref().map(Carrier::graph);
         let links = instrumentation.links.as_ref();
-        let graph = carried.or_else(|| links.and_then(NeighboursOnly::graph));
+        let graph = carried.or_else(|| links.and_then(LinksOnly::graph));
         // Traces are judged by events. The cost of a run is judged by the simulator.
         let promises = promises.filter(|promise| promise.requires() != Requirement::Messages);
         let promises = promises.map(|promise| promise.name().to_owned());

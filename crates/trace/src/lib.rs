@@ -47,7 +47,7 @@ pub use scripts::{
 };
 pub use show::RecordFormatter;
 pub use tenure_core::Service;
-pub use trace_diff::{DiffEvent, Run, TraceDiff};
+pub use trace_diff::{AlignedEvent, Run, TraceDiff};
 pub use verify::{
     Accesses, Cause, Counter, Election, Judgement, Quantiles, TraceVerifier, TraceViolation,
     Traffic, Verification, verify, verify_files,

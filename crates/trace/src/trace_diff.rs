@@ -17,12 +17,12 @@ pub struct TraceDiff {
     /// Number of events that both runs have in common.
     pub both: usize,
     /// Events of both runs, in aligned order.
-    pub events: Vec<DiffEvent>,
+    pub events: Vec<AlignedEvent>,
 }
 
-/// An event that occurs in one run or in both.
+/// An event of two aligned runs. It occurs in one of them or in both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct DiffEvent {
+pub struct AlignedEvent {
     /// Run in which the event occurs.
     pub run: Run,
     /// Description of the event.
@@ -55,10 +55,10 @@ impl TraceDiff {
                 Place::First(at) => (Run::First, &first[at]),
                 Place::Second(at) => (Run::Second, &second[at]),
             };
-            DiffEvent { run, description: description.clone() }
+            AlignedEvent { run, description: description.clone() }
         };
-        let events: Vec<DiffEvent> = align(&first, &second).into_iter().map(event).collect();
-        let is_in_both = |event: &&DiffEvent| event.run == Run::Both;
+        let events: Vec<AlignedEvent> = align(&first, &second).into_iter().map(event).collect();
+        let is_in_both = |event: &&AlignedEvent| event.run == Run::Both;
         TraceDiff {
             same_until: events.iter().take_while(is_in_both).count(),
             both: events.iter().filter(is_in_both).count(),

@@ -35,7 +35,7 @@ where
                 users[at.index()].on_event(event);
             }
         }
-        most = most.max(users.iter().filter(|user| user.is_holding()).count());
+        most = most.max(users.iter().filter(|user| user.is_using()).count());
         let links = cluster.links_in_use();
         let ready = |at: &usize| users[*at].next_command().is_some();
         let ready: Vec<usize> = (0..users.len()).filter(ready).collect();

@@ -58,9 +58,9 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             (CheckKind::Progress, Some(graph)) => self.unserved(property, graph, true),
             (CheckKind::StarvationFreedom, Some(graph)) => self.unserved(property, graph, false),
             (CheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
-            (CheckKind::OwnSafety(index), _) => self.shortest_own_violation(property, index),
-            (CheckKind::OwnLiveness(index), Some(graph)) => {
-                self.own_liveness(property, index, graph)
+            (CheckKind::CustomSafety(index), _) => self.shortest_custom_violation(property, index),
+            (CheckKind::CustomLiveness(index), Some(graph)) => {
+                self.custom_liveness(property, index, graph)
             }
             // No graph was built, because its analysis takes about half as long as the search. So
             // only single steps are judged.
@@ -130,7 +130,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         path: &RunPath,
     ) -> Counterexample {
         let layout = self.rules.layout;
-        let explanation = if let CheckKind::OwnLiveness(index) = selected.kind {
+        let explanation = if let CheckKind::CustomLiveness(index) = selected.kind {
             self.missing_at_end(index, marks)
         } else {
             let waits =

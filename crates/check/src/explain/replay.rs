@@ -97,7 +97,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         world: &[u32],
         fingerprint: u64,
     ) -> Self {
-        let plain_worker = Rules { can_shift_timestamps: false, ..Rules::clone(rules) };
+        let plain_worker = Rules { is_rebasing: false, ..Rules::clone(rules) };
         Replay {
             processes,
             reduced_worker: Worker::new(Arc::clone(rules)),
@@ -116,7 +116,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         self.fingerprint = result.expect("the search took this step").fingerprint;
         let result = self.plain_worker.advance(&mut self.unreduced, 0, unreduced_action);
         assert!(result.is_some(), "a step is possible without reductions too");
-        if self.reduced_worker.rules.can_shift_timestamps {
+        if self.reduced_worker.rules.is_rebasing {
             let layout = self.plain_worker.rules.layout;
             self.shift =
                 smallest(&mut self.plain_worker.cache, layout, &self.unreduced).unwrap_or(0);
@@ -158,7 +158,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         let about_a_link =
             matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
         let rules = Arc::clone(&self.reduced_worker.rules);
-        if !rules.can_shift_timestamps || rules.order == Order::Fifo || !about_a_link {
+        if !rules.is_rebasing || rules.order == Order::Fifo || !about_a_link {
             return action;
         }
         let slot = action.slot();

@@ -52,9 +52,9 @@ pub(crate) fn annotate(worker: &mut Worker, world: &[u32], measured: Option<usiz
         }
     }
     for (index, watched) in
-        worker.rules.own.iter().flat_map(|own| own.properties.iter().enumerate())
+        worker.rules.custom.iter().flat_map(|custom| custom.properties.iter().enumerate())
     {
-        annotations.marks |= watched.marks(world[layout.own(index)]);
+        annotations.marks |= watched.marks(world[layout.custom(index)]);
     }
     annotations
 }

@@ -126,7 +126,7 @@ impl Search<'_> {
         let shards = (0..SHARDS).map(shard).collect();
         let (layout, stride) = (self.rules.layout, self.rules.layout.stride());
         let found = Explored {
-            violations: vec![None; layout.monitors + layout.own],
+            violations: vec![None; layout.monitors + layout.custom],
             levels: vec![vec![0]; SHARDS],
             ..Explored::default()
         };

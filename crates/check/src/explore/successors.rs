@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tenure_core::Order;
 
+use crate::custom::view::CustomCache;
 use crate::measure::weights::weighted_label;
 use crate::model::cache::{ModelCache, OutcomeRow};
 use crate::model::intern::{Change, NONE};
-use crate::own::view::OwnCache;
 use crate::reduce::canonical::{canonical_fingerprint, rebase};
 use crate::reduce::deliveries::DeliveryRecord;
 use crate::world::action::{Action, ActionKind, Cause};
@@ -127,7 +127,7 @@ pub(crate) struct Worker {
     /// True if a full link has prevented the duplication of a message since this flag was last
     /// reset.
     pub(crate) has_blocked_duplicate: bool,
-    pub(crate) own: OwnCache,
+    pub(crate) custom: CustomCache,
     /// Deliveries that this thread chose, and inputs that processes received. The reduction by
     /// commuting deliveries needs both.
     pub(crate) deliveries: DeliveryRecord,
@@ -150,7 +150,7 @@ impl Worker {
             session_labels,
             mute_crash_labels,
             has_blocked_duplicate: false,
-            own: OwnCache::default(),
+            custom: CustomCache::default(),
             deliveries: DeliveryRecord::default(),
         }
     }
@@ -358,7 +358,7 @@ impl Worker {
             if action.kind() == ActionKind::Partition {
                 self.clear_cut_links(world, &mut result);
             }
-            self.judge_own(world, None, &mut result);
+            self.judge_custom(world, None, &mut result);
             self.canonicalize(world, &mut result);
             return Some(result);
         };
@@ -491,7 +491,7 @@ impl Worker {
         if self.rules.has_consequences {
             self.consequences(world, action, row.local, &mut result);
         }
-        self.judge_own(world, Some((process, row)), &mut result);
+        self.judge_custom(world, Some((process, row)), &mut result);
         self.canonicalize(world, &mut result);
         result
     }
@@ -565,7 +565,7 @@ impl Worker {
 
     #[inline]
     fn canonicalize(&mut self, world: &mut [u32], result: &mut StepResult) {
-        if self.rules.can_shift_timestamps {
+        if self.rules.is_rebasing {
             let (cache, changed) = (&mut self.cache, &mut self.changed);
             result.fingerprint =
                 rebase(cache, self.rules.layout, world, changed, result.fingerprint);

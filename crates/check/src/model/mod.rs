@@ -63,10 +63,10 @@ pub(crate) trait Model: Send + Sync {
 
     fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
-    /// Returns the facts that the monitor at `index` has collected in its state `monitor`. At most
+    /// Returns the facts that the monitor at index `monitor` has collected in its `state`. At most
     /// one monitor of a search collects facts. The properties that are written as expressions read
     /// them.
-    fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts>;
+    fn service_facts(&self, monitor: usize, state: u32) -> Arc<ServiceFacts>;
 
     /// Removes the sent messages from an observation, and returns the id of the rest. 0 if nothing
     /// remains.

@@ -1,7 +1,7 @@
 //! The model of a protocol: runs its handlers, and interns their results.
 
 use serde_json::Value;
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::{
     Batch, Group, Input, Labelled, Layer, ProcessId, Protocol, TimerChange, VectorClock, Verdict,
 };
@@ -10,6 +10,7 @@ use tenure_trace::property::{ServiceFacts, StepFacts};
 use tenure_trace::state::tree;
 
 use crate::config::CheckConfig;
+use crate::custom::fold::step_facts;
 use crate::measure::MeasureConfig;
 use crate::model::causality::Causality;
 use crate::model::fingerprint::{Role, fingerprint};
@@ -17,7 +18,6 @@ use crate::model::handler_run::HandlerRun;
 use crate::model::intern::{Interned, Interner};
 use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome};
-use crate::own::fold::step_facts;
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::crashes::Saving;
@@ -68,7 +68,7 @@ pub(crate) struct MonitorNeeds {
     pub(crate) all_messages: bool,
     /// Links to which the messages are restricted. The monitors then observe only the messages that
     /// violate the restriction. `None` if there is no restriction.
-    pub(crate) links: Option<NeighboursOnly>,
+    pub(crate) links: Option<LinksOnly>,
 }
 
 /// Monitors of a search, without their Rust types.
@@ -327,7 +327,7 @@ impl<P: Checkable> Processes<P> {
     /// Returns true if the monitors observe this message when it is sent.
     fn is_observed(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
         let needs = &self.needs;
-        let strays = |links: &NeighboursOnly| !links.joins(from, to);
+        let strays = |links: &LinksOnly| !links.joins(from, to);
         let observed = || needs.all_messages || needs.links.as_ref().is_some_and(strays);
         needs.layer == Some(message.label().layer) && to != from && observed()
     }
@@ -530,8 +530,8 @@ impl<P: Checkable> Model for Processes<P> {
         self.monitors[index].shifted(monitor, by)
     }
 
-    fn service_facts(&self, index: usize, monitor: u32) -> Arc<ServiceFacts> {
-        self.monitors[index].service_facts(monitor).expect("the monitor keeps facts")
+    fn service_facts(&self, monitor: usize, state: u32) -> Arc<ServiceFacts> {
+        self.monitors[monitor].service_facts(state).expect("the monitor keeps facts")
     }
 
     fn without_sending(&self, observation: u32) -> u32 {

@@ -22,7 +22,7 @@ impl Rules {
     /// Returns true if the environment permits the reduction by ample sets.
     pub(crate) fn allow_ample(&self) -> bool {
         let hostile = self.budget != Faults::default() || self.can_be_down;
-        let merging = self.can_shift_timestamps || self.renamings > 1;
+        let merging = self.is_rebasing || self.renamings > 1;
         self.order == Order::Fifo && !self.timed && !self.has_detectors && !hostile && !merging
     }
 }

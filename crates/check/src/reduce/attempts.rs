@@ -79,7 +79,7 @@ impl<P: Checkable> Check<P> {
         is_bounded
             && model.prefix.is_empty()
             && model.application_messages == 0
-            && self.config.own.is_empty()
+            && self.config.custom.is_empty()
             && self.bypass_cap.is_none()
             && !self.selected.iter().any(|selected| observes_order(selected.property))
     }
@@ -93,7 +93,7 @@ impl<P: Checkable> Check<P> {
         let mut excluded: IdSet<Delivery> = IdSet::default();
         for _ in 0..MAX_ATTEMPTS {
             let rules = Rules {
-                can_shift_timestamps: false,
+                is_rebasing: false,
                 commuting: Some(Arc::new(excluded.clone())),
                 ..Rules::clone(rules)
             };
@@ -157,7 +157,9 @@ impl<P: Checkable> Check<P> {
     fn fails(&self, kind: CheckKind, layout: Layout, graph: &Graph) -> bool {
         let fairness = self.config.fairness;
         match kind {
-            CheckKind::Always(_) | CheckKind::OwnSafety(_) | CheckKind::OwnLiveness(_) => false,
+            CheckKind::Always(_) | CheckKind::CustomSafety(_) | CheckKind::CustomLiveness(_) => {
+                false
+            }
             CheckKind::AlwaysAndAtEnd(index) => {
                 let refused = Condition::of(layout.end_mark(index));
                 lasting(graph, refused, crate::Fairness::Weak).first().is_some()

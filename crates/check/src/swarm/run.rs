@@ -202,12 +202,12 @@ fn end_marks(kind: CheckKind, rules: &Rules) -> u32 {
     let waiting = || (0..layout.size).fold(0, |marks, at| marks | layout.waiting_mark(at));
     let uninformed = || (0..layout.size).fold(0, |marks, at| marks | layout.uninformed_mark(at));
     match kind {
-        CheckKind::Always(_) | CheckKind::OwnSafety(_) => 0,
+        CheckKind::Always(_) | CheckKind::CustomSafety(_) => 0,
         CheckKind::AlwaysAndAtEnd(index) => layout.end_mark(index),
         CheckKind::Progress => waiting() | uninformed(),
         CheckKind::DeadlockFreedom | CheckKind::StarvationFreedom => waiting(),
-        CheckKind::OwnLiveness(index) => rules.own.as_ref().map_or(0, |own| {
-            let watched = &own.properties[index];
+        CheckKind::CustomLiveness(index) => rules.custom.as_ref().map_or(0, |custom| {
+            let watched = &custom.properties[index];
             (0..watched.bindings.len()).fold(0, |marks, binding| marks | watched.mark(binding))
         }),
     }
@@ -220,8 +220,8 @@ fn counterexample<P: Checkable>(
 ) -> Counterexample {
     let path = RunPath { first: first_id(found.first), actions: found.actions.clone() };
     match (found.kind, selected.kind) {
-        (ViolatedBits::Step(_), CheckKind::OwnSafety(index)) => {
-            finished.own_step_violation(selected.property, index, &path)
+        (ViolatedBits::Step(_), CheckKind::CustomSafety(index)) => {
+            finished.custom_step_violation(selected.property, index, &path)
         }
         (ViolatedBits::Step(_), CheckKind::Always(index) | CheckKind::AlwaysAndAtEnd(index)) => {
             finished.step_violation(selected.property, index, &path)

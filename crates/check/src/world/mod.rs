@@ -31,7 +31,7 @@ pub(crate) struct Layout {
     /// of the protocol.
     pub(crate) application: bool,
     pub(crate) monitors: usize,
-    pub(crate) own: usize,
+    pub(crate) custom: usize,
     pub(crate) detects_restarts: bool,
     /// True if the protocol combines a lock with an election. Each process then has two marks: one
     /// is set while the process waits to be served, the other while it waits to be informed.
@@ -104,14 +104,14 @@ impl Layout {
     /// Returns the slot of a property that is written as an expression. `index` is the number of
     /// the property among such properties. The slot tells for which values of the property's
     /// variables an event is still due.
-    pub(crate) fn own(self, index: usize) -> usize {
+    pub(crate) fn custom(self, index: usize) -> usize {
         self.monitor(self.monitors) + index
     }
 
     /// Returns the slot that contains, as bits, the peers whose new session this process has not
     /// detected yet.
     pub(crate) fn unseen_sessions(self, process: usize) -> usize {
-        self.own(self.own) + process
+        self.custom(self.custom) + process
     }
 
     /// Returns the slot that tells which peer this process must trust next, as a bit. The process
@@ -121,7 +121,7 @@ impl Layout {
     }
 
     pub(crate) fn stride(self) -> usize {
-        self.own(self.own) + if self.detects_restarts { 2 * self.size } else { 0 }
+        self.custom(self.custom) + if self.detects_restarts { 2 * self.size } else { 0 }
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
     fn slots_do_not_overlap() {
         let (application, detects_restarts, has_election) = (true, true, false);
         let layout =
-            Layout { size: 3, application, monitors: 2, own: 1, detects_restarts, has_election };
+            Layout { size: 3, application, monitors: 2, custom: 1, detects_restarts, has_election };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
@@ -188,7 +188,7 @@ mod tests {
                 assert_eq!(layout.sender(*slots.last().unwrap()), from as usize);
             }
         }
-        slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1), layout.own(0)]);
+        slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1), layout.custom(0)]);
         slots.extend((0..3).map(|process| layout.unseen_sessions(process)));
         slots.extend((0..3).map(|process| layout.pending_trust(process)));
         assert!(slots.into_iter().eq(0..layout.stride()));

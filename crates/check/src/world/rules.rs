@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tenure_core::Order;
 
+use crate::custom::CustomProperties;
 use crate::model::Model;
-use crate::own::OwnProperties;
 use crate::reduce::deliveries::Delivery;
 use crate::reduce::id_hash::IdSet;
 use crate::world::action::Action;
@@ -28,7 +28,9 @@ pub(crate) struct Rules {
     /// Bits of the processes on one side of the partition. 0 if no partition can occur.
     pub(crate) partition_side: u32,
     pub(crate) can_be_down: bool,
-    pub(crate) can_shift_timestamps: bool,
+    /// True if the worker rebases each global state that it reaches: it shifts all timestamps, so
+    /// that the smallest one becomes 0. States that differ only by a shift are thereby merged.
+    pub(crate) is_rebasing: bool,
     pub(crate) ample: bool,
     /// Deliveries that the reduction by commuting deliveries must not choose, because they do not
     /// commute with all later steps. `None` if the search does not use the reduction.
@@ -41,6 +43,9 @@ pub(crate) struct Rules {
     /// links and the monitors. This is the case if a process can be down, or if there is a bound on
     /// terms.
     pub(crate) has_consequences: bool,
+    /// True if the check contains functions that shift the timestamps of the protocol. The cache
+    /// then computes the smallest timestamp of each queue. This is necessary even if the worker
+    /// does not rebase, because a replay compares its states with rebased ones.
     pub(crate) has_shift_functions: bool,
     /// True if a full link drops messages. Otherwise global states with a full link are pruned.
     pub(crate) drops_when_full: bool,
@@ -49,7 +54,7 @@ pub(crate) struct Rules {
     pub(crate) forced_steps: HashMap<u64, Action>,
     /// True if the graph stores weights of a measure instead of fairness labels.
     pub(crate) weighs: bool,
-    pub(crate) own: Option<Arc<OwnProperties>>,
+    pub(crate) custom: Option<Arc<CustomProperties>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) network: Arc<Network>,
 }

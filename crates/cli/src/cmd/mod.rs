@@ -8,6 +8,8 @@ mod choose;
 mod compare;
 #[cfg(not(target_family = "wasm"))]
 mod completions;
+mod custom_monitors;
+mod custom_property;
 mod duration;
 pub mod embedded;
 mod failure;
@@ -33,8 +35,6 @@ mod node;
 mod notify;
 mod output;
 mod own_model_card;
-mod own_monitors;
-mod own_property;
 mod program;
 mod progress_bar;
 mod property;

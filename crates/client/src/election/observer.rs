@@ -107,7 +107,7 @@ impl Observer {
         loop {
             let oldest = requests::oldest(&self.name, from, limit);
             let range: rpc::RangeResponse =
-                channel.ask("/etcdserverpb.KV/Range", oldest, deadline).await?;
+                channel.call_idempotent("/etcdserverpb.KV/Range", oldest, deadline).await?;
             let newest = range.kvs.iter().map(|kv| requests::unsigned(kv.create_revision)).max();
             let is_full = i64::try_from(range.kvs.len()).is_ok_and(|count| count >= limit);
             let leader =

@@ -258,7 +258,7 @@ impl<'a> Detector<'a> {
         let request = rpc::LeaseTimeToLiveRequest { id: holder.lease, keys: true };
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
         let deadline = Instant::now() + REQUEST_TIMEOUT;
-        let asked = self.session.channel().ask(path, request, deadline).await;
+        let asked = self.session.channel().call_idempotent(path, request, deadline).await;
         let lease: rpc::LeaseTimeToLiveResponse = match asked {
             Ok(lease) => lease,
             // The user may not read a key of the session.

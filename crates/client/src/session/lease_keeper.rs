@@ -278,7 +278,7 @@ impl LeaseKeeper {
                 let path = "/etcdserverpb.Lease/LeaseRevoke";
                 let deadline = Instant::now() + REQUEST_TIMEOUT;
                 let revoked: Result<rpc::LeaseRevokeResponse, _> =
-                    self.channel.ask(path, request, deadline).await;
+                    self.channel.call_idempotent(path, request, deadline).await;
                 failure = match revoked {
                     // An earlier attempt may have revoked the lease.
                     Ok(_) | Err(ClientError::Rejected { code: Code::NotFound, .. }) => None,

@@ -95,8 +95,9 @@ impl Session {
             // after the client's deadline.
             let sent = now();
             let request = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
-            let granted: rpc::LeaseGrantResponse =
-                channel.ask("/etcdserverpb.Lease/LeaseGrant", request, deadline).await?;
+            let granted: rpc::LeaseGrantResponse = channel
+                .call_idempotent("/etcdserverpb.Lease/LeaseGrant", request, deadline)
+                .await?;
             channel.observe_header(granted.header.as_ref());
             let ttl = Duration::from_secs(granted.ttl.max(1).unsigned_abs());
             let length = u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX);
@@ -221,7 +222,7 @@ impl Session {
         let path = "/etcdserverpb.Lease/LeaseTimeToLive";
         let deadline = Instant::now() + REQUEST_TIMEOUT;
         let response: Result<rpc::LeaseTimeToLiveResponse, _> =
-            self.channel().ask(path, request, deadline).await;
+            self.channel().call_idempotent(path, request, deadline).await;
         let reason = match response {
             // A lease that is about to expire has a TTL of 0.
             Ok(response) if response.ttl < 0 => {

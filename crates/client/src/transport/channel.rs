@@ -169,9 +169,9 @@ impl Channel {
         }
     }
 
-    /// Sends a request until a member responds or the deadline has passed. Several members may
-    /// receive it, so it must be idempotent.
-    pub(crate) async fn ask<Response: Message + Default>(
+    /// Sends an idempotent request until a member responds or the deadline has passed. The request
+    /// must be idempotent because several members may receive it.
+    pub(crate) async fn call_idempotent<Response: Message + Default>(
         &self,
         path: &'static str,
         request: impl Message,
@@ -182,7 +182,8 @@ impl Channel {
         frames::decode(response).map_err(|status| rejected(&status))
     }
 
-    /// Sends an idempotent transaction like [`Channel::ask`], for at most [`REQUEST_TIMEOUT`].
+    /// Sends an idempotent transaction like [`Channel::call_idempotent`], for at most
+    /// [`REQUEST_TIMEOUT`].
     pub(crate) async fn transact(&self, txn: TxnRequest) -> Result<TxnResponse, ClientError> {
         self.transact_counting(txn, &mut 0).await
     }

@@ -173,9 +173,9 @@ macro_rules! services {
                 }
             }
 
-            fn is_holding(&self) -> bool {
+            fn is_using(&self) -> bool {
                 match self {
-                    $(User::$Service(user) => user.is_holding()),+
+                    $(User::$Service(user) => user.is_using()),+
                 }
             }
 
@@ -265,10 +265,10 @@ impl Users {
         self.users.get(at.index())?.next_command()
     }
 
-    /// Returns true if the user at `at` holds something, such as a resource, that its next command
-    /// releases.
-    pub fn is_holding(&self, at: ProcessId) -> bool {
-        self.users[at.index()].is_holding()
+    /// Returns true if the user at `at` uses something, such as a resource, until it issues its
+    /// next command, for which it waits for a while.
+    pub fn is_using(&self, at: ProcessId) -> bool {
+        self.users[at.index()].is_using()
     }
 
     /// Returns true if the user at `at` must receive an event before any command is allowed at this

@@ -146,8 +146,9 @@ impl ServiceUser for User {
         self.step > 0 && !self.is_waiting
     }
 
-    /// Returns true if the user holds its second or its third resource, which it keeps for a while.
-    fn is_holding(&self) -> bool {
+    /// Returns true if the user holds its second or its third resource, which it uses for a while.
+    /// The user does not wait before it releases its first resource.
+    fn is_using(&self) -> bool {
         !self.is_waiting && matches!(self.step, 2 | 4)
     }
 

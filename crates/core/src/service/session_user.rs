@@ -70,7 +70,7 @@ impl<R: SessionRequests> ServiceUser for SessionUser<R> {
         self.position == Position::Inside
     }
 
-    fn is_holding(&self) -> bool {
+    fn is_using(&self) -> bool {
         self.position == Position::Inside
     }
 

@@ -147,7 +147,7 @@ mod tests {
                 assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
                 user.on_event(&Event::Locked { share, limit: None, fence: Fence(0, 1) });
                 assert_eq!(user.next_command(), Some(Command::Unlock));
-                assert!(user.is_obliged() && user.is_holding());
+                assert!(user.is_obliged() && user.is_using());
                 user.on_command(&Command::Unlock);
                 user.on_event(&Event::Unlocked);
             }

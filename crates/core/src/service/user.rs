@@ -72,9 +72,10 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
         false
     }
 
-    /// Returns true if the user holds something, such as a resource, that its next command
-    /// releases.
-    fn is_holding(&self) -> bool {
+    /// Returns true if the user uses something, such as a resource, until it issues its next
+    /// command. The user waits for a while before this command. The workload determines the length
+    /// of this wait. A user that only holds something, without using it, does not wait.
+    fn is_using(&self) -> bool {
         false
     }
 

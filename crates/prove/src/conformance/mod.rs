@@ -2,4 +2,4 @@
 
 pub(crate) mod comparison;
 pub(crate) mod matching;
-pub(crate) mod tree;
+pub(crate) mod shown_value;

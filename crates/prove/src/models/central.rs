@@ -9,7 +9,7 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, exists, for_all};
@@ -201,17 +201,17 @@ fn invariant() -> Vec<Conjunct> {
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     for (me, process) in named_processes(state) {
-        let process = Tree(process);
-        structure.set(NUMBER, [me], process.field("requests").int());
+        let process = ShownValue(process);
+        structure.set(NUMBER, [me], process.field("requests").to_int());
         match process.field("phase").variant() {
             "Waiting" => structure.add(WAITING, [me]),
             "Inside" => structure.add(INSIDE, [me]),
             _ => {}
         }
         let grants = process.field("grants");
-        let claim = |claim: Tree<'_>| {
-            let number = claim.field("ticket").field("number").int();
-            [claim.field("process").process(), number.into()]
+        let claim = |claim: ShownValue<'_>| {
+            let number = claim.field("ticket").field("number").to_int();
+            [claim.field("process").to_process(), number.into()]
         };
         if !grants.field("holder").is_none() {
             structure.add(HOLDER, claim(grants.field("holder")));
@@ -221,8 +221,8 @@ fn abstraction(state: &GlobalState) -> Structure {
         }
     }
     for message in &state.messages {
-        let content = Tree(&message.content);
-        let number: Value = content.field("number").int().into();
+        let content = ShownValue(&message.content);
+        let number: Value = content.field("number").to_int().into();
         let [from, to] = [message.from, message.to].map(Value::process);
         match content.variant() {
             "Request" => structure.add(REQUEST, [from, number]),

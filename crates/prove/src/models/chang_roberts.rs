@@ -10,7 +10,7 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, for_all};
@@ -201,8 +201,8 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     let mut by_rank = Vec::new();
     for (me, process) in named_processes(state) {
-        let process = Tree(process);
-        let rank = process.field("rank").rank();
+        let process = ShownValue(process);
+        let rank = process.field("rank").to_rank();
         structure.set(RANK, [me], rank);
         by_rank.push((rank, me));
         if process.field("phase").variant() == "Participant" {
@@ -211,16 +211,16 @@ fn abstraction(state: &GlobalState) -> Structure {
         let elected = process.field("elected");
         if !elected.is_none() {
             structure.add(ELECTED, [me]);
-            structure.set(LEADER, [me], elected.process());
+            structure.set(LEADER, [me], elected.to_process());
         }
     }
     for message in &state.messages {
         let to = Value::process(message.to);
-        let content = Tree(&message.content);
+        let content = ShownValue(&message.content);
         if content.variant() == "Elected" {
-            structure.add(ANNOUNCEMENT, [content.field("leader").process(), to]);
+            structure.add(ANNOUNCEMENT, [content.field("leader").to_process(), to]);
         } else {
-            let rank = content.field("rank").rank();
+            let rank = content.field("rank").to_rank();
             let of = by_rank.iter().find(|(other, _)| *other == rank);
             structure.add(CANDIDACY, [of.expect("a rank belongs to a process").1, to]);
         }

@@ -8,7 +8,7 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, choose, for_all};
@@ -262,39 +262,39 @@ fn messages() -> Vec<Conjunct> {
 fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     for (me, process) in named_processes(state) {
-        let process = Tree(process);
+        let process = ShownValue(process);
         structure.set(NAME, [me], i64::from(me.index()));
-        structure.set(CLOCK, [me], process.field("clock").int());
+        structure.set(CLOCK, [me], process.field("clock").to_int());
         for request in process.field("requests").elements() {
-            let (clock, of) = request.timestamp();
+            let (clock, of) = request.to_timestamp();
             structure.add(QUEUED, [me, of, clock.into()]);
         }
         let phase = process.field("phase");
         if phase.variant() == "Idle" {
             continue;
         }
-        structure.set(STAMP, [me], phase.field("request").timestamp().0);
+        structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
         if phase.variant() == "Inside" {
             structure.add(INSIDE, [me]);
             continue;
         }
         structure.add(WAITING, [me]);
         for other in phase.field("awaited").elements() {
-            structure.add(AWAITED, [me, other.process()]);
+            structure.add(AWAITED, [me, other.to_process()]);
         }
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
-        let content = Tree(&message.content);
+        let content = ShownValue(&message.content);
         match content.variant() {
             "Request" => {
-                let (clock, _) = content.field("stamp").timestamp();
+                let (clock, _) = content.field("stamp").to_timestamp();
                 structure.add(REQUEST, [from, to, clock.into()]);
             }
-            "Reply" => structure.add(REPLY, [from, to, content.field("clock").int().into()]),
+            "Reply" => structure.add(REPLY, [from, to, content.field("clock").to_int().into()]),
             _ => {
-                let clock = content.field("clock").int();
-                let (request, _) = content.field("request").timestamp();
+                let clock = content.field("clock").to_int();
+                let (request, _) = content.field("request").to_timestamp();
                 structure.add(RELEASE, [from, to, clock.into(), request.into()]);
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::Quorum;
 use crate::logic::term::{Operations, Term, for_all};
 use crate::model::action::Action;
@@ -63,15 +63,15 @@ fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     let mut quorums: Vec<BTreeSet<Value>> = Vec::new();
     for (index, (me, process)) in (0..).zip(named_processes(state)) {
-        let process = Tree(process);
-        quorums.push(process.field("quorum").elements().map(Tree::process).collect());
+        let process = ShownValue(process);
+        quorums.push(process.field("quorum").elements().map(ShownValue::to_process).collect());
         structure.set(QUORUM, [me], Value::Element(Quorum, index));
         mapping::add_process(&mut structure, me, process);
     }
     mapping::add_quorums(&mut structure, &quorums);
     for message in &state.messages {
         let link = [message.from, message.to].map(Value::process);
-        mapping::add_message(&mut structure, link, Tree(&message.content));
+        mapping::add_message(&mut structure, link, ShownValue(&message.content));
     }
     structure
 }

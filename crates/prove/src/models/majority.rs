@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{self, Process, Quorum};
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, for_all};
@@ -221,7 +221,7 @@ fn abstraction(state: &GlobalState) -> Structure {
         structure.set(CANDIDATE, [process], process);
     }
     for (me, process) in named_processes(state) {
-        let process = Tree(process).field("votes");
+        let process = ShownValue(process).field("votes");
         structure.set(CRASHED, [me], false);
         if let Some(voters) = mapping::voters(process) {
             let quorum = quorums.iter().position(|it| *it == voters).expect("it is a majority");
@@ -231,7 +231,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let link = [message.from, message.to].map(Value::process);
-        let content = Tree(&message.content);
+        let content = ShownValue(&message.content);
         match content.variant() {
             "Vote" => mapping::add_message(&mut structure, link, content.field("message")),
             "Withdraw" => structure.add(WITHDRAWAL, link),

@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
     use crate::conformance::comparison::{Comparer, Comparison, Mismatch};
-    use crate::conformance::tree::{Tree, named_processes};
+    use crate::conformance::shown_value::{ShownValue, named_processes};
     use crate::models::majority::majorities;
     use crate::models::votes::mapping;
     use crate::structure::table::Structure;
@@ -223,13 +223,13 @@ mod tests {
         let mut structure = Structure::new(size);
         mapping::add_quorums(&mut structure, &majorities(size));
         for (me, process) in named_processes(state) {
-            let process = Tree(process);
-            structure.set(TERM, [me], process.field("term").int());
+            let process = ShownValue(process);
+            structure.set(TERM, [me], process.field("term").to_int());
             let candidate = process.field("voted_for");
             structure.set(VOTED_FOR, [me], me);
             if !candidate.is_none() {
                 structure.add(HAS_VOTED, [me]);
-                structure.set(VOTED_FOR, [me], candidate.process());
+                structure.set(VOTED_FOR, [me], candidate.to_process());
             }
             let role = process.field("role");
             match role.variant() {
@@ -237,7 +237,7 @@ mod tests {
                 "Candidate" => {
                     structure.add(CANDIDATE, [me]);
                     for voter in role.field("votes").elements() {
-                        structure.add(VOTES, [me, voter.process()]);
+                        structure.add(VOTES, [me, voter.to_process()]);
                     }
                 }
                 _ => {}
@@ -245,8 +245,8 @@ mod tests {
         }
         for message in &state.messages {
             let [from, to] = [message.from, message.to].map(Value::process);
-            let content = Tree(&message.content);
-            let term = || Value::from(content.field("term").int());
+            let content = ShownValue(&message.content);
+            let term = || Value::from(content.field("term").to_int());
             structure.add(MENTIONED, [term()]);
             match content.variant() {
                 "RequestVote" | "Succeed" => structure.add(REQUEST_VOTE, [from, term()]),

@@ -5,7 +5,7 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::Tree;
+use crate::conformance::shown_value::ShownValue;
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, choose, for_all};
@@ -264,22 +264,22 @@ fn abstraction(state: &GlobalState) -> Structure {
     for (me, process) in all.iter().copied().zip(&state.processes) {
         structure.set(NAME, [me], i64::from(me.index()));
         let Some(process) = process else { continue };
-        let process = Tree(process);
-        structure.set(CLOCK, [me], process.field("clock").int());
+        let process = ShownValue(process);
+        structure.set(CLOCK, [me], process.field("clock").to_int());
         for deferred in process.field("deferred").elements() {
-            let (number, asker) = deferred.timestamp();
+            let (number, asker) = deferred.to_timestamp();
             structure.add(DEFERRED, [me, asker, number.into()]);
         }
         let phase = process.field("phase");
         if phase.variant() == "Idle" {
             continue;
         }
-        structure.set(STAMP, [me], phase.field("request").timestamp().0);
+        structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
         let mut granted: Vec<Value> = all.iter().copied().filter(|other| *other != me).collect();
         if phase.variant() == "Waiting" {
             structure.add(WAITING, [me]);
             let awaited: Vec<Value> =
-                phase.field("awaited").elements().map(Tree::process).collect();
+                phase.field("awaited").elements().map(ShownValue::to_process).collect();
             granted.retain(|other| !awaited.contains(other));
         } else {
             structure.add(INSIDE, [me]);
@@ -288,13 +288,13 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
-        let content = Tree(&message.content);
+        let content = ShownValue(&message.content);
         match content.variant() {
             "Request" => {
-                let (number, _) = content.field("stamp").timestamp();
+                let (number, _) = content.field("stamp").to_timestamp();
                 structure.add(REQUEST, [from, to, number.into()]);
             }
-            _ => structure.add(REPLY, [from, to, content.field("to").int().into()]),
+            _ => structure.add(REPLY, [from, to, content.field("to").to_int().into()]),
         }
     }
     structure

@@ -8,7 +8,7 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::{Int, Process};
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, Term, choose, exists, for_all};
@@ -182,9 +182,9 @@ fn abstraction(state: &GlobalState) -> Structure {
     let mut structure = Structure::new(state.processes.len() as u32);
     structure.set(FIRST, [], Value::process(0));
     for (me, process) in named_processes(state) {
-        let process = Tree(process);
+        let process = ShownValue(process);
         for (other, number) in (0..).zip(process.field("requests").elements()) {
-            structure.set(KNOWN, [me, Value::process(other)], number.int());
+            structure.set(KNOWN, [me, Value::process(other)], number.to_int());
         }
         let phase = process.field("phase");
         match phase.variant() {
@@ -199,23 +199,23 @@ fn abstraction(state: &GlobalState) -> Structure {
     }
     for message in &state.messages {
         let [from, to] = [message.from, message.to].map(Value::process);
-        let content = Tree(&message.content);
+        let content = ShownValue(&message.content);
         if content.variant() == "Token" {
             structure.add(TOKEN, [to]);
             add_token(&mut structure, content.field("token"));
         } else {
-            structure.add(REQUEST, [from, to, content.field("number").int().into()]);
+            structure.add(REQUEST, [from, to, content.field("number").to_int().into()]);
         }
     }
     structure
 }
 
 /// Adds to `structure` the state that travels with the token.
-fn add_token(structure: &mut Structure, token: Tree<'_>) {
+fn add_token(structure: &mut Structure, token: ShownValue<'_>) {
     for (process, number) in (0..).zip(token.field("served").elements()) {
-        structure.set(SERVED, [Value::process(process)], number.int());
+        structure.set(SERVED, [Value::process(process)], number.to_int());
     }
     for process in token.field("queue").elements() {
-        structure.add(QUEUED, [process.process()]);
+        structure.add(QUEUED, [process.to_process()]);
     }
 }

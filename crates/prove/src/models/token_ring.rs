@@ -8,7 +8,7 @@
 
 use tenure_check::GlobalState;
 
-use crate::conformance::tree::{Tree, named_processes};
+use crate::conformance::shown_value::{ShownValue, named_processes};
 use crate::logic::sort::Sort::Process;
 use crate::logic::symbol::Symbol;
 use crate::logic::term::{Operations, for_all};
@@ -107,7 +107,7 @@ fn abstraction(state: &GlobalState) -> Structure {
     structure.set(FIRST, [], Value::process(0));
     for (me, process) in named_processes(state) {
         structure.set(NEXT, [me], Value::process((me.index() + 1) % size));
-        match Tree(process).field("phase").variant() {
+        match ShownValue(process).field("phase").variant() {
             "Waiting" => structure.add(WAITING, [me]),
             "Holding" => structure.add(HOLDING, [me]),
             "Inside" => structure.add(INSIDE, [me]),

@@ -1,7 +1,6 @@
 //! Decides whether a mutant still satisfies the proof obligations of its model. If an obligation
 //! does not hold, the invariant *refuses* the mutant.
 
-use crate::error::ProveError;
 use crate::logic::term::{Operations, Term, all, any, for_all};
 use crate::model::Model;
 use crate::model::action::{Action, argument_variables};
@@ -13,6 +12,7 @@ use crate::obligations::report::{Obligation, Outcome};
 use crate::obligations::search::search_quickly;
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability};
+use crate::solver_error::SolverError;
 
 /// Result of the proof of a mutant.
 #[derive(Clone, Debug)]
@@ -86,11 +86,15 @@ pub fn judge_mutants(
     model: &Model,
     mutants: &[Mutant],
     solver: &Solver,
-) -> Result<Vec<MutantVerdict>, ProveError> {
+) -> Result<Vec<MutantVerdict>, SolverError> {
     for_each_index(mutants.len(), |index| judge_one(model, &mutants[index], solver))
 }
 
-fn judge_one(model: &Model, mutant: &Mutant, solver: &Solver) -> Result<MutantVerdict, ProveError> {
+fn judge_one(
+    model: &Model,
+    mutant: &Mutant,
+    solver: &Solver,
+) -> Result<MutantVerdict, SolverError> {
     let changed = mutant.applied_to(model);
     let action = mutant.action_index().map(|index| &changed.actions[index]);
     let original = mutant.action_index().map(|index| &model.actions[index]);
@@ -138,7 +142,7 @@ fn compare_actions(
     original: &Action,
     changed: &Action,
     solver: &Solver,
-) -> Result<Option<MutantVerdict>, ProveError> {
+) -> Result<Option<MutantVerdict>, SolverError> {
     let mut process = Induction::of(model, Some(changed)).begin(model, solver, Goal::Proof)?;
     let is_step = original.guard.clone() & is_same_result(original, changed);
     if process.check_with(&!is_step) != Satisfiability::Unsatisfiable {
@@ -172,7 +176,7 @@ fn compare_initial_conditions(
     model: &Model,
     changed: &Model,
     solver: &Solver,
-) -> Result<Option<MutantVerdict>, ProveError> {
+) -> Result<Option<MutantVerdict>, SolverError> {
     let mut process = Induction::of(changed, None).begin(changed, solver, Goal::Proof)?;
     let differs = any(model.initial.iter().map(|condition| !condition.clone()));
     let result = process.check_with(&differs);

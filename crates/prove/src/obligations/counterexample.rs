@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use num_rational::Ratio;
 use serde_json::{Value as Json, json};
 
-use crate::error::ProveError;
 use crate::logic::smt::{constant, declaration};
 use crate::logic::sort::Sort;
 use crate::logic::substitution::Updates;
@@ -21,6 +20,7 @@ use crate::obligations::search::element;
 use crate::solver::Solver;
 use crate::solver::process::{Goal, SolverProcess};
 use crate::solver::solver_model::{ModelValue, SolverModel};
+use crate::solver_error::SolverError;
 use crate::structure::evaluation::{Assignment, Evaluation};
 use crate::structure::table::Structure;
 use crate::structure::transition::{try_apply_action, tuples};
@@ -64,7 +64,7 @@ impl<'m> Induction<'m> {
         model: &Model,
         solver: &Solver,
         goal: Goal,
-    ) -> Result<SolverProcess, ProveError> {
+    ) -> Result<SolverProcess, SolverError> {
         let mut process = SolverProcess::start(solver, goal)?;
         for sort in model.sorts() {
             process.send(&format!("(declare-sort {} 0)", sort.name()));

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::error::ProveError;
+use crate::solver_error::SolverError;
 
 /// Runs a job for each index below `count`, on as many threads as the machine has, and returns the
 /// results in the order of the indices.
@@ -14,11 +14,11 @@ use crate::error::ProveError;
 /// Returns an error if a job failed.
 pub(crate) fn for_each_index<T: Send>(
     count: usize,
-    job: impl Fn(usize) -> Result<T, ProveError> + Sync,
-) -> Result<Vec<T>, ProveError> {
+    job: impl Fn(usize) -> Result<T, SolverError> + Sync,
+) -> Result<Vec<T>, SolverError> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<T>>> = Mutex::new((0..count).map(|_| None).collect());
-    let work = || -> Result<(), ProveError> {
+    let work = || -> Result<(), SolverError> {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use crate::error::ProveError;
 use crate::model::Model;
 use crate::model::action::Action;
 use crate::obligations::counterexample::Induction;
@@ -11,6 +10,7 @@ use crate::obligations::report::{Decision, Obligation, Outcome, ProofReport};
 use crate::obligations::search::{MAX_PROCESSES, OpenGroups, search};
 use crate::solver::Solver;
 use crate::solver::process::{Goal, Satisfiability, SolverProcess};
+use crate::solver_error::SolverError;
 
 /// Decides all obligations of a model: that the initial states satisfy the invariant, and that
 /// every action preserves it.
@@ -21,7 +21,7 @@ use crate::solver::process::{Goal, Satisfiability, SolverProcess};
 /// # Errors
 ///
 /// Returns an error if the solver cannot be started.
-pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, ProveError> {
+pub fn prove(model: &Model, solver: &Solver) -> Result<ProofReport, SolverError> {
     let started = Instant::now();
     let actions = model.all_actions();
     // The first job is the one about the initial states.
@@ -53,7 +53,7 @@ pub(crate) fn decide(
     action: Option<&Action>,
     solver: &Solver,
     extent: Extent,
-) -> Result<Vec<Decision>, ProveError> {
+) -> Result<Vec<Decision>, SolverError> {
     let induction = Induction::of(model, action);
     let mut process = induction.begin(model, solver, Goal::Proof)?;
     let obligation = match action {
@@ -90,7 +90,7 @@ fn existence_outcome(
     model: &Model,
     induction: &Induction<'_>,
     solver: &Solver,
-) -> Result<Outcome, ProveError> {
+) -> Result<Outcome, SolverError> {
     if search(model, induction, solver, MAX_PROCESSES)?.is_some() {
         return Ok(Outcome::Proved);
     }
@@ -111,7 +111,7 @@ fn induction_outcome(
     model: &Model,
     induction: &Induction<'_>,
     solver: &Solver,
-) -> Result<Outcome, ProveError> {
+) -> Result<Outcome, SolverError> {
     let mut groups = OpenGroups::up_to(MAX_PROCESSES, model);
     for limit in solver.query_timeouts() {
         process.limit(limit);

@@ -1,6 +1,5 @@
 //! Conjuncts that an invariant does not need.
 
-use crate::error::ProveError;
 use crate::model::{Conjunct, Model};
 use crate::obligations::counterexample::Counterexample;
 use crate::obligations::parallel::for_each_index;
@@ -8,6 +7,7 @@ use crate::obligations::proof::{Extent, decide};
 use crate::obligations::report::Outcome;
 use crate::obligations::search::search_quickly;
 use crate::solver::Solver;
+use crate::solver_error::SolverError;
 
 /// Result of an attempt to prove a model without one conjunct of its invariant.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Model {
 pub fn assess_conjuncts(
     model: &Model,
     solver: &Solver,
-) -> Result<Vec<(&'static str, Necessity)>, ProveError> {
+) -> Result<Vec<(&'static str, Necessity)>, SolverError> {
     let names: Vec<&str> = model.strengthening().iter().map(|conjunct| conjunct.name).collect();
     let needs = for_each_index(names.len(), |index| {
         model
@@ -76,7 +76,7 @@ pub fn assess_conjuncts(
 /// Decides whether the invariant of `rest` is inductive. `rest` is a proved model without one
 /// conjunct of its invariant. Examines only the actions: the initial states satisfy the remaining
 /// conjuncts, because they satisfy the whole invariant.
-fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, ProveError> {
+fn assess_conjunct(rest: &Model, solver: &Solver) -> Result<Necessity, SolverError> {
     let actions = rest.all_actions();
     for action in &actions {
         if let Some(found) = search_quickly(rest, Some(action), solver)? {

@@ -1,6 +1,5 @@
 //! Search for counterexamples in groups of fixed sizes.
 
-use crate::error::ProveError;
 use crate::logic::smt::constant;
 use crate::logic::sort::Sort;
 use crate::logic::term::{Operations, any, for_all};
@@ -11,6 +10,7 @@ use crate::obligations::counterexample::{Counterexample, Induction, decode};
 use crate::solver::process::{Goal, Satisfiability};
 use crate::solver::solver_model::SolverModel;
 use crate::solver::{FIRST_TIMEOUT, Solver};
+use crate::solver_error::SolverError;
 
 /// Greatest number of processes in a counterexample.
 pub(super) const MAX_PROCESSES: u32 = 4;
@@ -53,7 +53,7 @@ impl OpenGroups {
         model: &Model,
         induction: &Induction<'_>,
         solver: &Solver,
-    ) -> Result<Option<Counterexample>, ProveError> {
+    ) -> Result<Option<Counterexample>, SolverError> {
         let mut undecided = Vec::new();
         for size in std::mem::take(&mut self.0) {
             match search_group(model, induction, solver, size)? {
@@ -78,7 +78,7 @@ pub(super) fn search(
     induction: &Induction<'_>,
     solver: &Solver,
     largest: u32,
-) -> Result<Option<Counterexample>, ProveError> {
+) -> Result<Option<Counterexample>, SolverError> {
     let mut groups = OpenGroups::up_to(largest, model);
     for limit in solver.query_timeouts() {
         let solver = solver.clone().with_query_timeout(limit);
@@ -95,7 +95,7 @@ pub(crate) fn search_quickly(
     model: &Model,
     action: Option<&Action>,
     solver: &Solver,
-) -> Result<Option<Counterexample>, ProveError> {
+) -> Result<Option<Counterexample>, SolverError> {
     let induction = Induction::of(model, action).violating_any(model);
     let limit = FIRST_TIMEOUT.min(solver.query_timeout);
     let solver = solver.clone().with_query_timeout(limit);
@@ -109,7 +109,7 @@ fn search_group(
     induction: &Induction<'_>,
     solver: &Solver,
     size: GroupSize,
-) -> Result<(Satisfiability, Option<Counterexample>), ProveError> {
+) -> Result<(Satisfiability, Option<Counterexample>), SolverError> {
     let mut process = induction.begin(model, solver, Goal::Example)?;
     let sorts = model.sorts();
     let sizes = size.by_sort();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::error::ProveError;
+use crate::solver_error::SolverError;
 
 /// Solver that this crate can drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +45,11 @@ impl Solver {
     ///
     /// # Errors
     ///
-    /// Returns [`ProveError::NoSolver`] if there is none.
-    pub fn find() -> Result<Self, ProveError> {
+    /// Returns [`SolverError::NoSolver`] if there is none.
+    pub fn find() -> Result<Self, SolverError> {
         let names = ["z3", "cvc5"];
         let found = names.iter().find_map(|name| on_path(name));
-        Solver::at(&found.ok_or(ProveError::NoSolver)?)
+        Solver::at(&found.ok_or(SolverError::NoSolver)?)
     }
 
     /// Uses the solver at a path, or the program with this name on the search path.
@@ -57,13 +57,13 @@ impl Solver {
     /// # Errors
     ///
     /// Returns an error if the program cannot be run, or is neither z3 nor cvc5.
-    pub fn at(program: &Path) -> Result<Self, ProveError> {
+    pub fn at(program: &Path) -> Result<Self, SolverError> {
         let program = match program.components().count() {
             1 => on_path(&program.to_string_lossy()).unwrap_or_else(|| program.to_owned()),
             _ => program.to_owned(),
         };
         let output = Command::new(&program).arg("--version").output();
-        let output = output.map_err(|error| ProveError::Solver {
+        let output = output.map_err(|error| SolverError::Solver {
             program: program.clone(),
             reason: error.to_string(),
         })?;
@@ -72,7 +72,7 @@ impl Solver {
         let kind = match version.to_lowercase() {
             it if it.contains("z3") => SolverKind::Z3,
             it if it.contains("cvc5") => SolverKind::Cvc5,
-            _ => return Err(ProveError::UnknownSolver { program, version }),
+            _ => return Err(SolverError::UnknownSolver { program, version }),
         };
         Ok(Solver { program, kind, version, query_timeout: QUERY_TIMEOUT })
     }

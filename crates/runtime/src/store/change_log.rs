@@ -163,9 +163,9 @@ impl ChangeLog {
         Ok(OpenSegment { file, path, room: length - header.len() as u64 })
     }
 
-    /// Closes the open segment and removes all segments. Before this call, a new state file must
+    /// Closes the open segment and deletes all segments. Before this call, a new state file must
     /// have replaced them.
-    pub(super) fn restart(&mut self) {
+    pub(super) fn delete_segments(&mut self) {
         self.close_segment();
         self.obsolete_segments().remove();
     }

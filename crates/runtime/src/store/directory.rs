@@ -408,7 +408,7 @@ impl Store {
         self.save_with(true, |store| {
             replace_file(&store.directory, STATE_FILE, &store.state_file.encode())
         })?;
-        self.change_log.restart();
+        self.change_log.delete_segments();
         Ok(())
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct AgreementUsers {
     /// True if users issue commands by themselves. False if a schedule contains all commands of the
     /// run.
     pub(crate) is_spontaneous: bool,
-    /// Time for which a user holds a resource, a bottle or a forum, in ticks.
+    /// Time for which a user uses a resource, a bottle or a forum, in ticks.
     hold: Distribution,
     random: Random,
     /// Time at which a user issued the first command of the run, in ticks. `None` until then.
@@ -44,10 +44,10 @@ impl AgreementUsers {
     }
 
     /// Draws the time at which the user of `process` will release the resource, bottle or forum
-    /// that it holds. Returns `None` if the user holds nothing, or issues no commands by itself.
+    /// that it uses. Returns `None` if the user uses nothing, or issues no commands by itself.
     pub(crate) fn end_of_use(&mut self, now: u64, process: ProcessId) -> Option<u64> {
-        let is_holding = self.is_spontaneous && self.users.is_holding(process);
-        is_holding.then(|| now + self.hold.draw(&mut self.random))
+        let is_using = self.is_spontaneous && self.users.is_using(process);
+        is_using.then(|| now + self.hold.draw(&mut self.random))
     }
 
     pub(crate) fn on_command(

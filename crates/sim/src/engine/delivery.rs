@@ -32,10 +32,10 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
         if let Some(load) = &mut core.metrics.load {
             load.on_send(from, to);
         }
-        if let Some(neighbours) = &mut core.monitors.neighbours
+        if let Some(links) = &mut core.monitors.links
             && matches!(message.label().layer, Layer::Mutex | Layer::Election | Layer::Agreement)
         {
-            neighbours.observe(core.now, from, MutexObservation::Sent { to });
+            links.observe(core.now, from, MutexObservation::Sent { to });
         }
         if core.settings.instrumentation.metrics {
             let label = message.label();

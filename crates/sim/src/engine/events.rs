@@ -49,7 +49,7 @@ impl Core {
             }
             ScheduledEvent::EndOfUse { process } => {
                 let users = self.agreement_users.as_ref().map(|it| &it.users);
-                match users.is_some_and(|users| users.is_holding(process)) {
+                match users.is_some_and(|users| users.is_using(process)) {
                     true => ProcessAction::EndOfUse(process),
                     false => ProcessAction::Nothing,
                 }

@@ -46,7 +46,7 @@ where
     }
 
     fn finding(&self) -> Finding {
-        MonitorRun::finding(self)
+        MonitorRun::finding_so_far(self)
     }
 
     fn copied(&self) -> Box<dyn DynMonitor<P>> {

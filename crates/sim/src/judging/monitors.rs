@@ -1,6 +1,6 @@
 //! Monitors of a run, selected by its services and settings.
 
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::{
     AgreementMonitorSet, ElectionMonitorSet, MonitorConfig, MonitorRun, MutexMonitorSet,
     Observation, ProcessId, Property,
@@ -16,23 +16,23 @@ pub(crate) struct Monitors {
     pub(crate) agreement: Option<AgreementMonitorSet>,
     /// Monitor that reports messages on links that are not allowed. `None` if links are not
     /// checked.
-    pub(crate) neighbours: Option<MonitorRun<NeighboursOnly>>,
+    pub(crate) links: Option<MonitorRun<LinksOnly>>,
 }
 
 impl Monitors {
     /// Creates the monitors for the services of the protocol. Omits the monitors that the settings
     /// disable.
     pub(crate) fn new(settings: &Settings, services: Services, has_clocks: bool) -> Self {
-        let neighbours = settings.instrumentation.links.clone().map(MonitorRun::new);
+        let links = settings.instrumentation.links.clone().map(MonitorRun::new);
         if !settings.instrumentation.monitors {
-            return Monitors { mutex: None, election: None, agreement: None, neighbours };
+            return Monitors { mutex: None, election: None, agreement: None, links };
         }
         let config = config(settings, has_clocks);
         Monitors {
             mutex: services.mutex.then(|| MutexMonitorSet::new(&config)),
             election: services.election.then(|| ElectionMonitorSet::new(&config)),
             agreement: services.agreement.map(|service| AgreementMonitorSet::new(service, &config)),
-            neighbours,
+            links,
         }
     }
 
@@ -82,6 +82,6 @@ fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
         smallest_leads: settings.judges(Property::SmallestLeads),
         groups: settings.judges(Property::OneLeaderPerGroup),
         down: settings.down.clone(),
-        graph: settings.instrumentation.links.as_ref().and_then(NeighboursOnly::graph).cloned(),
+        graph: settings.instrumentation.links.as_ref().and_then(LinksOnly::graph).cloned(),
     }
 }

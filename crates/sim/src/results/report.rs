@@ -294,8 +294,8 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         findings.append(&mut agreement.findings());
         findings.push(self::progress(core, decided, blocked));
     }
-    if let Some(neighbours) = &core.monitors.neighbours {
-        findings.push(neighbours.finding::<mutex::Command, mutex::Event>());
+    if let Some(links) = &core.monitors.links {
+        findings.push(links.finding_so_far::<mutex::Command, mutex::Event>());
     }
     findings
 }

@@ -311,9 +311,9 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     if settings.beyond_assumptions {
         command.push_str(" --beyond-assumptions");
     }
-    for own in &settings.instrumentation.own {
-        let text = own.text().replace('\'', "'\\''");
-        command.push_str(&format!(" --{} '{text}'", own.form()));
+    for custom in &settings.instrumentation.custom {
+        let text = custom.text().replace('\'', "'\\''");
+        command.push_str(&format!(" --{} '{text}'", custom.form()));
     }
     command
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::{Bound, Card, Crashes, ProcessId, Service, SystemModel, Timing, UnmetAssumption};
 use tenure_trace::units::format_ticks as units;
 
@@ -334,7 +334,7 @@ impl Settings {
         if self.topology_exemption(card).is_none() {
             let size = self.size;
             let links = &mut self.instrumentation.links;
-            links.get_or_insert_with(|| NeighboursOnly::of_card(card, size));
+            links.get_or_insert_with(|| LinksOnly::of_card(card, size));
         }
         if card.service == Service::Mutex {
             self.instrumentation.most_inside =

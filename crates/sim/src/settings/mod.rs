@@ -12,11 +12,11 @@ pub(crate) mod workload;
 
 use std::sync::Arc;
 
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::{Graph, Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
 use crate::settings::carrier::Carrier;
-use tenure_trace::property::OwnProperty;
+use tenure_trace::property::CustomProperty;
 
 use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
@@ -222,14 +222,14 @@ pub struct Instrumentation {
     /// Links that messages are allowed to use. `None` stands for the links on the algorithm's
     /// [`Card`](tenure_core::Card). If there is no card, or if the settings contain faults, `None`
     /// means that links are not checked.
-    pub links: Option<NeighboursOnly>,
+    pub links: Option<LinksOnly>,
     /// Properties whose violation makes a run a failure. `None` stands for the promises on the
     /// algorithm's [`Card`](tenure_core::Card). If there is no card either, `None` stands for
     /// mutual exclusion, deadlock freedom, starvation freedom, progress, fencing, agreement and
     /// validity.
     pub properties: Option<Vec<Property>>,
     /// Properties that the user wrote as expressions. A violation makes a run a failure.
-    pub own: Vec<Arc<OwnProperty>>,
+    pub custom: Vec<Arc<CustomProperty>>,
 }
 
 impl Settings {
@@ -263,7 +263,7 @@ impl Instrumentation {
         fenced: true,
         links: None,
         properties: None,
-        own: Vec::new(),
+        custom: Vec::new(),
     };
 }
 

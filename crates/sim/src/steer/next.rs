@@ -106,7 +106,7 @@ impl<P: Recorded> Session<'_, P> {
                 !core.lock_users.as_ref().is_some_and(|users| users.is_due(process, command, time))
             }
             ScheduledEvent::EndOfUse { process } => {
-                !core.agreement_users.as_ref().is_some_and(|it| it.users.is_holding(process))
+                !core.agreement_users.as_ref().is_some_and(|it| it.users.is_using(process))
             }
             ScheduledEvent::DetectorReport { observer, peer, suspect } => {
                 !up(observer) || up(peer) == suspect

@@ -62,21 +62,21 @@ impl Recorder {
     /// Adds the check of the properties that users wrote as expressions in the settings. Does
     /// nothing if there are none.
     pub(crate) fn judging(mut self, settings: &Settings, service: Service) -> Self {
-        let own = &settings.instrumentation.own;
-        if own.is_empty() {
+        let custom = &settings.instrumentation.custom;
+        if custom.is_empty() {
             return self;
         }
-        self.judge = Some(PropertyJudge::new(own, settings.size, service, &settings.down));
-        if self.states.is_none() && own.iter().any(|property| property.uses().states) {
+        self.judge = Some(PropertyJudge::new(custom, settings.size, service, &settings.down));
+        if self.states.is_none() && custom.iter().any(|property| property.uses().states) {
             self.states = Some(States::default());
         }
         self
     }
 
-    /// Returns the findings about the properties that users wrote as expressions. `ended` is false
-    /// if the run was cut short.
-    pub(crate) fn take_findings(&mut self, ended: bool) -> Vec<Finding> {
-        self.judge.take().map_or_else(Vec::new, |judge| judge.finish(ended))
+    /// Returns the findings about the properties that users wrote as expressions. Later calls
+    /// return no findings. `is_conclusive` is false if the run was cut short.
+    pub(crate) fn take_custom_findings(&mut self, is_conclusive: bool) -> Vec<Finding> {
+        self.judge.take().map_or_else(Vec::new, |judge| judge.finish(is_conclusive))
     }
 
     pub(crate) fn record(

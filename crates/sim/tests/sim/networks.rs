@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_algorithms::mutex::{Raymond, raymond};
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::tree::Shape;
 use tenure_core::{Graph, Property};
 use tenure_sim::{
@@ -83,7 +83,7 @@ fn message_beside_edges_violates_topology() {
         let mut settings = settings(5);
         let graph = Arc::new(graph);
         settings.network.carrier = Some(Carrier::direct(Arc::clone(&graph)));
-        settings.instrumentation.links = Some(NeighboursOnly::in_graph(graph));
+        settings.instrumentation.links = Some(LinksOnly::in_graph(graph));
         let config = raymond::Config::of(shape, 5);
         let report = Simulation::<Raymond>::for_algorithm(config, settings).unwrap().run().unwrap();
         let finding = report.finding(Property::Topology.name()).expect("a judgement").clone();

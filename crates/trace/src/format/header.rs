@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tenure_core::monitors::NeighboursOnly;
+use tenure_core::monitors::LinksOnly;
 use tenure_core::{Graph, Property, Rank, Service, Topology};
 
 use crate::format::edge_list::EdgeList;
@@ -131,10 +131,10 @@ impl Header {
     /// Returns the monitor that checks that messages use only permitted links. `None` if the header
     /// contains no topology. The header contains a topology only if the trace was kept because a
     /// message used a link outside this topology.
-    pub(crate) fn links(&self) -> Option<NeighboursOnly> {
+    pub(crate) fn links(&self) -> Option<LinksOnly> {
         match (self.topology?, self.network()) {
-            (Topology::Graph, Some(graph)) => Some(NeighboursOnly::in_graph(Arc::new(graph))),
-            (topology, _) => Some(NeighboursOnly::of(topology, self.n)),
+            (Topology::Graph, Some(graph)) => Some(LinksOnly::in_graph(Arc::new(graph))),
+            (topology, _) => Some(LinksOnly::of(topology, self.n)),
         }
     }
 }

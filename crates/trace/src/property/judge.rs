@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenure_core::{Finding, FirstViolation, Judgement, ProcessId, Service};
 
+use super::custom::{Binding, CustomProperty};
 use super::evaluate::StateView;
 use super::facts::{ServiceFacts, StepFacts, Tracked};
-use super::own::{Binding, OwnProperty};
 use crate::fold::process_state::{ProcessStates, ProcessStatus, StateChange};
 use crate::format::{Kind, Record};
 
@@ -28,7 +28,7 @@ pub struct PropertyJudge {
 /// Check of one property during a run, with its results so far.
 #[derive(Clone, Debug)]
 struct PropertyRun {
-    property: Arc<OwnProperty>,
+    property: Arc<CustomProperty>,
     violation: Option<FirstViolation>,
     /// For each binding of the free variables of a liveness property: true if the property is
     /// pending, because it demands a state that has not occurred yet.
@@ -39,12 +39,12 @@ impl PropertyJudge {
     /// Creates the judge for a run of `size` processes that has no records yet. The processes in
     /// `down` are down from the start.
     pub fn new(
-        properties: &[Arc<OwnProperty>],
+        properties: &[Arc<CustomProperty>],
         size: u32,
         service: Service,
         down: &[ProcessId],
     ) -> Self {
-        let run = |property: &Arc<OwnProperty>| {
+        let run = |property: &Arc<CustomProperty>| {
             let property = Arc::new(property.sized(size));
             let bindings = if property.form().is_liveness() { property.bindings() } else { vec![] };
             let first = property.is_pending_at_first();
@@ -116,7 +116,7 @@ impl PropertyJudge {
 
     /// Returns the first property that has been violated so far, with its first violation. `None`
     /// if there is none.
-    pub fn violation(&self) -> Option<(&OwnProperty, &FirstViolation)> {
+    pub fn violation(&self) -> Option<(&CustomProperty, &FirstViolation)> {
         self.runs.iter().find_map(|run| Some((&*run.property, run.violation.as_ref()?)))
     }
 

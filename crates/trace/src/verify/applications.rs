@@ -52,7 +52,11 @@ impl Applications {
 
     /// Returns the verdicts of the monitors so far, for the applications with events in the trace.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
-        let found = [self.durability.finding(), self.atomicity.finding(), self.one_tree.finding()];
+        let found = [
+            self.durability.finding_so_far(),
+            self.atomicity.finding_so_far(),
+            self.one_tree.finding_so_far(),
+        ];
         found
             .into_iter()
             .zip(self.has_events)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::monitors::{MessageBudget, NeighboursOnly, NoLoss};
+use tenure_core::monitors::{LinksOnly, MessageBudget, NoLoss};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     CostUnit, ElectionMonitorSet, ElectionObservation, Finding, Judgement, Layer, MonitorConfig,
@@ -50,7 +50,7 @@ pub struct TraceVerifier {
     spending: Option<MonitorRun<MessageBudget>>,
     /// Monitor that checks that messages use only permitted links. `None` unless the header
     /// restricts the links.
-    neighbours: Option<MonitorRun<NeighboursOnly>>,
+    links: Option<MonitorRun<LinksOnly>>,
     applications: Applications,
     agreements: Agreements,
     /// True if at least one command so far had a vector clock.
@@ -94,7 +94,7 @@ impl TraceVerifier {
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: MonitorRun::new(NoLoss::default()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
-            neighbours: header.links().map(MonitorRun::new),
+            links: header.links().map(MonitorRun::new),
             applications: Applications::new(),
             agreements: Agreements::new(header.service, &config),
             clocks: false,
@@ -166,10 +166,10 @@ impl TraceVerifier {
         {
             spending.observe(self.now, at, sent);
         }
-        if let Some(neighbours) = &mut self.neighbours
+        if let Some(links) = &mut self.links
             && layer.unwrap_or(Layer::Agreement) == message_record.layer
         {
-            neighbours.observe(self.now, at, sent);
+            links.observe(self.now, at, sent);
         }
     }
 
@@ -338,13 +338,13 @@ impl TraceVerifier {
             found.into_iter().for_each(|finding| findings.put(finding));
         }
         if self.header.service == Service::Stream {
-            findings.put(self.no_loss.finding());
+            findings.put(self.no_loss.finding_so_far());
         }
         if let Some(spending) = &self.spending {
-            findings.put(spending.finding::<mutex::Command, mutex::Event>());
+            findings.put(spending.finding_so_far::<mutex::Command, mutex::Event>());
         }
-        if let Some(neighbours) = &self.neighbours {
-            findings.put(neighbours.finding::<mutex::Command, mutex::Event>());
+        if let Some(links) = &self.links {
+            findings.put(links.finding_so_far::<mutex::Command, mutex::Event>());
         }
         self.applications.findings().for_each(|finding| findings.put(finding));
         self.agreements.findings().into_iter().for_each(|finding| findings.put(finding));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_core::{Layer, ProcessId, Service};
-use tenure_trace::property::{Form, OwnProperty, PropertyError, Vocabulary};
+use tenure_trace::property::{CustomProperty, Form, PropertyError, Vocabulary};
 use tenure_trace::{Kind, MessageRecord, Record};
 
 /// Returns a vocabulary of three processes with a lock, two messages and a state.
@@ -32,8 +32,8 @@ fn vocabulary() -> Vocabulary {
     vocabulary
 }
 
-fn parse(form: Form, text: &str) -> Result<OwnProperty, PropertyError> {
-    OwnProperty::parse(form, text, &vocabulary())
+fn parse(form: Form, text: &str) -> Result<CustomProperty, PropertyError> {
+    CustomProperty::parse(form, text, &vocabulary())
 }
 
 /// Wrong expressions with their errors. An element contains the form of the property, and then the

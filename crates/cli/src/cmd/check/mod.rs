@@ -134,7 +134,7 @@ impl<'a> Plan<'a> {
         let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
         let algorithm = algorithm.map_err(Failure::usage)?;
         let mut config = check_config(options, card, parameters.size);
-        config.own = options.own.parse_for(card, &*algorithm, parameters.size)?;
+        config.custom = options.custom.parse_for(card, &*algorithm, parameters.size)?;
         config.fairness = options.fairness.into();
         config.search.swarm = options.swarm.config(&properties)?;
         let on_terminal = || shows_progress.then(progress_line).flatten();
@@ -213,7 +213,7 @@ impl<'a> Plan<'a> {
         let Plan { options, card, .. } = self;
         let (group, name) = (&options.group, &options.algorithm);
         let timing = group.timing().unwrap_or(card.timing);
-        let is_selected = !options.property.is_empty() || !options.own.is_empty();
+        let is_selected = !options.property.is_empty() || !options.custom.is_empty();
         if timing >= Timing::Synchronous || card.timed_promises.is_empty() || is_selected {
             return Ok(String::new());
         }

@@ -15,13 +15,13 @@ use tenure_trace::Action;
 
 use super::swarm::SwarmOptions;
 use super::{measure, stabilization};
+use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesOption, GroupOptions, parse_positive, parse_threads};
 use crate::cmd::machine;
 use crate::cmd::name_parser::checkable;
 use crate::cmd::output::Format;
-use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::parse_options;
 use crate::cmd::property::{check_requested, parser_with_bound};
 use crate::cmd::size::parse_byte_size;
@@ -109,7 +109,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "Properties and output")]
     pub(crate) property: Vec<Property>,
     #[command(flatten)]
-    pub(crate) own: OwnPropertyOptions,
+    pub(crate) custom: CustomPropertyOptions,
     /// Steps that a run must take, for liveness: none (a run may stop anywhere), weak (a step that
     /// stays possible for ever is taken), strong (a step that is possible again and again is taken)
     #[arg(long, value_enum, default_value_t, value_name = "FAIRNESS")]
@@ -192,7 +192,7 @@ fn supported_properties() -> impl Iterator<Item = Property> {
     let known =
         LOCK_AND_ELECTION_PROPERTIES.into_iter().chain(Property::ALL.into_iter().filter(agreed));
     let known = known.chain([Property::Closure, Property::Convergence]);
-    known.chain(tenure_instances::own_properties(Service::Office))
+    known.chain(tenure_instances::custom_properties(Service::Office))
 }
 
 const LOCK_AND_ELECTION_PROPERTIES: [Property; 20] = [
@@ -351,7 +351,7 @@ impl Options {
     /// Returns the properties to check: those of `--property`, or else those that the [`Card`]
     /// promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
-        if self.property.is_empty() && !self.own.is_empty() {
+        if self.property.is_empty() && !self.custom.is_empty() {
             return Ok(Vec::new());
         }
         if self.property.is_empty() {
@@ -369,7 +369,7 @@ impl Options {
             // Outside the synchronous model a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
             let promised = card.all_promises((timing >= Timing::Synchronous).then_some(self.drift));
-            let own = tenure_instances::own_properties(card.service);
+            let own = tenure_instances::custom_properties(card.service);
             return Ok(promised.filter(by_default).chain(own).collect());
         }
         let expected = || format!("`tenure list {}` lists its properties", card.name);

@@ -38,7 +38,7 @@ const PROBE_AFTER: Duration = Duration::from_secs(1);
 
 /// Observations of the parent process, which drives the run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RunRecord {
+pub(super) struct RunObservations {
     pub(super) interrupted: bool,
     /// Processes whose workload was not complete when the run was given up.
     pub(super) unfinished: Vec<ProcessId>,
@@ -74,7 +74,7 @@ pub(super) async fn drive(
     plan: &Plan,
     workspace: &Workspace,
     interrupts: &mut TerminationSignals,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunObservations, Failure> {
     let server = resource(plan, workspace).await?;
     let (tell, messages) = mpsc::unbounded_channel();
     let cluster = Cluster::new(plan, workspace, server.address(), tell).await?;
@@ -90,11 +90,11 @@ pub(super) async fn drive(
     };
     // Kills the nodes that are left.
     run.cluster.abandon().await;
-    let record = std::mem::take(&mut run.record);
+    let observations = std::mem::take(&mut run.observations);
     drop(run);
     went.and(ended)?;
     server.stop().map_err(Failure::environment)?;
-    Ok(record)
+    Ok(observations)
 }
 
 /// Starts the resource, which is the server of the counter, and opens its trace.
@@ -132,7 +132,7 @@ struct Run<'a> {
     last_activity: Instant,
     entries: u64,
     probe: ResponsivenessProbe,
-    record: RunRecord,
+    observations: RunObservations,
 }
 
 impl<'a> Run<'a> {
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             last_activity: Instant::now(),
             entries: 0,
             probe,
-            record: RunRecord::default(),
+            observations: RunObservations::default(),
         }
     }
 
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
                 () = sleep_until(next_wakeup) => {}
                 failure = self.server.failed() => return Err(Failure::environment(failure)),
                 () = interrupts.next() => {
-                    self.record.interrupted = true;
+                    self.observations.interrupted = true;
                     return Ok(());
                 }
             }
@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
         now: Duration,
     ) -> Result<(), Failure> {
         let long = partition.until - partition.from;
-        self.record.partitions.push(Partition::new(now, long, &side));
+        self.observations.partitions.push(Partition::new(now, long, &side));
         let names: Vec<String> = side.iter().map(ProcessId::to_string).collect();
         self.partitions.push((now + long, side));
         self.apply_partitions()?;
@@ -313,7 +313,7 @@ impl<'a> Run<'a> {
         // process then adds a note.
         if let ([process], []) = (&cannot[..], &can[..]) {
             let message = format!("{action} was skipped: {process} was in an unsuitable state");
-            self.record.notes.push(message);
+            self.observations.notes.push(message);
         }
         self.perform_on(&can, action, passed).await?;
         Ok(true)
@@ -393,15 +393,15 @@ impl<'a> Run<'a> {
         if early || due || hurts || self.last_activity.elapsed() < grace {
             return false;
         }
-        self.record.late = self.probe.late_within(grace);
-        if self.record.late.is_some() && self.last_activity.elapsed() < MAX_PROGRESS_TIMEOUT {
+        self.observations.late = self.probe.late_within(grace);
+        if self.observations.late.is_some() && self.last_activity.elapsed() < MAX_PROGRESS_TIMEOUT {
             return false;
         }
         let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done);
-        self.record.unfinished = unfinished.map(|node| node.process).collect();
+        self.observations.unfinished = unfinished.map(|node| node.process).collect();
         let undone = self.actions.iter().map(Action::to_string);
         let undone = undone.chain(self.pending_partitions.iter().map(PartitionSpec::to_string));
-        self.record
+        self.observations
             .notes
             .extend(undone.map(|it| format!("{it} was skipped: its target was never known")));
         true

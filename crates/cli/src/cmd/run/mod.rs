@@ -100,12 +100,12 @@ fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Fai
 async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
     let verifier = Verifier::begin(plan, workspace);
-    let record = drive::drive(plan, workspace, &mut interrupts).await?;
+    let observations = drive::drive(plan, workspace, &mut interrupts).await?;
     let line = progress_line(None, "{spinner} {msg}");
     line.set_message("verifying the traces");
     let summary = tokio::select! {
         verified = verifier.end() => {
-            verified.map(|verified| Summary::new(plan, verified, record))
+            verified.map(|verified| Summary::new(plan, verified, observations))
         }
         () = interrupts.next() => {
             Err(Failure::incomplete("interrupted before the traces were verified"))

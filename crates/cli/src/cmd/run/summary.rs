@@ -8,7 +8,7 @@ use tenure_core::{Layer, ProcessId, Property};
 use tenure_trace::{Election, Judgement, Quantiles, TraceViolation, Verification};
 
 use super::analysis::{Analysis, Coordinator, Injected};
-use super::drive::{Partition, RunRecord};
+use super::drive::{Partition, RunObservations};
 use super::plan::Plan;
 use super::verifier::VerifiedRun;
 
@@ -108,11 +108,15 @@ pub(super) struct Recovered {
 }
 
 impl Summary {
-    pub(super) fn new(plan: &Plan, verified: VerifiedRun, record: RunRecord) -> Summary {
+    pub(super) fn new(
+        plan: &Plan,
+        verified: VerifiedRun,
+        observations: RunObservations,
+    ) -> Summary {
         let VerifiedRun { verification, analysis } = verified;
-        let mut violated = violated(&record, &verification);
-        let late = record.late.and_then(|late| undecided(&mut violated, late));
-        let mut notes = record.notes;
+        let mut violated = violated(&observations, &verification);
+        let late = observations.late.and_then(|late| undecided(&mut violated, late));
+        let mut notes = observations.notes;
         let undecided = late.is_some();
         notes.extend(late);
         if plan.promises.len() < plan.card.promises.len() {
@@ -145,18 +149,22 @@ impl Summary {
             latency_ms: (verification.entries > 0).then(|| latency(verification.latency)),
             messages_per_entry,
             elections: verification.elections.into_iter().map(round_election).collect(),
-            partitions: record.partitions,
+            partitions: observations.partitions,
             counter,
             refused: verification.accesses.refused,
             overlaps: verification.overlaps,
             violations: violated.len(),
-            verdicts: verdicts(verification.properties, &violated, undecided || record.interrupted),
+            verdicts: verdicts(
+                verification.properties,
+                &violated,
+                undecided || observations.interrupted,
+            ),
             violated,
             undecided,
             not_promised,
             channel,
             crashes: verification.crashes,
-            interrupted: record.interrupted,
+            interrupted: observations.interrupted,
             notes,
             records: verification.records,
             directory: None,
@@ -190,7 +198,7 @@ impl Summary {
 
 /// Returns the violations that make the run fail. A process that did not finish counts as a
 /// violation.
-fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolation> {
+fn violated(observations: &RunObservations, verification: &Verification) -> Vec<TraceViolation> {
     let counting = verification.violations.iter().filter(|violated| violated.is_failure);
     let mut violated: Vec<_> = counting.cloned().collect();
     let mut add = |property, description| {
@@ -201,8 +209,8 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<TraceViolati
             is_failure: true,
         });
     };
-    if !record.unfinished.is_empty() && !record.interrupted {
-        let names: Vec<_> = record.unfinished.iter().map(ProcessId::to_string).collect();
+    if !observations.unfinished.is_empty() && !observations.interrupted {
+        let names: Vec<_> = observations.unfinished.iter().map(ProcessId::to_string).collect();
         add(Property::StarvationFreedom, format!("{} did not finish", names.join(", ")));
     }
     violated

@@ -66,7 +66,7 @@ fn run_sweep(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage(message));
     }
     let build = |algorithm: &str, run: &options::RunOptions| {
-        Plan::new(algorithm, run, &options.property)?.with_own_properties(&options.own)
+        Plan::new(algorithm, run, &options.property)?.with_custom_properties(&options.custom)
     };
     sweep::run(&sweep::Request {
         algorithms: std::slice::from_ref(&options.algorithm),
@@ -93,9 +93,9 @@ pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
 
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
-    let mut plan = plan.with_load(options.load).with_own_properties(&options.own)?;
+    let mut plan = plan.with_load(options.load).with_custom_properties(&options.custom)?;
     let steering = Steering { interventions: options.steer.clone(), max_steps: options.steps };
-    if steering.is_active() && options.run.runs(1) > 1 {
+    if steering.has_instructions() && options.run.runs(1) > 1 {
         let message = "--steer and --steps apply to a single run: leave out --runs";
         return Err(Failure::usage(message));
     }

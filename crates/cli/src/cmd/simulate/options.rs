@@ -11,10 +11,10 @@ use tenure_sim::{
 };
 
 use super::plan::supported_properties;
+use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{GroupOptions, parse_positive, parse_threads};
 use crate::cmd::name_parser::algorithm_with_variants;
-use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::property::parser_with_bound;
 use crate::cmd::sweep::{MeasureFormat, SweepOptions};
 
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "Properties and output")]
     pub(super) property: Vec<Property>,
     #[command(flatten)]
-    pub(crate) own: OwnPropertyOptions,
+    pub(crate) custom: CustomPropertyOptions,
     /// Intervene in the run after this number of its steps: '12 lose p2→p1 request'; also deliver
     /// (now), duplicate, delay p2→p1 by 2.5, crash p3, recover p3, fire p1 TIMER, enter p1, exit
     /// p1, elect p1, suspect p1 p2, trust p1 p2; -> stands for →; repeatable, in the order of the

@@ -17,9 +17,9 @@ use tenure_sim::{
 use tenure_trace::files;
 
 use super::options::RunOptions;
+use crate::cmd::custom_property::CustomPropertyOptions;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesOption, check_distinct, names_where_true};
-use crate::cmd::own_property::OwnPropertyOptions;
 use crate::cmd::program::with_program_name;
 use crate::cmd::property::check_requested;
 
@@ -48,7 +48,7 @@ pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
         let mut agreements = Service::AGREEMENTS.iter();
         it.applies_to(Service::Office) || agreements.any(|service| it.applies_to(*service))
     };
-    let own = tenure_instances::own_properties(Service::Office);
+    let own = tenure_instances::custom_properties(Service::Office);
     Property::ALL.into_iter().filter(is_supported).chain(own)
 }
 
@@ -164,11 +164,14 @@ impl Plan {
         self
     }
 
-    pub(crate) fn with_own_properties(mut self, own: &OwnPropertyOptions) -> Result<Self, Failure> {
+    pub(crate) fn with_custom_properties(
+        mut self,
+        own: &CustomPropertyOptions,
+    ) -> Result<Self, Failure> {
         if !own.is_empty() {
             let algorithm = self.algorithm(&self.settings)?;
             let own = own.parse_for(&self.card, &*algorithm, self.size())?;
-            self.settings.instrumentation.own = own;
+            self.settings.instrumentation.custom = own;
         }
         Ok(self)
     }

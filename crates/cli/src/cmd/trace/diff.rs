@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tenure_trace::{DiffEvent, Merged, Run, Subject, TraceDiff, merge_files};
+use tenure_trace::{AlignedEvent, Merged, Run, Subject, TraceDiff, merge_files};
 
 use super::{check_process, input_failure, parse_process, warn_torn};
 use crate::cmd::failure::{Failure, Status};
@@ -119,13 +119,13 @@ fn text(contrast: &TraceDiff, names: &[String; 2], width: usize) -> String {
     text
 }
 
-fn is_same(event: &DiffEvent) -> bool {
+fn is_same(event: &AlignedEvent) -> bool {
     event.run == Run::Both
 }
 
 /// Adds rows for events that occur in both runs. Shows those near a difference, and counts the
 /// others.
-fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
+fn add_common(part: &[AlignedEvent], all: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let begins = part.as_ptr_range().start == all.as_ptr_range().start;
     let ends = part.as_ptr_range().end == all.as_ptr_range().end;
     let head = if begins { 0 } else { CONTEXT_EVENTS };
@@ -141,7 +141,7 @@ fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, 
     }
 }
 
-fn add_different(part: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
+fn add_different(part: &[AlignedEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let of = |run: Run| -> Vec<&str> {
         part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()
     };
@@ -161,11 +161,11 @@ mod tests {
     use super::*;
 
     fn contrast(events: &[(Run, &str)]) -> TraceDiff {
-        let event = |(run, message): &(Run, &str)| DiffEvent {
+        let event = |(run, message): &(Run, &str)| AlignedEvent {
             run: *run,
             description: (*message).to_owned(),
         };
-        let events: Vec<DiffEvent> = events.iter().map(event).collect();
+        let events: Vec<AlignedEvent> = events.iter().map(event).collect();
         let both = events.iter().filter(|event| is_same(event)).count();
         TraceDiff { same_until: events.iter().take_while(|it| is_same(it)).count(), both, events }
     }

@@ -22,10 +22,10 @@ use tenure_trace::{
 };
 
 use super::capture::print_error;
+use super::custom_monitors;
+use super::custom_property::CustomPropertyOptions;
 use super::failure::{Failure, Status};
 use super::output::{Format, print};
-use super::own_monitors;
-use super::own_property::OwnPropertyOptions;
 use super::program;
 use super::size::parse_byte_size;
 
@@ -79,7 +79,7 @@ struct VerifyOptions {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    own: OwnPropertyOptions,
+    custom: CustomPropertyOptions,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -120,8 +120,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 fn verify_traces(options: &VerifyOptions) -> Result<Status, Failure> {
-    let has_monitors = tenure_instances::own_properties(Service::Office).next().is_some();
-    let verification: Verification = if options.own.is_empty() && !has_monitors {
+    let has_monitors = tenure_instances::custom_properties(Service::Office).next().is_some();
+    let verification: Verification = if options.custom.is_empty() && !has_monitors {
         verify_files(&options.files).map_err(input_failure)?
     } else {
         verify_own(options)?
@@ -139,7 +139,7 @@ fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     if !records.iter().any(|record| matches!(record.kind, Kind::State(_))) {
         vocabulary.states = None;
     }
-    let own = options.own.parse(&vocabulary)?;
+    let own = options.custom.parse(&vocabulary)?;
     let mut judge = PropertyJudge::new(&own, header.n, header.service, &[]);
     records.iter().for_each(|record| judge.read(record));
     let ended = records
@@ -150,7 +150,7 @@ fn verify_own(options: &VerifyOptions) -> Result<Verification, Failure> {
     for finding in judge.finish(ended) {
         verification.add(finding, start);
     }
-    own_monitors::judge(&merged, ended, &mut verification);
+    custom_monitors::judge(&merged, ended, &mut verification);
     Ok(verification)
 }
 

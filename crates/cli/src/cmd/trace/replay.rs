@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
-use tenure_trace::property::{Form, OwnProperty, PropertyJudge, Vocabulary};
+use tenure_trace::property::{CustomProperty, Form, PropertyJudge, Vocabulary};
 use tenure_trace::{
     ClockUnit, Header, Kind, Merged, Record, Schedule, Subject, Trace, TraceBuffer, TraceVerifier,
     Verification, merge, plain, verify, verify_files,
@@ -19,12 +19,12 @@ use {
 };
 
 use super::{input_failure, warn_torn};
+use crate::cmd::custom_monitors;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::graph::option_with_file;
 use crate::cmd::group::GroupOptions;
 use crate::cmd::output::{Format, json_name};
 use crate::cmd::own_model_card;
-use crate::cmd::own_monitors;
 use crate::cmd::parse_options;
 use crate::cmd::property::parser as property_parser;
 
@@ -84,7 +84,7 @@ struct Outcome {
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| input_failure(error.into()))?;
     warn_torn(trace.torn.as_slice(), &[]);
-    let own = if options.property.is_none() { own_property(&trace)? } else { None };
+    let own = if options.property.is_none() { custom_property(&trace)? } else { None };
     let property = match (options.property, &own) {
         (Some(property), _) => property,
         (None, Some(own)) => own.property(),
@@ -110,10 +110,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         ..merged.header
     };
     let mut verification = verify(&merged);
-    own_monitors::judge(&merged, true, &mut verification);
-    let own_step = own.and_then(|own| judge_own(&own, &merged, &mut verification));
+    custom_monitors::judge(&merged, true, &mut verification);
+    let custom_step = own.and_then(|own| judge_custom(&own, &merged, &mut verification));
     let is_violated = violates(&verification, property);
-    let step = own_step.or_else(|| records_until(&merged, property)).filter(|_| is_violated);
+    let step = custom_step.or_else(|| records_until(&merged, property)).filter(|_| is_violated);
     let outcome = Outcome {
         property,
         engine: options.engine,
@@ -129,14 +129,14 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 
 /// Returns the property that a counterexample violates, if the user wrote this property as an
 /// expression.
-fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
+fn custom_property(trace: &Trace) -> Result<Option<Arc<CustomProperty>>, Failure> {
     let header = &trace.header;
     let Some((form, text)) = header.violates.as_deref().and_then(Form::of_name) else {
         return Ok(None);
     };
     // The names were checked when the run was saved.
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(header.n, header.service) };
-    let property = OwnProperty::parse(form, text, &vocabulary)
+    let property = CustomProperty::parse(form, text, &vocabulary)
         .map_err(|error| Failure::expression(form.name(), &error))?;
     if property.uses().states {
         let message = "a replay has no states of processes: repeat the command of the search";
@@ -149,8 +149,8 @@ fn own_property(trace: &Trace) -> Result<Option<Arc<OwnProperty>>, Failure> {
 ///
 /// Returns the number of records up to the violation, inclusive. Returns `None` if the property
 /// holds, or if only the end of the run shows the violation.
-fn judge_own(
-    property: &Arc<OwnProperty>,
+fn judge_custom(
+    property: &Arc<CustomProperty>,
     merged: &Merged,
     verification: &mut Verification,
 ) -> Option<usize> {
@@ -216,7 +216,7 @@ fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
                 plain(name)
             ))
         };
-        let mut own = tenure_instances::own_properties(trace.header.service);
+        let mut own = tenure_instances::custom_properties(trace.header.service);
         let known = Property::from_name(name).or_else(|| own.find(|own| own.name() == name));
         return known.ok_or_else(unknown);
     }

@@ -6,7 +6,7 @@ use super::{
     CANDIDATE, CLOCK, COMMON, HAS_VOTE, HAS_VOTED, LOCKED, MEMBER, NUMBER, QUEUED, RELEASE,
     RELINQUISH, REQUEST, STAMP, VOTED_NUMBER, VOTED_STAMP,
 };
-use crate::conformance::tree::Tree;
+use crate::conformance::shown_value::ShownValue;
 use crate::logic::sort::Sort::{Process, Quorum};
 use crate::models::lock::{INSIDE, WAITING};
 use crate::structure::table::Structure;
@@ -30,12 +30,12 @@ pub(in crate::models) fn add_quorums(structure: &mut Structure, quorums: &[BTree
 }
 
 /// Returns the quorum of a process's present request. `None` if the process has no request.
-pub(in crate::models) fn voters(process: Tree<'_>) -> Option<BTreeSet<Value>> {
+pub(in crate::models) fn voters(process: ShownValue<'_>) -> Option<BTreeSet<Value>> {
     let phase = process.field("phase");
     Some(match phase.variant() {
         "Waiting" => {
             let candidate = phase.field("Waiting");
-            candidate.field("answers").elements().map(|it| it.field("voter").process()).collect()
+            candidate.field("answers").elements().map(|it| it.field("voter").to_process()).collect()
         }
         "Inside" => phase.field("votes").elements().map(|it| vote(it).0).collect(),
         _ => return None,
@@ -43,8 +43,12 @@ pub(in crate::models) fn voters(process: Tree<'_>) -> Option<BTreeSet<Value>> {
 }
 
 /// Adds to `structure` the state of the process `me`, with its vote.
-pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, process: Tree<'_>) {
-    structure.set(CLOCK, [me], process.field("clock").int());
+pub(in crate::models) fn add_process(
+    structure: &mut Structure,
+    me: Value,
+    process: ShownValue<'_>,
+) {
+    structure.set(CLOCK, [me], process.field("clock").to_int());
     let phase = process.field("phase");
     if phase.variant() != "Idle" {
         // The votes of voters that are not asked have their first number.
@@ -55,10 +59,10 @@ pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, proce
         "Waiting" => {
             let candidate = phase.field("Waiting");
             structure.add(WAITING, [me]);
-            structure.set(STAMP, [me], candidate.field("request").timestamp().0);
+            structure.set(STAMP, [me], candidate.field("request").to_timestamp().0);
             for answer in candidate.field("answers").elements() {
-                let voter = answer.field("voter").process();
-                structure.set(NUMBER, [me, voter], answer.field("number").int());
+                let voter = answer.field("voter").to_process();
+                structure.set(NUMBER, [me, voter], answer.field("number").to_int());
                 if let "Locked" | "Inquired" = answer.field("state").variant() {
                     structure.add(HAS_VOTE, [me, voter]);
                 }
@@ -66,10 +70,10 @@ pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, proce
         }
         "Inside" => {
             structure.add(INSIDE, [me]);
-            structure.set(STAMP, [me], phase.field("request").timestamp().0);
+            structure.set(STAMP, [me], phase.field("request").to_timestamp().0);
             for (voter, ballot) in phase.field("votes").elements().map(vote) {
                 structure.add(HAS_VOTE, [me, voter]);
-                structure.set(NUMBER, [me, voter], ballot.field("number").int());
+                structure.set(NUMBER, [me, voter], ballot.field("number").to_int());
             }
         }
         _ => {}
@@ -95,11 +99,11 @@ pub(in crate::models) fn add_process(structure: &mut Structure, me: Value, proce
 pub(in crate::models) fn add_message(
     structure: &mut Structure,
     [from, to]: [Value; 2],
-    content: Tree<'_>,
+    content: ShownValue<'_>,
 ) {
     let relation = match content.variant() {
         "Request" => {
-            let (stamp, _) = content.field("stamp").timestamp();
+            let (stamp, _) = content.field("stamp").to_timestamp();
             return structure.add(REQUEST, [from, to, stamp.into()]);
         }
         "Locked" => LOCKED,
@@ -111,14 +115,14 @@ pub(in crate::models) fn add_message(
     structure.add(relation, [from, to, stamp, number]);
 }
 
-fn vote(pair: Tree<'_>) -> (Value, Tree<'_>) {
+fn vote(pair: ShownValue<'_>) -> (Value, ShownValue<'_>) {
     let mut parts = pair.elements();
     let mut next = || parts.next().expect("a pair has two parts");
-    (next().process(), next())
+    (next().to_process(), next())
 }
 
 /// Returns the process, time stamp and number of a vote.
-fn ballot(ballot: Tree<'_>) -> [Value; 3] {
-    let (stamp, process) = ballot.field("request").timestamp();
-    [process, stamp.into(), ballot.field("number").int().into()]
+fn ballot(ballot: ShownValue<'_>) -> [Value; 3] {
+    let (stamp, process) = ballot.field("request").to_timestamp();
+    [process, stamp.into(), ballot.field("number").to_int().into()]
 }

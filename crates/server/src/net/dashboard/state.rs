@@ -10,6 +10,7 @@ use tenure_store::{Bytes, Claim, Queue, Span};
 
 use super::waits_for::{WaitsFor, cycles};
 use crate::auth::caller::Caller;
+use crate::config::ConfiguredMember;
 use crate::log::state::State;
 use crate::net::listener::Scope;
 use crate::rpc::error::RpcError;
@@ -274,7 +275,7 @@ fn members(
 ) -> Vec<MemberState> {
     let (plan, leader_status) = (&caller.plan, caller.leader_status());
     let now = SystemTime::now();
-    let member = |(index, it): (usize, &crate::config::Member)| {
+    let member = |(index, it): (usize, &ConfiguredMember)| {
         let process = ProcessId::at(index);
         let link = links.iter().find(|link| link.peer == process);
         let contact = link.and_then(|link| link.last_contact_at);

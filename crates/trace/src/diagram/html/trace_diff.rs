@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::PALETTE;
 use super::safe::escaped;
-use crate::trace_diff::{DiffEvent, Run, TraceDiff};
+use crate::trace_diff::{AlignedEvent, Run, TraceDiff};
 
 /// Number of common events that the page shows before and after a difference. It folds further
 /// common events.
@@ -83,13 +83,13 @@ impl TraceDiff {
     }
 }
 
-fn in_both(event: &DiffEvent) -> bool {
+fn in_both(event: &AlignedEvent) -> bool {
     event.run == Run::Both
 }
 
 /// Renders events that both runs have in common. Shows those near a difference, and folds the
 /// others.
-fn same(rows: &mut String, part: &[DiffEvent], begins: bool, ends: bool) {
+fn same(rows: &mut String, part: &[AlignedEvent], begins: bool, ends: bool) {
     let head = if begins { 0 } else { CONTEXT_EVENTS };
     let tail = if ends { 0 } else { CONTEXT_EVENTS };
     let folds = part.len() > head + tail + 1;
@@ -109,7 +109,7 @@ fn same(rows: &mut String, part: &[DiffEvent], begins: bool, ends: bool) {
 }
 
 /// Renders events that occur in one run only, with the two runs side by side.
-fn apart(rows: &mut String, part: &[DiffEvent]) {
+fn apart(rows: &mut String, part: &[AlignedEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
     let (mut first, mut second) = (of(Run::First), of(Run::Second));
     loop {
@@ -122,11 +122,11 @@ fn apart(rows: &mut String, part: &[DiffEvent]) {
 
 fn row(
     rows: &mut String,
-    first: Option<&DiffEvent>,
-    second: Option<&DiffEvent>,
+    first: Option<&AlignedEvent>,
+    second: Option<&AlignedEvent>,
     (one, two): (&str, &str),
 ) {
-    let cell = |event: Option<&DiffEvent>, class: &str| {
+    let cell = |event: Option<&AlignedEvent>, class: &str| {
         let description = event.map_or_else(String::new, |event| escaped(&event.description));
         match event {
             Some(_) if !class.is_empty() => format!("<span class=\"{class}\">{description}</span>"),
@@ -148,11 +148,11 @@ mod tests {
     use super::*;
 
     fn contrast(events: &[(Run, &str)]) -> TraceDiff {
-        let event = |(run, description): &(Run, &str)| DiffEvent {
+        let event = |(run, description): &(Run, &str)| AlignedEvent {
             run: *run,
             description: (*description).to_owned(),
         };
-        let events: Vec<DiffEvent> = events.iter().map(event).collect();
+        let events: Vec<AlignedEvent> = events.iter().map(event).collect();
         TraceDiff {
             same_until: events.iter().take_while(|event| in_both(event)).count(),
             both: events.iter().filter(|event| in_both(event)).count(),

@@ -13,23 +13,23 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Delay, Effects, Fence, Group, Never, ProcessId, Property, Protocol, Service, TICKS_PER_UNIT,
 };
-use tenure_trace::property::{Form, OwnProperty, Vocabulary};
+use tenure_trace::property::{CustomProperty, Form, Vocabulary};
 
 use crate::by_service::{of, with};
 use crate::elections::ranks;
 use crate::symmetry::{Manner, QueueCoordinator};
 use crate::textbook::{Mistake, Textbook};
 
-fn own(form: Form, text: &str, size: u32, service: Service) -> OwnProperty {
+fn own(form: Form, text: &str, size: u32, service: Service) -> CustomProperty {
     let vocabulary = Vocabulary { messages: None, ..Vocabulary::new(size, service) };
-    OwnProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
+    CustomProperty::parse(form, text, &vocabulary).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn lock(form: Form, text: &str, size: u32) -> OwnProperty {
+fn lock(form: Form, text: &str, size: u32) -> CustomProperty {
     own(form, text, size, Service::Mutex)
 }
 
-fn election(form: Form, text: &str, size: u32) -> OwnProperty {
+fn election(form: Form, text: &str, size: u32) -> CustomProperty {
     own(form, text, size, Service::Election)
 }
 
@@ -45,10 +45,10 @@ fn result(report: &Report) -> (Judgement, Option<usize>) {
 fn agree<P: Checkable>(
     check: impl Fn() -> Check<P>,
     built_in: impl Fn(Check<P>) -> Check<P>,
-    own: OwnProperty,
+    own: CustomProperty,
     expected: Judgement,
 ) {
-    let (theirs, ours) = (built_in(check()).run(), check().own(own.clone()).run());
+    let (theirs, ours) = (built_in(check()).run(), check().custom(own.clone()).run());
     assert_eq!(result(&theirs), result(&ours), "{}:\n{theirs}\n{ours}", own.text());
     assert_eq!(ours.judgement(), expected, "{}", own.text());
 }
@@ -135,9 +135,9 @@ fn elections_agree_with_monitors() {
     let property = election(Form::Never, leaders, 2);
     agree(bully, |it| it.always(OneLeader::new(Scope::Overall)), property, Violated);
     let fifo = || with::<ChangRoberts>(3, rings(&ids)).fifo();
-    assert_eq!(fifo().own(election(Form::LeadsTo, told, 3)).run().judgement(), Holds);
+    assert_eq!(fifo().custom(election(Form::LeadsTo, told, 3)).run().judgement(), Holds);
     let lossy = || fifo().losing(1);
-    let report = lossy().own(election(Form::LeadsTo, told, 3)).run();
+    let report = lossy().custom(election(Form::LeadsTo, told, 3)).run();
     assert_eq!(report.judgement(), lossy().progress().run().judgement());
     assert_eq!(report.judgement(), Violated);
 }
@@ -145,7 +145,7 @@ fn elections_agree_with_monitors() {
 #[test]
 fn states_and_messages_are_read() {
     let check = || Check::<Textbook>::of(2).fifo();
-    let judged = |form, text| check().own(lock(form, text, 2)).run();
+    let judged = |form, text| check().custom(lock(form, text, 2)).run();
     let holds = [
         (Form::Always, "inside(p) => state(p).phase = Inside"),
         (Form::Always, "waiting(p) = (state(p).phase = Waiting)"),
@@ -171,7 +171,7 @@ fn states_and_messages_are_read() {
 
 #[test]
 fn initial_state_is_judged() {
-    let report = Check::<Textbook>::of(2).own(lock(Form::Always, "waiting(P2)", 2)).run();
+    let report = Check::<Textbook>::of(2).custom(lock(Form::Always, "waiting(P2)", 2)).run();
     let found = report.shortest().expect("no process waits first");
     assert_eq!((found.length(), found.kind), (0, ViolationKind::Step));
     assert_eq!(found.explanation, "waiting(P2) is false here");
@@ -181,7 +181,7 @@ fn initial_state_is_judged() {
 fn counterexample_names_property_and_values() {
     let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
     let property = lock(Form::Never, "inside(p) & inside(q) & p != q", 2);
-    let report = check.own(property).run();
+    let report = check.custom(property).run();
     let found = report.shortest().expect("both enter");
     let name = "never inside(p) & inside(q) & p != q";
     assert_eq!(found.property, Property::Custom(name));
@@ -193,7 +193,7 @@ fn counterexample_names_property_and_values() {
 #[test]
 fn fairness_decides_liveness() {
     let property = || lock(Form::LeadsTo, "waiting(p) ~> inside(p)", 2);
-    let judged = |fairness| Check::<Textbook>::of(2).own(property()).under(fairness).run();
+    let judged = |fairness| Check::<Textbook>::of(2).custom(property()).under(fairness).run();
     let none = judged(Fairness::None);
     assert_eq!(none.judgement(), Violated);
     let found = none.shortest().expect("the run stops");
@@ -264,7 +264,7 @@ impl Protocol for Toggling {
 fn strong_fairness_takes_steps_that_weak_fairness_may_skip() {
     let judged = |fairness| {
         let property = lock(Form::LeadsTo, "waiting(p) ~> inside(p)", 1);
-        Check::<Toggling>::of(1).own(property).under(fairness).run()
+        Check::<Toggling>::of(1).custom(property).under(fairness).run()
     };
     let weak = judged(Fairness::Weak);
     let found = weak.shortest().expect("the timer is always cancelled");
@@ -289,14 +289,14 @@ fn symmetry_is_off_for_named_processes() {
     let symmetric = || plain().symmetric_in(clients);
     let mirrored = ["crashed(P3) & sent(grant, P1, P2)", "crashed(P2) & sent(grant, P1, P3)"];
     let results = mirrored.map(|text| {
-        let report = symmetric().own(lock(Form::Never, text, 3)).run();
+        let report = symmetric().custom(lock(Form::Never, text, 3)).run();
         assert!(!report.reduced, "{text}");
         result(&report)
     });
     assert_eq!(results, [(Violated, Some(3)); 2]);
     let count = || lock(Form::Always, "count(p: inside(p)) <= 1", 3);
-    let reduced = symmetric().own(count()).run();
-    let plain = plain().own(count()).run();
+    let reduced = symmetric().custom(count()).run();
+    let plain = plain().custom(count()).run();
     assert!(reduced.reduced && reduced.states < plain.states);
     assert_eq!(reduced.judgement(), plain.judgement());
 }
@@ -308,8 +308,8 @@ fn ample_sets_are_off_for_own_properties() {
     // With ample sets, one message is delivered while the others wait, so the two messages are
     // never in flight together.
     let property = election(Form::Never, "in_flight(election, P1) & in_flight(election, P2)", 3);
-    let reduced = check().ample().own(property.clone()).run();
-    let plain = check().own(property).run();
+    let reduced = check().ample().custom(property.clone()).run();
+    let plain = check().custom(property).run();
     assert_eq!((reduced.judgement(), reduced.states), (plain.judgement(), plain.states));
     assert_eq!(reduced.judgement(), Violated);
     assert!(!reduced.reduced);
@@ -319,17 +319,17 @@ fn ample_sets_are_off_for_own_properties() {
 fn timestamps_are_not_shifted_for_numbers_of_states() {
     let property = lock(Form::Never, "state(p).clock > 4", 2);
     let check = || Check::<Textbook>::of(2).entries(3).fifo().rebasing();
-    let report = check().own(property).run();
+    let report = check().custom(property).run();
     assert_eq!(report.judgement(), Violated);
     assert!(!report.reduced);
-    let report = check().own(lock(Form::Never, "inside(P1) & inside(P2)", 2)).run();
+    let report = check().custom(lock(Form::Never, "inside(P1) & inside(P2)", 2)).run();
     assert!(report.holds() && report.reduced);
 }
 
 #[test]
 fn rejects_too_many_bindings() {
     let property = lock(Form::LeadsTo, "waiting(p) & waiting(q) ~> inside(r)", 4);
-    let error = of::<Central>(4).own(property).try_run().expect_err("64 bindings");
+    let error = of::<Central>(4).custom(property).try_run().expect_err("64 bindings");
     assert!(error.to_string().starts_with("too many values of the free variables"), "{error}");
 }
 

@@ -15,7 +15,7 @@ type QueueCounts = Arc<[(&'static str, u64)]>;
 
 /// Cache of one thread: facts about the parts of global states.
 #[derive(Debug, Default)]
-pub(crate) struct OwnCache {
+pub(crate) struct CustomCache {
     facts: Vec<Option<Arc<ServiceFacts>>>,
     steps: Vec<Option<StepFacts>>,
     /// For each local state, by id: the state of the process as a tree of values. `None` if the
@@ -45,7 +45,7 @@ pub(super) struct EvaluationResult {
 pub(crate) struct WorldView<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) model: &'a mut ModelCache,
-    pub(crate) cache: &'a mut OwnCache,
+    pub(crate) cache: &'a mut CustomCache,
     pub(crate) world: &'a [u32],
     pub(crate) services: Arc<ServiceFacts>,
     pub(crate) step: StepFacts,
@@ -55,7 +55,7 @@ pub(crate) struct WorldView<'a> {
 
 const MAX_RESULTS: usize = 1 << 16;
 
-impl OwnCache {
+impl CustomCache {
     /// Caches a result. If the cache is full, empties it first.
     pub(super) fn keep(&mut self, key: &[u32], result: &EvaluationResult) {
         if self.results.len() >= MAX_RESULTS {
@@ -64,9 +64,17 @@ impl OwnCache {
         self.results.insert(key.into(), result.clone());
     }
 
-    pub(crate) fn facts(&mut self, rules: &Rules, index: usize, id: u32) -> Arc<ServiceFacts> {
-        let compute = || rules.model.service_facts(index, id);
-        Arc::clone(entry(&mut self.facts, id).get_or_insert_with(compute))
+    /// Returns the facts that a monitor has collected. `monitor` is the index of this monitor, and
+    /// `state` the id of its interned state. At most one monitor of a search collects facts, so the
+    /// facts are cached by `state` alone.
+    pub(crate) fn service_facts(
+        &mut self,
+        rules: &Rules,
+        monitor: usize,
+        state: u32,
+    ) -> Arc<ServiceFacts> {
+        let compute = || rules.model.service_facts(monitor, state);
+        Arc::clone(entry(&mut self.facts, state).get_or_insert_with(compute))
     }
 
     pub(crate) fn step(&mut self, rules: &Rules, observation: u32) -> StepFacts {

@@ -65,7 +65,7 @@ impl fmt::Display for Form {
 
 /// A property that the user has written as an expression, checked and ready for evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnProperty {
+pub struct CustomProperty {
     form: Form,
     text: String,
     /// Name in reports: the form of the property (such as `always`), followed by the expression.
@@ -87,7 +87,7 @@ pub struct OwnProperty {
 /// a process.
 pub type Binding = Vec<u32>;
 
-impl OwnProperty {
+impl CustomProperty {
     /// Parses and checks an expression.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl OwnProperty {
         let text = text.trim().to_owned();
         let name = interned(format!("{form} {text}"));
         let size = vocabulary.size;
-        Ok(OwnProperty { form, text, name, condition, target, variables, free, size, uses })
+        Ok(CustomProperty { form, text, name, condition, target, variables, free, size, uses })
     }
 
     fn check_free(text: &str, node: &Node, checker: &Checker<'_>) -> Result<(), PropertyError> {
@@ -128,7 +128,7 @@ impl OwnProperty {
     /// group does not have is false.
     #[must_use]
     pub fn sized(&self, size: u32) -> Self {
-        OwnProperty { size, ..self.clone() }
+        CustomProperty { size, ..self.clone() }
     }
 
     /// Returns the form of the property: `never`, `always`, `eventually` or `leads-to`.

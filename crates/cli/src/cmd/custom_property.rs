@@ -8,14 +8,14 @@ use tenure_instances::{AnyAlgorithm, RunParameters, Steering, TraceHeader, Trace
 use tenure_sim::{
     Controls, Distribution, Entries, Initiators, Latency, Locking, Pattern, Settings, Workload,
 };
-use tenure_trace::property::{Form, OwnProperty, Vocabulary};
+use tenure_trace::property::{CustomProperty, Form, Vocabulary};
 use tenure_trace::{Record, Trace, TraceBuffer};
 
 use super::failure::Failure;
 
 /// Options for properties that the user writes as expressions.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct OwnPropertyOptions {
+pub(crate) struct CustomPropertyOptions {
     /// Condition that no state meets: 'inside(P1) & inside(P3)'; repeatable. A free variable such
     /// as p stands for any process. The predicates are in docs/properties.md
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
@@ -36,7 +36,7 @@ pub(crate) struct OwnPropertyOptions {
     leads_to: Vec<String>,
 }
 
-impl OwnPropertyOptions {
+impl CustomPropertyOptions {
     pub(crate) fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
@@ -51,9 +51,12 @@ impl OwnPropertyOptions {
             .chain(of(Form::LeadsTo, self.leads_to.iter()))
     }
 
-    pub(crate) fn parse(&self, vocabulary: &Vocabulary) -> Result<Vec<Arc<OwnProperty>>, Failure> {
+    pub(crate) fn parse(
+        &self,
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<Arc<CustomProperty>>, Failure> {
         let parse = |(form, text): (Form, &String)| {
-            OwnProperty::parse(form, text, vocabulary)
+            CustomProperty::parse(form, text, vocabulary)
                 .map(Arc::new)
                 .map_err(|error| Failure::expression(form.name(), &error))
         };
@@ -67,7 +70,7 @@ impl OwnPropertyOptions {
         card: &Card,
         algorithm: &dyn AnyAlgorithm,
         size: u32,
-    ) -> Result<Vec<Arc<OwnProperty>>, Failure> {
+    ) -> Result<Vec<Arc<CustomProperty>>, Failure> {
         if self.is_empty() {
             return Ok(Vec::new());
         }

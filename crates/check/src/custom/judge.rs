@@ -6,7 +6,7 @@ use tenure_core::ProcessId;
 use tenure_trace::property::StepFacts;
 
 use super::Watched;
-use super::view::{EvaluationResult, OwnCache, WorldView, message_name};
+use super::view::{CustomCache, EvaluationResult, WorldView, message_name};
 use crate::explore::successors::{StepResult, Worker};
 use crate::model::cache::{ModelCache, OutcomeRow};
 use crate::model::fingerprint::{Role, fingerprint};
@@ -55,13 +55,13 @@ impl Worker {
     /// or of the environment. Adds the violations to `result`, and updates the events that are
     /// still due in `world`.
     #[inline]
-    pub(crate) fn judge_own(
+    pub(crate) fn judge_custom(
         &mut self,
         world: &mut [u32],
         step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
-        if self.rules.own.is_some() {
+        if self.rules.custom.is_some() {
             self.judge_own_properties(world, step, result);
         }
     }
@@ -73,31 +73,38 @@ impl Worker {
         step: Option<ProcessStep>,
         result: &mut StepResult,
     ) {
-        let Worker { rules, cache, own: own_cache, changed, .. } = self;
+        let Worker { rules, cache, custom: custom_cache, changed, .. } = self;
         let rules: &Rules = rules;
-        let Some(own) = rules.own.as_deref() else { return };
+        let Some(custom) = rules.custom.as_deref() else { return };
         let layout = rules.layout;
-        let facts = own.fold.map_or(0, |index| world[layout.monitor(index)]);
+        let facts = custom.fold.map_or(0, |index| world[layout.monitor(index)]);
         let observation = step.map_or(0, |(_, row)| row.observation);
-        for (index, watched) in own.properties.iter().enumerate() {
-            let slot = layout.own(index);
+        for (index, watched) in custom.properties.iter().enumerate() {
+            let slot = layout.custom(index);
             let before = world[slot];
-            let mut key = std::mem::take(&mut own_cache.key);
+            let mut key = std::mem::take(&mut custom_cache.key);
             let from = [index as u32, facts, observation, before];
             let has_key = watched.write_key(from, &world[..layout.size], &mut key);
-            let known = own_cache.results.get(&*key).filter(|_| has_key).cloned();
+            let known = custom_cache.results.get(&*key).filter(|_| has_key).cloned();
             let is_known = known.is_some();
             let evaluated = known.unwrap_or_else(|| {
-                evaluate_own(rules, (&mut *cache, &mut *own_cache), world, step, watched, before)
+                evaluate_custom(
+                    rules,
+                    (&mut *cache, &mut *custom_cache),
+                    world,
+                    step,
+                    watched,
+                    before,
+                )
             });
             if has_key && !is_known {
-                own_cache.keep(&key, &evaluated);
+                custom_cache.keep(&key, &evaluated);
             }
-            own_cache.key = key;
+            custom_cache.key = key;
             if let Some(binding) = evaluated.violated {
                 result.violated |= 1 << (layout.monitors + index);
-                own_cache.violated.retain(|(known, _)| *known != index);
-                own_cache.violated.push((index, binding));
+                custom_cache.violated.retain(|(known, _)| *known != index);
+                custom_cache.violated.push((index, binding));
             }
             let after = evaluated.pending;
             if watched.property.form().is_liveness() && after != before {
@@ -115,14 +122,14 @@ impl Worker {
     /// the violated properties.
     pub(crate) fn begin_own(&mut self, world: &mut [u32], fingerprint: u64) -> (u64, u32) {
         let rules = Arc::clone(&self.rules);
-        let Some(own) = rules.own.as_deref() else { return (fingerprint, 0) };
+        let Some(custom) = rules.custom.as_deref() else { return (fingerprint, 0) };
         let mut result = StepResult::of(fingerprint);
-        for (index, watched) in own.properties.iter().enumerate() {
+        for (index, watched) in custom.properties.iter().enumerate() {
             let all = u32::MAX.checked_shr(u32::BITS - watched.bindings.len() as u32).unwrap_or(0);
             let first = if watched.property.is_pending_at_first() { all } else { 0 };
             let change = pending_fingerprint(index, first);
             result.fingerprint = result.fingerprint.wrapping_add(change);
-            world[rules.layout.own(index)] = first;
+            world[rules.layout.custom(index)] = first;
         }
         self.judge_own_properties(world, None, &mut result);
         self.forget_changes();
@@ -132,15 +139,15 @@ impl Worker {
     pub(crate) fn violated_at_first(&mut self, world: &[u32]) -> u32 {
         let mut copy = world.to_vec();
         let mut result = StepResult::of(0);
-        self.judge_own(&mut copy, None, &mut result);
+        self.judge_custom(&mut copy, None, &mut result);
         self.forget_changes();
         result.violated
     }
 }
 
-fn evaluate_own(
+fn evaluate_custom(
     rules: &Rules,
-    (model, cache): (&mut ModelCache, &mut OwnCache),
+    (model, cache): (&mut ModelCache, &mut CustomCache),
     world: &[u32],
     step: Option<ProcessStep>,
     watched: &Watched,
@@ -161,10 +168,12 @@ fn evaluate_own(
             }));
         }
     }
-    let own = rules.own.as_deref();
-    let services = match own.and_then(|own| own.fold) {
-        Some(index) => cache.facts(rules, index, world[rules.layout.monitor(index)]),
-        None => own.map(|own| Arc::clone(&own.no_facts)).expect("the search has properties"),
+    let custom = rules.custom.as_deref();
+    let services = match custom.and_then(|custom| custom.fold) {
+        Some(index) => cache.service_facts(rules, index, world[rules.layout.monitor(index)]),
+        None => {
+            custom.map(|custom| Arc::clone(&custom.no_facts)).expect("the search has properties")
+        }
     };
     let mut view = WorldView { rules, model, cache, world, services, step: facts, sent: &sent };
     watched.evaluate(before, &mut view)

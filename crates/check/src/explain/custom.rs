@@ -4,14 +4,14 @@ use tenure_core::Property;
 
 use super::findings::FinishedSearch;
 use super::replay::{RunPath, path_to};
+use crate::custom::Watched;
 use crate::liveness::fairness::{Condition, Unserved, unserved};
 use crate::liveness::graph::Graph;
-use crate::own::Watched;
 use crate::report::{Counterexample, ViolationKind};
 use crate::users::user::Checkable;
 
 impl<P: Checkable> FinishedSearch<'_, P> {
-    pub(super) fn shortest_own_violation(
+    pub(super) fn shortest_custom_violation(
         &self,
         property: Property,
         index: usize,
@@ -20,10 +20,10 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         let violated = self.explored.violations[layout.monitors + index]?;
         let mut path = path_to(&self.explored, violated.from);
         path.actions.extend((violated.length > 0).then_some(violated.action));
-        Some(self.own_step_violation(property, index, &path))
+        Some(self.custom_step_violation(property, index, &path))
     }
 
-    pub(crate) fn own_step_violation(
+    pub(crate) fn custom_step_violation(
         &self,
         property: Property,
         index: usize,
@@ -34,7 +34,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             let world = replay.world.clone();
             replay.reduced_worker.violated_at_first(&world);
         }
-        let found = &replay.reduced_worker.own.violated;
+        let found = &replay.reduced_worker.custom.violated;
         let binding = found.iter().find(|(known, _)| *known == index);
         let binding = binding.map_or_else(Vec::new, |(_, binding)| binding.clone());
         let explanation = self.watched(index).property.explain(&binding);
@@ -53,7 +53,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
 
     /// Looks for a run after which an event may never happen although the property demands the
     /// event. Returns `None` if there is no such run.
-    pub(super) fn own_liveness(
+    pub(super) fn custom_liveness(
         &self,
         property: Property,
         index: usize,
@@ -83,6 +83,6 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     fn watched(&self, index: usize) -> &Watched {
-        &self.rules.own.as_deref().expect("the search has properties").properties[index]
+        &self.rules.custom.as_deref().expect("the search has properties").properties[index]
     }
 }

@@ -11,32 +11,32 @@ use crate::monitor::{Monitor, MonitorResult, Observation, violated};
 use crate::process::ProcessId;
 use crate::property::Property;
 
-/// A monitor that rejects messages to processes that are not neighbours, on the ring or in the
-/// graph that the algorithm's [`Card`] names.
+/// A monitor that rejects a message from one process to another if the topology has no link between
+/// them. The topology is the ring or the graph that the algorithm's [`Card`] names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NeighboursOnly {
+pub struct LinksOnly {
     topology: Topology,
     size: u32,
     graph: Option<Arc<Graph>>,
 }
 
-impl NeighboursOnly {
+impl LinksOnly {
     /// Creates the monitor for the links of `topology` in a group of `size` processes.
     pub const fn of(topology: Topology, size: u32) -> Self {
-        NeighboursOnly { topology, size, graph: None }
+        LinksOnly { topology, size, graph: None }
     }
 
     /// Creates the monitor for messages along the edges of a graph.
     pub fn in_graph(graph: Arc<Graph>) -> Self {
-        NeighboursOnly { topology: Topology::Graph, size: graph.vertices(), graph: Some(graph) }
+        LinksOnly { topology: Topology::Graph, size: graph.vertices(), graph: Some(graph) }
     }
 
     /// Creates the monitor for the links on the [`Card`] of an algorithm: the edges of its graph if
     /// it has one, or else its topology.
     pub fn of_card(card: &Card, size: u32) -> Self {
         match &card.graph {
-            Some(graph) => NeighboursOnly::in_graph(Arc::clone(graph)),
-            None => NeighboursOnly::of(card.topology, size),
+            Some(graph) => LinksOnly::in_graph(Arc::clone(graph)),
+            None => LinksOnly::of(card.topology, size),
         }
     }
 
@@ -57,13 +57,13 @@ impl NeighboursOnly {
 
 /// Hashes the topology and the group size, but not the graph, to save time. The topology, the size
 /// and the graph stay the same during a run.
-impl Hash for NeighboursOnly {
+impl Hash for LinksOnly {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.topology, self.size).hash(state);
     }
 }
 
-impl<C, E> Monitor<C, E> for NeighboursOnly {
+impl<C, E> Monitor<C, E> for LinksOnly {
     fn property(&self) -> Property {
         Property::Topology
     }
@@ -92,7 +92,7 @@ mod tests {
     fn detects_message_to_non_neighbour() {
         let sends = |topology, to| {
             let sent = MutexObservation::Sent { to: ProcessId(to) };
-            NeighboursOnly::of(topology, 3).observe(ProcessId(2), sent)
+            LinksOnly::of(topology, 3).observe(ProcessId(2), sent)
         };
         assert_eq!(sends(Topology::UnidirectionalRing, 0), Ok(()));
         let message = sends(Topology::UnidirectionalRing, 1).expect_err("it is behind").message;
@@ -106,7 +106,7 @@ mod tests {
         let line = Arc::new(Graph::line(3));
         let sends = |from, to| {
             let sent = MutexObservation::Sent { to: ProcessId(to) };
-            NeighboursOnly::in_graph(Arc::clone(&line)).observe(ProcessId(from), sent)
+            LinksOnly::in_graph(Arc::clone(&line)).observe(ProcessId(from), sent)
         };
         assert_eq!((sends(0, 1), sends(1, 0), sends(1, 2)), (Ok(()), Ok(()), Ok(())));
         let message = sends(2, 0).expect_err("the line has no such edge").message;

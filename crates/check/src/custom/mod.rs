@@ -6,7 +6,7 @@ pub(crate) mod view;
 
 use std::sync::Arc;
 
-use tenure_trace::property::{Binding, OwnProperty, ServiceFacts, Tracked, Uses};
+use tenure_trace::property::{Binding, CustomProperty, ServiceFacts, Tracked, Uses};
 
 use crate::check::{CheckKind, SelectedProperty};
 use crate::error::CheckError;
@@ -18,7 +18,7 @@ const MARKS: usize = u32::BITS as usize;
 
 /// The properties of a search that are written as expressions, prepared for evaluation.
 #[derive(Debug)]
-pub(crate) struct OwnProperties {
+pub(crate) struct CustomProperties {
     pub(crate) properties: Vec<Watched>,
     /// Index of the monitor that collects facts from commands and events. `None` if no property
     /// needs these facts.
@@ -32,7 +32,7 @@ pub(crate) struct OwnProperties {
 /// event that the property demands for these values has not occurred.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
-    pub(crate) property: Arc<OwnProperty>,
+    pub(crate) property: Arc<CustomProperty>,
     /// Combinations of values of the free variables of a liveness property. Empty for a safety
     /// property.
     pub(crate) bindings: Vec<Binding>,
@@ -56,7 +56,7 @@ impl Watched {
     }
 }
 
-impl OwnProperties {
+impl CustomProperties {
     /// Prepares the properties for a search. `layout` is the layout of its global states. Returns
     /// `None` if there are no properties.
     ///
@@ -65,7 +65,7 @@ impl OwnProperties {
     /// Returns an error if the properties together have more bindings than the marks of a global
     /// state have free bits.
     pub(crate) fn new(
-        properties: &[Arc<OwnProperty>],
+        properties: &[Arc<CustomProperty>],
         layout: Layout,
         fold: Option<usize>,
     ) -> Result<Option<Self>, CheckError> {
@@ -89,15 +89,15 @@ impl OwnProperties {
             watched.push(Watched { property: Arc::clone(property), bindings, first_mark });
         }
         let no_facts = ServiceFacts::new(layout.size as u32, Tracked::default());
-        Ok(Some(OwnProperties { properties: watched, fold, no_facts: Arc::new(no_facts) }))
+        Ok(Some(CustomProperties { properties: watched, fold, no_facts: Arc::new(no_facts) }))
     }
 }
 
-pub(crate) fn selected(properties: &[Arc<OwnProperty>]) -> Vec<SelectedProperty> {
-    let select = |(index, property): (usize, &Arc<OwnProperty>)| {
+pub(crate) fn selected(properties: &[Arc<CustomProperty>]) -> Vec<SelectedProperty> {
+    let select = |(index, property): (usize, &Arc<CustomProperty>)| {
         let kind = match property.form().is_liveness() {
-            true => CheckKind::OwnLiveness(index),
-            false => CheckKind::OwnSafety(index),
+            true => CheckKind::CustomLiveness(index),
+            false => CheckKind::CustomSafety(index),
         };
         SelectedProperty { property: property.property(), kind }
     };
@@ -111,14 +111,14 @@ pub(crate) fn reads_services(uses: Uses) -> bool {
 
 /// Returns true if the property can have different values in global states that differ only by a
 /// shift of timestamps.
-pub(crate) fn depends_on_timestamps(property: &OwnProperty) -> bool {
+pub(crate) fn depends_on_timestamps(property: &CustomProperty) -> bool {
     let uses = property.uses();
     uses.fences || uses.state_numbers
 }
 
 /// Returns true if the property can have different values in global states that differ only by a
 /// renaming of processes.
-pub(crate) fn depends_on_names(property: &OwnProperty) -> bool {
+pub(crate) fn depends_on_names(property: &CustomProperty) -> bool {
     let uses = property.uses();
     // The search merges global states without regard to the monitors, so their facts may be lost.
     // The state of a user only shows whether its process waits or is inside.

@@ -1,13 +1,13 @@
-//! Errors of a proof attempt.
+//! Errors of the SMT solver.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Error that prevented or ended a proof attempt.
+/// Error of the SMT solver, which prevented or ended a proof attempt.
 #[derive(Debug, Error)]
-pub enum ProveError {
+pub enum SolverError {
     /// No solver is installed.
     #[error(
         "no SMT solver on the path: install z3 (`apt install z3`, `brew install z3` or `pip \

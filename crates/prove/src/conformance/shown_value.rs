@@ -1,26 +1,27 @@
-//! Access to the trees in which the checker shows states and messages.
+//! Access to the JSON values in which the checker shows states and messages.
 
 use serde_json::Value as Json;
 use tenure_check::GlobalState;
 
 use crate::structure::value::Value;
 
-/// Key under which a tree stores the name of a struct or variant.
+/// Key under which a shown value stores the name of a struct or variant.
 const TYPE: &str = "type";
 
-/// A tree of values. Access to a missing field panics, so that an abstraction cannot overlook a
-/// renamed field.
+/// A JSON value in which the checker shows a state, a message, or a part of one.
+///
+/// Access to a missing field panics, so that an abstraction cannot overlook a renamed field.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tree<'t>(pub(crate) &'t Json);
+pub(crate) struct ShownValue<'t>(pub(crate) &'t Json);
 
-/// Returns each process that is up: the value that names it in a structure, and its tree.
+/// Returns each process that is up: the value that names it in a structure, and its shown state.
 pub(crate) fn named_processes(state: &GlobalState) -> impl Iterator<Item = (Value, &Json)> {
     let named = (0..).map(Value::process).zip(&state.processes);
     named.filter_map(|(name, process)| Some((name, &**process.as_ref()?)))
 }
 
-impl<'t> Tree<'t> {
-    /// Returns the name of the variant or struct at the root of the tree.
+impl<'t> ShownValue<'t> {
+    /// Returns the name of the variant or struct that this value shows.
     pub(crate) fn variant(self) -> &'t str {
         match self.0 {
             Json::String(name) => name,
@@ -34,19 +35,19 @@ impl<'t> Tree<'t> {
     }
 
     #[track_caller]
-    pub(crate) fn field(self, name: &str) -> Tree<'t> {
-        Tree(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
+    pub(crate) fn field(self, name: &str) -> ShownValue<'t> {
+        ShownValue(self.0.get(name).unwrap_or_else(|| panic!("no field `{name}` in {}", self.0)))
     }
 
     #[track_caller]
-    pub(crate) fn int(self) -> i64 {
+    pub(crate) fn to_int(self) -> i64 {
         self.0.as_i64().unwrap_or_else(|| panic!("{} is no number", self.0))
     }
 
-    /// Returns the process id of the rank at the root of the tree. The weight of the rank must be
-    /// 0. A rank with another weight is not written as an id alone, so this method panics.
+    /// Returns the process id of the rank that this value shows. The weight of the rank must be 0.
+    /// A rank with another weight is not written as an id alone, so this method panics.
     #[track_caller]
-    pub(crate) fn rank(self) -> i64 {
+    pub(crate) fn to_rank(self) -> i64 {
         let text = || self.0.as_str()?.parse().ok();
         self.0.as_i64().or_else(text).unwrap_or_else(|| panic!("{} is no rank", self.0))
     }
@@ -55,17 +56,17 @@ impl<'t> Tree<'t> {
         self.0.is_null()
     }
 
-    /// Returns the process at the root of the tree. The tree contains its name, such as `P1`.
+    /// Returns the process that this value shows. The value is its name, such as `P1`.
     #[track_caller]
-    pub(crate) fn process(self) -> Value {
+    pub(crate) fn to_process(self) -> Value {
         let number = self.0.as_str().and_then(|text| text.strip_prefix('P')?.parse::<u32>().ok());
         Value::process(number.unwrap_or_else(|| panic!("{} is no process", self.0)) - 1)
     }
 
-    /// Returns the number and the process of the timestamp at the root of the tree. The tree
-    /// contains a text such as `(1, P1)`.
+    /// Returns the number and the process of the timestamp that this value shows. The value is a
+    /// text such as `(1, P1)`.
     #[track_caller]
-    pub(crate) fn timestamp(self) -> (i64, Value) {
+    pub(crate) fn to_timestamp(self) -> (i64, Value) {
         let parse = || {
             let text = self.0.as_str()?.strip_prefix('(')?.strip_suffix(')')?;
             let (number, process) = text.split_once(", ")?;
@@ -76,8 +77,8 @@ impl<'t> Tree<'t> {
     }
 
     #[track_caller]
-    pub(crate) fn elements(self) -> impl Iterator<Item = Tree<'t>> {
+    pub(crate) fn elements(self) -> impl Iterator<Item = ShownValue<'t>> {
         let list = self.0.as_array().unwrap_or_else(|| panic!("{} is no list", self.0));
-        list.iter().map(Tree)
+        list.iter().map(ShownValue)
     }
 }

@@ -2,19 +2,19 @@
 
 use tenure_core::service::office;
 use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
-use tenure_instances::{OwnMonitor, own_monitors};
+use tenure_instances::{CustomMonitor, custom_monitors};
 use tenure_trace::{Kind, Merged, ProcessStates, StateChange, Verification};
 
 /// Judges a run by the monitors that this program adds to the built-in ones. Adds their findings to
 /// `verification`. `ended` is true if the run is complete.
 pub(crate) fn judge(merged: &Merged, ended: bool, verification: &mut Verification) {
     let start = merged.records.first().map_or(0, |record| record.time);
-    for monitor in own_monitors(merged.header.service) {
+    for monitor in custom_monitors(merged.header.service) {
         verification.add(finding(monitor, merged, ended), start);
     }
 }
 
-fn finding(monitor: &OwnMonitor, merged: &Merged, ended: bool) -> Finding {
+fn finding(monitor: &CustomMonitor, merged: &Merged, ended: bool) -> Finding {
     let mut run = MonitorRun::new(monitor.clone());
     let mut states = ProcessStates::default();
     let is_member = |at: &ProcessId| at.0 < merged.header.n;
@@ -56,5 +56,5 @@ fn finding(monitor: &OwnMonitor, merged: &Merged, ended: bool) -> Finding {
         let time = merged.records.last().map_or(0, |record| record.time);
         run.end::<office::Command, office::Event>(time, true);
     }
-    run.finding::<office::Command, office::Event>()
+    run.finding_so_far::<office::Command, office::Event>()
 }
