@@ -54,8 +54,8 @@ fn entry_without_replies_of_all_is_refused() {
     assert!(counterexample.is_some_and(|found| !found.witness.is_empty()));
 }
 
-/// Removes a guard from the action that receives a reply: the receiver must be waiting. The change
-/// has no effect, because the invariant implies this guard: no reply is in flight to a process
+/// Removes the guard "the receiver is waiting" from the action that receives a reply. The change
+/// has no effect, because this guard follows from the invariant: no reply is in flight to a process
 /// inside the critical section.
 #[test]
 fn implied_guard_is_equivalent() {

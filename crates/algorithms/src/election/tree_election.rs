@@ -81,8 +81,8 @@ pub enum Message {
         /// Number of the election.
         election: u32,
     },
-    /// Sends the largest rank on the sender's side of the edge, once all processes on that side
-    /// have sent theirs.
+    /// Carries the largest rank among the processes on the sender's side of this edge. The sender
+    /// has received such a message over each of its other edges before.
     Saturation {
         /// Number of the election.
         election: u32,

@@ -33,9 +33,9 @@ pub struct SwarmCoverage {
 }
 
 impl SwarmCoverage {
-    /// Returns an upper bound on the fraction of the reachable states that this member explored,
-    /// from 0 to 1. The bound is an estimate. `None` if the search ended early, because there is
-    /// then no estimate.
+    /// Returns an estimate of the largest fraction of the reachable states that this member can
+    /// have explored, from 0 to 1. `None` if the search ended early, because the number of the
+    /// other states is then unknown.
     pub fn explored_share(&self) -> Option<f64> {
         self.is_exhausted.then_some(1.0 - self.omission_probability)
     }

@@ -90,9 +90,9 @@ fn application_message_reveals_request_order_violation_of_trees() {
     }
 }
 
-/// Raymond's lock on a path violates the order of requests if a process enters twice. This needs no
-/// messages between applications, because the lock's own messages can tell a process of an earlier
-/// request.
+/// Raymond's lock on a path violates the order of requests if a process enters twice. The violation
+/// occurs even if the applications exchange no messages, because a process can learn of an earlier
+/// request from the lock's own messages.
 #[test]
 fn trees_break_request_order_with_second_entry() {
     holds(&naimi_trehel(4).always(Order::new()).run(), "order");

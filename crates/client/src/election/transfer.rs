@@ -66,8 +66,9 @@ impl Leadership {
         }
     }
 
-    /// Makes a waiting candidate the next leader, and waits until it is next in the queue. The
-    /// leadership continues: stop the work, then call [`resign`](Leadership::resign).
+    /// Moves a waiting candidate to the front of the queue, and returns when it is there. Your own
+    /// leadership does not end. To hand over, stop your work and call
+    /// [`resign`](Leadership::resign).
     ///
     /// The other candidates of [`Session::campaign_with`](crate::Session::campaign_with) move
     /// behind this candidate in the queue. Candidates of
@@ -76,8 +77,8 @@ impl Leadership {
     /// leader resigns, the next one in the queue leads.
     ///
     /// The wait has no time limit. If a candidate ahead in the queue is suspended, it does not move
-    /// until its lease expires. Dropping the future leaves the nomination in place, so that the
-    /// leader may resign at once.
+    /// until its lease expires. If the future is dropped, the nomination stays in effect, so the
+    /// leader can resign without this wait.
     ///
     /// # Errors
     ///

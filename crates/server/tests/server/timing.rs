@@ -1,4 +1,4 @@
-//! Slow members: suspended, with slow disks, or with changes of the leader.
+//! Tests of bad timing: suspended members, slow disks, and changes of the leader.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

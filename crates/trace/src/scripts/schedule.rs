@@ -124,9 +124,9 @@ impl Schedule {
         self.steps_of(self.first_records_of_actions(records).len())
     }
 
-    /// Returns the number of records up to the end of each block of the script. Omits blocks
-    /// without actions. The number for a block counts the records before the first action after the
-    /// block. `records` are the records of a run of the script's last group.
+    /// Returns, for each block of the script that has actions, how many of `records` precede the
+    /// first action after this block. If no action follows, all records count. `records` are those
+    /// of a run of the last group of processes that the script starts.
     ///
     /// # Errors
     ///

@@ -98,10 +98,10 @@ impl Plan {
     }
 }
 
-/// Returns true if the processes use the reliable channel, and returns their service, which
-/// consists of a lock and an election. If no option names a lock, the lock is
-/// `coordinated:ELECTION`. If no option names an election, the election is the one in the name of
-/// the lock, or else the default election.
+/// Returns whether the processes use the reliable channel, and their service, which consists of a
+/// lock and an election. If no option names a lock, the lock is `coordinated:ELECTION`. If no
+/// option names an election, it is the `ELECTION` in the name of such a lock, or else the default
+/// election.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
